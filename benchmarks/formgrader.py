@@ -32,9 +32,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from playwright.sync_api import Page, sync_playwright
 
-from autograder import assignment as assignments
 from autograder.app.stores import open_store
 from autograder.course import Course
+from autograder.grading import assignment as assignments
 from autograder.marking.points import compute_cell_points
 from tests.support.served import Served, wait_for
 

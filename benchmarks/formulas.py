@@ -33,15 +33,15 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from autograder.checks.base import Draw, Evidence  # noqa: E402
+from autograder.core.records import Status  # noqa: E402
 from autograder.formulas.equality.compare import Comparer  # noqa: E402 - the answers live in tests
 from autograder.formulas.errors import Undecided, Unreadable  # noqa: E402
 from autograder.formulas.nodes import Add, Div, Mul, Neg, Node, Num, Pow, Sym  # noqa: E402
 from autograder.formulas.notation.parse import parse, parse_sides  # noqa: E402
 from autograder.formulas.printing.text import to_text  # noqa: E402
 from autograder.formulas.values.points import Points  # noqa: E402
-from autograder.kinds.general.formula.answer_key import FormulaKey  # noqa: E402
-from autograder.records import Status  # noqa: E402
+from autograder.questions.base.base import Draw, Evidence  # noqa: E402
+from autograder.questions.formula.answer_key import FormulaKey  # noqa: E402
 from tests.formulas import exam  # noqa: E402
 from tests.formulas.exam import FORMULAS, RUBRIC, VOCABULARY  # noqa: E402
 from tests.formulas.notations import HANDS  # noqa: E402

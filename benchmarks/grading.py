@@ -17,12 +17,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from autograder import assignment as assignments
-from autograder.demo import EXAM
-from autograder.demo import course as demo_course
+from autograder.authoring.demo import EXAM
+from autograder.authoring.demo import course as demo_course
+from autograder.core.records import GradingResult
+from autograder.grading import assignment as assignments
 from autograder.grading import batch
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.records import GradingResult
 from autograder.sandbox.pool import Pool
 
 SLOW = 2.0

@@ -40,15 +40,15 @@ sys.path.insert(0, str(ROOT))
 
 import formgrader  # noqa: E402 - served.py lies in tests
 
-from autograder import assignment as assignments  # noqa: E402
 from autograder.app import demo_run, open_course  # noqa: E402
 from autograder.app.stores import open_store  # noqa: E402
-from autograder.assignment import Assignment  # noqa: E402
-from autograder.generate import generate_release  # noqa: E402
+from autograder.core.records import GradingResult, Markdown, Status  # noqa: E402
+from autograder.grading import assignment as assignments  # noqa: E402
+from autograder.grading.assignment import Assignment  # noqa: E402
+from autograder.grading.generate import generate_release  # noqa: E402
+from autograder.grading.store import GradedEntry, Key, encode_result  # noqa: E402
 from autograder.marking.grouping import STEPS  # noqa: E402
-from autograder.records import GradingResult, Markdown, Status  # noqa: E402
 from autograder.service import setup  # noqa: E402
-from autograder.store import GradedEntry, Key, encode_result  # noqa: E402
 from tests.marking import synthetic  # noqa: E402
 from tests.service import course as courses  # noqa: E402
 from tests.support import small_course  # noqa: E402

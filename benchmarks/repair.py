@@ -25,7 +25,7 @@ import torch
 
 from autograder.checking.objects import Objects, install_objects
 from autograder.checking.running import CheckOutcome, CheckProgram
-from autograder.records import Status
+from autograder.core.records import Status
 from tests.support.repair_variants import CHECKS, Case, catalogue, held, rating, subsets
 
 ROOT = Path(__file__).parent.parent

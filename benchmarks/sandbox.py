@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from peers_tools import list_descendants, read_memory_kb
 
-from autograder.records import Call, Limits, Tensor
+from autograder.core.records import Call, Limits, Tensor
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox

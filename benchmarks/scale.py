@@ -22,12 +22,12 @@ from msgspec.structs import replace
 from peers_assignment import NAME
 from peers_tools import Cost, Ours
 
-from autograder import assignment as assignments
 from autograder.app.handins import collect_handins
 from autograder.app.stores import open_store
 from autograder.course import Course
+from autograder.grading import assignment as assignments
 from autograder.grading.batch import as_member
-from autograder.store import GradedEntry
+from autograder.grading.store import GradedEntry
 
 DIFFERENT = 10
 TOGETHER = 50

@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT))
 
 from autograder.app import similar  # noqa: E402 - the invented class lies in tests
 from autograder.course import Course  # noqa: E402
-from autograder.generate import generate_release  # noqa: E402
+from autograder.grading.generate import generate_release  # noqa: E402
 from tests.support.copied_class import NAME, CopiedClass, copied_class, hand_in  # noqa: E402
 
 FIRST = 15

@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
-from autograder import assignment as assignments
 from autograder.course import Course
-from autograder.generate import generate_release
+from autograder.grading import assignment as assignments
+from autograder.grading.generate import generate_release
+from autograder.grading.personal.distribution import write_personal_releases
+from autograder.grading.personal.variant_set import make_variants
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.personal.distribution import write_personal_releases
-from autograder.personal.variant_set import make_variants
 from autograder.sandbox.pool import Pool
 
 ROOT = Path(__file__).parents[1]

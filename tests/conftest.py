@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, TypeVar
 import pytest
 from hypothesis import settings
 
+from autograder.core.errors import SandboxUnavailable
 from autograder.course import Course
-from autograder.errors import SandboxUnavailable
 from autograder.sandbox import pool
 from autograder.sandbox.base import Environment
 from autograder.sandbox.levels import Isolation
@@ -41,7 +41,7 @@ settings.load_profile("suite")
 pytest.register_assert_rewrite("tests.store.contract")  # so that what fails there is told in full
 
 if TYPE_CHECKING:
-    from autograder.assignment import Assignment
+    from autograder.grading.assignment import Assignment
     from autograder.service.models import CourseRecord
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
@@ -239,7 +239,7 @@ def service_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embed
 @pytest.fixture(scope="session")
 def essays_loaded(tmp_path_factory: pytest.TempPathFactory) -> Assignment:
     """The course of essays, released."""
-    from autograder import assignment as assignments
+    from autograder.grading import assignment as assignments
     from tests.support import essays
 
     return assignments.load_assignment(

@@ -18,26 +18,19 @@ PROGRAM = ROOT / "autograder"
 REFERENCE = ROOT / "reference"
 
 LAYERS = (
-    {"paths", "checking", "formulas"},
-    {"wording", "numbers"},
-    {"records"},
-    {"errors", "atomic", "stream"},
-    {"messages", "stopwatch"},
-    {"lateness"},
-    {"limits", "tables", "timestamps", "syntax", "installed"},
-    {"mutation"},
-    {"variants"},
+    {"checking", "formulas"},
+    {"core"},
+    {"messages"},
     {"rubric"},
-    {"notebook", "sandbox"},
-    {"checks", "course", "grades"},
-    {"kinds"},
-    {"feedback", "student", "store", "platforms", "grading_version"},
-    {"gradebook", "paper", "authoring", "marking", "adopting"},
-    {"assignment"},
-    {"grading", "generate"},
-    {"personal"},
-    {"verify"},
-    {"demo"},
+    {"questions", "sandbox"},
+    {"notebook"},
+    {"course"},
+    {"exchange"},
+    {"grading"},
+    {"pages"},
+    {"store"},
+    {"marking"},
+    {"authoring"},
     {"app"},
     {"service"},
     {"web"},
@@ -46,6 +39,14 @@ LAYERS = (
 """The parts of autograder from the ground up; each imports only from the layers above its own line."""
 
 SUBLAYERS = {
+    "core": (
+        {"paths"},
+        {"wording"},
+        {"records"},
+        {"errors", "atomic", "stream"},
+        {"stopwatch"},
+        {"limits", "tables", "syntax", "installed"},
+    ),
     "formulas": (
         {"nodes", "greek", "errors"},
         {"terms", "values", "printing"},
@@ -56,8 +57,20 @@ SUBLAYERS = {
         {"lenient"},
         {"library"},
     ),
+    "questions": ({"closed", "numbers"}, {"base"}),
+    "questions.base": (
+        {"base", "options", "kind"},
+        {"values"},
+        {"judging"},
+        {"planning"},
+        {"itemwise"},
+        {"compared"},
+    ),
+    "exchange": ({"platforms"}, {"adopting"}),
     "grading": (
-        {"harmless", "answer_pictures"},
+        {"grades", "version", "harmless", "answer_pictures"},
+        {"store"},
+        {"assignment"},
         {
             "scoring",
             "expected",
@@ -67,22 +80,21 @@ SUBLAYERS = {
             "storage_limit",
             "handed_files",
             "cell_tests",
+            "generate",
         },
         {"planted"},
         {"student_assignments"},
         {"pipeline"},
         {"batch"},
+        {"personal"},
+        {"verify"},
     ),
-    "checks": (
-        {"base", "options", "kind"},
-        {"values"},
-        {"judging"},
-        {"planning"},
-        {"itemwise"},
-        {"compared"},
-    ),
+    "pages": ({"feedback"}, {"paper"}),
 }
-"""The sublayers of a part that is too large for one, from the ground up, with the same rule between them."""
+"""The sublayers of a part that is too large for one, from the ground up, with the same rule between them.
+
+Entries that are not listed are above those that are.
+"""
 
 GUEST = {
     "autograder.sandbox.inside.zygote",
@@ -105,7 +117,7 @@ MOST_LINES_IN_A_FILE = 680
 MOST_LINES_IN_A_FUNCTION = 75
 
 
-KNOW_A_KIND = {"autograder.app.formulas", "autograder.app.repairing", "autograder.kinds.general.repair"}
+KNOW_A_KIND = {"autograder.app.formulas", "autograder.app.repairing", "autograder.questions.repair"}
 """Commands about formulas or planted faults alone, and the kind that adds faults to checks."""
 
 
@@ -143,7 +155,7 @@ def imports(name: str) -> frozenset[str]:
 
 
 def part(module: str) -> str:
-    """The part of autograder a module belongs to: ``autograder.kinds.general.shape`` → ``kinds``.
+    """The part of autograder a module belongs to: ``autograder.questions.shape`` → ``questions``.
 
     A ``__main__`` is a command, wherever it lies: nothing imports it.
     """
@@ -152,9 +164,9 @@ def part(module: str) -> str:
     return module.split(".")[1] if module.count(".") else ""
 
 
-def sublayer(module: str) -> str:
+def sublayer(module: str, whole: str) -> str:
     """The sublayer of a module: ``autograder.formulas.notation.parse`` → ``notation``."""
-    return module.split(".")[2]
+    return module.removeprefix(f"autograder.{whole}.").split(".")[0]
 
 
 def roots(name: str) -> set[str]:
@@ -220,20 +232,23 @@ def test_imports_between_the_rooms_of_a_part_go_down_only() -> None:
     for whole, layers in SUBLAYERS.items():
         height = {sublayer: number for number, layer in enumerate(layers) for sublayer in layer}
         inside = f"autograder.{whole}."
-        wrong += [
-            f"{name} imports {module}"
-            for name in OURS
-            for module in sorted(imports(name))
-            if name.startswith(inside) and module.startswith(inside) and sublayer(module) != sublayer(name)
-            if height[sublayer(module)] >= height[sublayer(name)]
-        ]
+        for name in (name for name in OURS if name.startswith(inside)):
+            own = sublayer(name, whole)
+            for module in sorted(module for module in imports(name) if module.startswith(inside)):
+                other = sublayer(module, whole)
+                if own in height and other != own and height.get(other, len(layers)) >= height[own]:
+                    wrong.append(f"{name} imports {module}")
     assert [] == wrong
 
 
+SHARED = {"base", "closed", "numbers"}
+"""Entries of ``questions`` that are no kinds."""
+
+
 def kind_of(module: str) -> str:
-    """The kind a module belongs to, ``general.shape`` for ``autograder.kinds.general.shape``; or none."""
-    parts = module.split(".")
-    return ".".join(parts[2:4]) if parts[:2] == ["autograder", "kinds"] and len(parts) > 3 else ""
+    """The kind a module belongs to, ``shape`` for ``autograder.questions.shape.options``; or none."""
+    name = module.removeprefix("autograder.questions.").split(".")[0]
+    return name if module.startswith("autograder.questions.") and name not in SHARED else ""
 
 
 def test_kinds_import_no_other_kind() -> None:
@@ -256,7 +271,7 @@ SUBJECT = re.compile(
 
 def test_general_kinds_know_nothing_of_transformers() -> None:
     """No code of a general kind, or of what kinds share, names anything of the course's subject."""
-    general = [name for name in OURS if name.startswith(("autograder.kinds.general", "autograder.checks"))]
+    general = [name for name in OURS if name.startswith("autograder.questions")]
     found = {
         name: sorted(set(map(str.lower, SUBJECT.findall(without_docstrings(tree(name)))))) for name in general
     }
@@ -327,7 +342,7 @@ def test_trusted_side_imports_nothing_of_the_student() -> None:
 def test_loading_the_whole_command_line_loads_no_torch() -> None:
     """What grading imports, followed through all libraries, contains neither torch nor transformers."""
     code = (
-        "import sys, autograder.cli.app, autograder.cli.report, autograder.gradebook\n"
+        "import sys, autograder.cli.app, autograder.cli.report, autograder.store.gradebook\n"
         "from autograder.app import classes, formulas, inspection, preparing, demo_run\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules}"
         " & {'torch', 'transformers', 'reference', 'sympy'}))"
@@ -351,28 +366,33 @@ def test_nothing_is_evaluated() -> None:
 def test_only_the_gradebook_imports_nbgraders_api() -> None:
     """nbgrader's database is written in one place."""
     users = {part(name) for name in OURS if any(one.startswith("nbgrader.api") for one in imports(name))}
-    assert {"gradebook"} == users
+    assert {"store"} == users
 
 
 def test_a_front_end_knows_the_use_cases_and_nothing_below() -> None:
     """The command line imports use cases, records, errors and the service it starts; nothing below."""
     fronts = [name for name in OURS if name.startswith("autograder.cli")]
     known = {part(module) for name in fronts for module in imports(name) if module.startswith("autograder.")}
-    assert {"app", "cli", "errors", "records", "web"} == known
+    assert {"app", "cli", "core", "web"} == known
 
 
 def test_use_cases_print_nothing_and_know_no_front_end() -> None:
     """They give records and tell a watch; where it is shown, and how, is for whoever called them."""
-    quiet = [name for name in OURS if part(name) in {"app", "store", "gradebook", "grading"}]
+    quiet = [name for name in OURS if part(name) in {"app", "store", "grading"}]
     found = offenders(quiet, roots, {"sys", "typer", "rich", "click", "logging"})
-    known = {"autograder.gradebook.nbgrader_api", "autograder.grading.harmless"}  # they ask about modules
+    known = {  # they ask about modules, or about Python
+        "autograder.store.gradebook.nbgrader_api",
+        "autograder.grading.generate",
+        "autograder.grading.harmless",
+        "autograder.grading.version",
+    }
     assert {name: {"sys"} for name in known} == found
     assert {} == offenders(quiet, calls, {"print", "input"})
 
 
 def test_one_module_names_the_store() -> None:
     """Another store is chosen in one place; whatever else uses a store knows the protocol alone."""
-    stores = ("autograder.gradebook", "autograder.store.memory")
+    stores = ("autograder.store.gradebook", "autograder.store.memory")
     users = {name for name in OURS if any(one.startswith(stores) for one in imports(name))}
     assert {"autograder.app.stores"} == {name for name in users if not name.startswith(stores)}
 

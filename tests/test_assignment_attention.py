@@ -8,15 +8,15 @@ from collections.abc import Iterator
 import nbformat
 import pytest
 
-from autograder import assignment as assignments
+from autograder.core.records import GradingResult, Status
 from autograder.course import Course
-from autograder.generate import generate_release
+from autograder.grading import assignment as assignments
+from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.verify.papers import with_sources
 from autograder.messages import render_message
 from autograder.notebook.build import build_release
-from autograder.records import GradingResult, Status
 from autograder.sandbox.pool import Pool
-from autograder.verify.papers import with_sources
 from tests.demo.marking import ROOT, shipped
 from tests.support.attention_classes import COMPILED, PLAIN
 from tests.support.attention_samples import ITEMS

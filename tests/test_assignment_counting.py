@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from autograder.checks.base import Evidence, Trial, list_trials
-from autograder.kinds import make_check
+from autograder.core.records import Answer, ItemResult, Observation, Status
 from autograder.messages import load_sentences, render_message
-from autograder.records import Answer, ItemResult, Observation, Status
+from autograder.questions import make_check
+from autograder.questions.base.base import Evidence, Trial, list_trials
 from autograder.rubric import Question, load_rubric
 from reference.counting import families, oracle, tasks, trials
 from reference.counting.catalogue import DECODERS

@@ -16,12 +16,12 @@ from typing import Any
 import nbformat
 import pytest
 
-from autograder.checks.base import Evidence
-from autograder.kinds import get_check_type
+from autograder.core.records import Answer, ItemResult, Status
 from autograder.notebook.build import build_release
 from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
-from autograder.records import Answer, ItemResult, Status
+from autograder.questions import get_check_type
+from autograder.questions.base.base import Evidence
 from autograder.rubric import Item, Question
 from reference import listings
 from tests.demo.marking import RUBRIC, SOURCE, automatic, exam, marks, released

@@ -13,10 +13,10 @@ import nbformat
 import pytest
 import torch
 
-from autograder.checks.base import list_trials
-from autograder.kinds import make_check
+from autograder.core.records import Answer
 from autograder.notebook.build import build_release
-from autograder.records import Answer
+from autograder.questions import make_check
+from autograder.questions.base.base import list_trials
 from autograder.rubric import Question, load_rubric
 from reference import corpus, decoding, gpt2, memorisation, training
 from tests.support.solution_lines import leaked, solution_fragments

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from autograder.kinds import list_registered
+from autograder.questions import list_registered
 from autograder.rubric import load_rubric
 from reference.tracing import trials
 from reference.tracing.listings import LISTINGS

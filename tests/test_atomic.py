@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder import atomic
+from autograder.core import atomic
 
 PARTIAL = ".autograder-0123456789abcdef.partial"
 
@@ -66,7 +66,7 @@ def test_a_name_of_any_length_can_be_written(tmp_path: Path) -> None:
 WRITER = """
 import os, sys, time
 from pathlib import Path
-from autograder import atomic
+from autograder.core import atomic
 chmod = Path.chmod
 def stop(path, mode):
     print("writing", flush=True)

@@ -14,12 +14,12 @@ import msgspec
 import pytest
 import typer
 
-from autograder import limits
 from autograder.authoring.pages import render_pages
 from autograder.cli import reference
 from autograder.cli.app import app
-from autograder.kinds import list_registered
-from autograder.records import Limits
+from autograder.core import limits
+from autograder.core.records import Limits
+from autograder.questions import list_registered
 from tests.cli.running import only_object
 from tests.cli.running import run_cold as run
 from tests.test_architecture import LAYERS

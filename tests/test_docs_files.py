@@ -10,8 +10,8 @@ import pytest
 
 from autograder.app import open_course, preparing
 from autograder.app.classes import collect_standings, grade_class
+from autograder.core.records import FileState
 from autograder.course import Course
-from autograder.records import FileState
 
 pytestmark = pytest.mark.sandbox
 

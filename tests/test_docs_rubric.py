@@ -9,15 +9,15 @@ import msgspec
 import pytest
 
 from autograder.authoring.schema import find_records
-from autograder.checks.judging.manual import ManualItem
-from autograder.checks.options import AnswerItem, ComparedOptions, Mistake
-from autograder.errors import RubricError
-from autograder.kinds import list_registered, load_kinds, make_check
-from autograder.kinds.general.table.options import TableRow
+from autograder.core.errors import RubricError
+from autograder.questions import list_registered, load_kinds, make_check
+from autograder.questions.base.judging.manual import ManualItem
+from autograder.questions.base.options import AnswerItem, ComparedOptions, Mistake
+from autograder.questions.table.options import TableRow
 from autograder.rubric import ConstructorArguments, Rubric, VisibleCheck, parse_rubric, scales
 from autograder.rubric.exam import Exam, Task
 from autograder.rubric.files import NotebookFile, ResultFile
-from autograder.variants import options as variant_options
+from autograder.rubric.variants import options as variant_options
 
 DOCS = Path(__file__).parents[1] / "docs"
 COMMON = {

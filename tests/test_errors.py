@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from autograder.errors import CourseError, describe_error
+from autograder.core.errors import CourseError, describe_error
 from autograder.notebook.nesting import prune_json
 
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.records import ItemResult, Status
+from autograder.core.records import ItemResult, Status
 from tests.demo.marking import exam, marks
 
 CARRIED = "formula.carried-forward"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.records import ItemResult
+from autograder.core.records import ItemResult
 from tests.demo.marking import marks
 from tests.test_exam_carried_mistakes import NAMES
 

@@ -14,12 +14,12 @@ from msgspec.structs import replace
 
 from autograder import rubric as rubrics
 from autograder.app.lists import read_bonus
-from autograder.errors import CourseError
-from autograder.gradebook import Gradebook
-from autograder.grades import CellName, PersonMark, Standing, compute_standing
-from autograder.records import Deduction, ItemResult, Message, Note, Score, Status
+from autograder.core.errors import CourseError
+from autograder.core.records import Deduction, ItemResult, Message, Note, Score, Status
+from autograder.grading.grades import CellName, PersonMark, Standing, compute_standing
 from autograder.rubric import Rubric
 from autograder.rubric.scales import Grade
+from autograder.store.gradebook import Gradebook
 from tests.feedback.examples import FAULTS, RIGHT, TOML, good, item, middling, release
 from tests.store.examples import keep
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from autograder import assignment as assignments
-from autograder.assignment import Assignment
-from autograder.grading_version import GRADING_VERSION, list_versions
+from autograder.grading import assignment as assignments
+from autograder.grading.assignment import Assignment
+from autograder.grading.version import GRADING_VERSION, list_versions
 from tests.grading.test_batch import NAME, make_course
 
 

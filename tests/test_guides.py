@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from autograder.checks.judging.manual import read_manual_options
-from autograder.checks.values import prose
+from autograder.core.wording import get_text
 from autograder.messages import list_languages
+from autograder.questions.base.judging.manual import read_manual_options
+from autograder.questions.base.values import prose
 from autograder.rubric import Item, Question, load_rubric
-from autograder.wording import get_text
 
 ROOT = Path(__file__).parents[1]
 LINES = [

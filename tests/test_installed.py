@@ -6,9 +6,9 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from autograder import installed
-from autograder.errors import CourseError
-from autograder.installed import EntryGroup, list_entries, load_entry, name_package
+from autograder.core import installed
+from autograder.core.errors import CourseError
+from autograder.core.installed import EntryGroup, list_entries, load_entry, name_package
 
 
 def group(monkeypatch: pytest.MonkeyPatch, name: str, *entries: tuple[str, str]) -> EntryGroup:

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from autograder.lateness import (
+from autograder.core.records import Deduction, Unit
+from autograder.messages import list_languages
+from autograder.rubric.lateness import (
     DAY,
     HOUR,
     DayLength,
@@ -22,8 +24,6 @@ from autograder.lateness import (
     count_days,
     count_started_units,
 )
-from autograder.messages import list_languages
-from autograder.records import Deduction, Unit
 
 D = Decimal
 STEPS = Penalty(steps=(PenaltyStep(0, D(5)), PenaltyStep(24, D(20)), PenaltyStep(72, D("33.3"))))

@@ -7,10 +7,10 @@ import re
 import msgspec
 import pytest
 
-from autograder.errors import RubricError
-from autograder.limits import CLOCK_FACTOR, FLOOD_FACTOR, OF_ENDING, OF_MET, format_limit, list_ranges
+from autograder.core.errors import RubricError
+from autograder.core.limits import CLOCK_FACTOR, FLOOD_FACTOR, OF_ENDING, OF_MET, format_limit, list_ranges
+from autograder.core.records import Ending, LimitKind, Limits
 from autograder.messages import get_template, list_languages, load_sentences
-from autograder.records import Ending, LimitKind, Limits
 from autograder.rubric import parse_rubric
 from autograder.sandbox.inside import shell
 from autograder.sandbox.outside import box, watch

@@ -15,17 +15,18 @@ from typing import Any
 
 import pytest
 
-from autograder.checks.judging import forbidden
-from autograder.checks.values import literal, prose, quoting
-from autograder.checks.values import tables as reading
-from autograder.errors import AutograderError
-from autograder.feedback import sanitise
-from autograder.gradebook import autograded
+from autograder.core.errors import AutograderError
+from autograder.core.images import build_image_uri
+from autograder.core.records import Cell
 from autograder.notebook import cell_types, closed, document, language, match, owntexts, prepare
-from autograder.records import Cell
+from autograder.notebook.student.reading import build_vocabulary, read_number_text, read_value
+from autograder.pages.feedback import sanitise
+from autograder.questions.base.judging import forbidden
+from autograder.questions.base.values import literal, prose, quoting
+from autograder.questions.base.values import tables as reading
 from autograder.sandbox import limit_notes
 from autograder.sandbox.exchange import wire
-from autograder.student.reading import build_vocabulary, read_number_text, read_value
+from autograder.store.gradebook import autograded
 from tests.support.pace import slowness
 
 pytestmark = pytest.mark.apart
@@ -79,7 +80,7 @@ FUNCTIONS: Mapping[str, tuple[Callable[[str], Any], int]] = {
     "visible, long": (lambda text: sanitise.to_printable_text(text, 200_000), 100_000),
     "clean_html": (sanitise.clean_html, 90_000),
     "table_document": (sanitise.build_table_document, 90_000),
-    "image_uri": (lambda text: sanitise.build_image_uri("image/png", text), 400_000),
+    "image_uri": (lambda text: build_image_uri("image/png", text), 400_000),
     "same_form": (prose.to_canonical, 40_000),
     "unwritten": (prose.is_unwritten, 10_000),
     "words": (prose.list_words, 10_000),

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.paths import find_path_fault, is_below, list_files_at, list_files_below, match_expected_paths
+from autograder.core.paths import (
+    find_path_fault,
+    is_below,
+    list_files_at,
+    list_files_below,
+    match_expected_paths,
+)
 
 PARTS = st.one_of(st.sampled_from(["..", ".", "", "a", "C:", "~", "a\\b", "a.", "x y", "-"]), st.text())
 

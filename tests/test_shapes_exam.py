@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from autograder import assignment as assignments
 from autograder.course import Course
-from autograder.generate import generate_release
+from autograder.grading import assignment as assignments
+from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.verify import verify
 from autograder.sandbox.pool import Pool
-from autograder.verify import verify
 
 pytestmark = pytest.mark.sandbox
 

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from autograder import stopwatch
-from autograder.stopwatch import StepTime, Stopwatch
+from autograder.core import stopwatch
+from autograder.core.stopwatch import StepTime, Stopwatch
 
 
 class Clock:

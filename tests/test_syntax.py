@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from autograder.syntax import UNREADABLE, extract_definition, is_defined, parse_module
+from autograder.core.syntax import UNREADABLE, extract_definition, is_defined, parse_module
 
 SOURCE = "x = f(a, b)[1] + 3\n" * 300 + "y = " + "(" * 30 + "1" + "+1)" * 30
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.tables import escape_name, suggest_name
+from autograder.core.tables import escape_name, suggest_name
 
 
 @pytest.mark.parametrize(

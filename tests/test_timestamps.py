@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from autograder.core.records import Deduction
 from autograder.messages import list_languages, render_message
-from autograder.records import Deduction
-from autograder.timestamps import (
+from autograder.rubric.timestamps import (
     NOTES,
     SlipUse,
     Timing,

@@ -1,6 +1,6 @@
 """Use cases: the operations on a course, as functions that any front end calls.
 
-They take a `Course`, names and options, return frozen records, and raise errors of `autograder.errors`. They
+They take a `Course`, names and options, return frozen records, and raise errors of `core.errors`. They
 print nothing and know no command line: progress and immediate warnings go to a `Listener`. Only
 `autograder.app.stores` decides which gradebook a course has.
 
@@ -27,9 +27,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from autograder.core.stopwatch import Stopwatch
+from autograder.core.tables import escape_name, join_names
 from autograder.sandbox.levels import Isolation, get_warning
-from autograder.stopwatch import Stopwatch
-from autograder.tables import escape_name, join_names
 
 if TYPE_CHECKING:
     from autograder.course import Course

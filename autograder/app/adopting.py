@@ -10,15 +10,15 @@ from types import ModuleType
 
 from msgspec import Struct
 
-from autograder import atomic
 from autograder import rubric as rubrics
-from autograder.adopting import nbgrader, otter
-from autograder.adopting.found import FoundAssignment
-from autograder.adopting.rubric_text import format_rubric
-from autograder.assignment import load_assignment
+from autograder.core import atomic
+from autograder.core.errors import AutograderError, CourseError, NotebookError, RubricError
 from autograder.course import Course
-from autograder.errors import AutograderError, CourseError, NotebookError, RubricError
-from autograder.generate import generate_release
+from autograder.exchange.adopting import nbgrader, otter
+from autograder.exchange.adopting.found import FoundAssignment
+from autograder.exchange.adopting.rubric_text import format_rubric
+from autograder.grading.assignment import load_assignment
+from autograder.grading.generate import generate_release
 from autograder.notebook.build import check_agreement
 
 

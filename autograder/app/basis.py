@@ -14,13 +14,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from autograder import atomic
 from autograder import rubric as rubrics
-from autograder.assignment import Assignment
+from autograder.core import atomic
+from autograder.core.errors import CourseError, RubricError
+from autograder.core.paths import list_files_at
 from autograder.course import Course
-from autograder.errors import CourseError, RubricError
-from autograder.grading_version import GRADING_VERSION
-from autograder.paths import list_files_at
+from autograder.grading.assignment import Assignment
+from autograder.grading.version import GRADING_VERSION
 from autograder.rubric import Rubric
 from autograder.rubric.dependence import find_dependents
 from autograder.sandbox.levels import Isolation, compute_environment_digest

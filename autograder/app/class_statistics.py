@@ -9,21 +9,21 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder import assignment as assignments
-from autograder import atomic
 from autograder.app import SILENT, Listener
 from autograder.app.classes import collect_standings
 from autograder.app.lists import read_roster
 from autograder.app.sheet_files import guard_value, to_plain_text
 from autograder.app.stores import OpenStore, open_store
+from autograder.core import atomic
+from autograder.core.stream import derive_key
 from autograder.course import Course
-from autograder.feedback.labels import Labels
-from autograder.feedback.sanitise import render_sentence
-from autograder.grades import Standing
+from autograder.grading import assignment as assignments
+from autograder.grading.grades import Standing
 from autograder.marking.statistics import ClassFigures, ItemFigures, QuestionFigures, compute_figures
 from autograder.marking.statistics_page import render_statistics
+from autograder.pages.feedback.labels import Labels
+from autograder.pages.feedback.sanitise import render_sentence
 from autograder.rubric import Rubric
-from autograder.stream import derive_key
 
 COLUMNS = (
     *("part", "question", "item", "title", "possible", "students", "open", "unanswered", "full", "none"),

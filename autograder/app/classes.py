@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from autograder import assignment as assignments
 from autograder.app import SILENT, Isolation, Listener, count_steps, course_log
 from autograder.app.basis import keep_basis
 from autograder.app.handed_in import copy_shared_marks, update_times
@@ -26,21 +25,22 @@ from autograder.app.published import (
 )
 from autograder.app.roll import Roll, read_roll, restore_marks
 from autograder.app.stores import OpenStore, open_store
-from autograder.assignment import Assignment
+from autograder.core.errors import CourseError
+from autograder.core.records import GradingResult, Score
+from autograder.core.tables import join_names, suggest_name
 from autograder.course import Course, Handin, groups
-from autograder.errors import CourseError
-from autograder.grades import NOTHING, Standing, compute_standing
+from autograder.grading import assignment as assignments
 from autograder.grading import batch
+from autograder.grading.assignment import Assignment
 from autograder.grading.batch import Outcome
-from autograder.records import GradingResult, Score
+from autograder.grading.grades import NOTHING, Standing, compute_standing
+from autograder.grading.store import Store
+from autograder.rubric.timestamps import NOTES as TIME
 from autograder.sandbox.levels import compute_environment_digest, list_levels_at_least
 from autograder.sandbox.pool import Pool
-from autograder.store import Store
-from autograder.tables import join_names, suggest_name
-from autograder.timestamps import NOTES as TIME
 
 if TYPE_CHECKING:  # what makes pages takes long to import; front ends name a page for its type alone
-    from autograder.feedback.publish import ClassPages, Page  # noqa: TC004
+    from autograder.pages.feedback.publish import ClassPages, Page  # noqa: TC004
 
 __all__ = ["TIME", "Outcome", "Page", "Standing"]
 """Includes names of lower layers that front ends need."""
@@ -301,7 +301,7 @@ def write_feedback(
     plan = plan_pages(
         published, _plan_shown_marks(assignment, stand, current_students, published), reason, moment
     )
-    from autograder.feedback import publish
+    from autograder.pages.feedback import publish
 
     pages = publish.write_pages(_build_class_view(assignment, stand, collected, plan, language=language))
     # One page for each student and one for staff, except the pages that stay as they are.
@@ -321,7 +321,7 @@ def _build_class_view(
     language: str,
 ) -> ClassPages:
     """Return the content of a class's pages."""
-    from autograder.feedback.publish import ClassPages
+    from autograder.pages.feedback.publish import ClassPages
 
     results = stand.roll.results
     return ClassPages(

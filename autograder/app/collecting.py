@@ -9,28 +9,28 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder import atomic
 from autograder import rubric as rubrics
 from autograder.app import SILENT, Listener, count_steps
+from autograder.core import atomic
+from autograder.core.errors import CourseError, SourceError
+from autograder.core.tables import escape_name, join_names
 from autograder.course import Course, archives, find_name_fault
 from autograder.course.archives import RefusedFile
 from autograder.course.counting import list_part_notebooks
 from autograder.course.submission_folder import determine_readability, read_folder
-from autograder.errors import CourseError, SourceError
-from autograder.feedback.sanitise import to_printable_text
-from autograder.platforms import classlists, laying, patterns, worksheets
-from autograder.platforms.people import Identification, Register
-from autograder.platforms.sources import (
+from autograder.exchange.platforms import classlists, laying, patterns, worksheets
+from autograder.exchange.platforms.people import Identification, Register
+from autograder.exchange.platforms.sources import (
     FoundAttempt,
     SourceContents,
     WantedAttempts,
     format_source_name,
     read_source,
 )
-from autograder.platforms.staging import PreparedAttempt, prepare_attempt
+from autograder.exchange.platforms.staging import PreparedAttempt, prepare_attempt
+from autograder.pages.feedback.sanitise import to_printable_text
 from autograder.rubric import Rubric
-from autograder.tables import escape_name, join_names
-from autograder.variants.drawing import normalise_id
+from autograder.rubric.variants.drawing import normalise_id
 
 
 class CollectOptions(Struct, frozen=True):

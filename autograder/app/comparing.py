@@ -10,19 +10,19 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from autograder import assignment as assignments
-from autograder import atomic
 from autograder import rubric as rubrics
-from autograder.adopting import otter, peers
-from autograder.assignment import Assignment
+from autograder.core import atomic
+from autograder.core.errors import CourseError
+from autograder.core.records import Cell, ItemResult, Score, Status
+from autograder.core.syntax import UNREADABLE, parse_module
+from autograder.core.wording import format_number
 from autograder.course import Course, Handin
-from autograder.errors import CourseError
-from autograder.feedback.comparison import ComparisonRow, ComparisonView, render_comparison
+from autograder.exchange.adopting import otter, peers
+from autograder.grading import assignment as assignments
+from autograder.grading.assignment import Assignment
 from autograder.grading.batch import read_handin
-from autograder.records import Cell, ItemResult, Score, Status
+from autograder.pages.feedback.comparison import ComparisonRow, ComparisonView, render_comparison
 from autograder.rubric import Question
-from autograder.syntax import UNREADABLE, parse_module
-from autograder.wording import format_number
 
 _SAME = Decimal("0.001")
 """Tolerance in points, because other programs divide points as floats."""

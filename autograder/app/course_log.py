@@ -19,9 +19,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from autograder import atomic
+from autograder.core import atomic
+from autograder.core.errors import CourseError
 from autograder.course import Course
-from autograder.errors import CourseError
 
 # Takes the place of a previous digest in the first entry.
 _BEGIN = "0" * 64

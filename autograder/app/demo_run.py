@@ -10,15 +10,15 @@ from msgspec import Struct
 from autograder.app import SILENT, Isolation, Listener
 from autograder.app.classes import GradedClass, PublishedPages, grade_class, write_feedback
 from autograder.app.stores import OpenStore, open_store
-from autograder.course import Course
-from autograder.demo.course import (
+from autograder.authoring.demo.course import (
     MarkComparison,
     compare_marks,
     list_first_files,
     make_course,
     remove_on_failure,
 )
-from autograder.demo.students import DemoStudent
+from autograder.authoring.demo.students import DemoStudent
+from autograder.course import Course
 
 __all__ = ["DemoRun", "list_first_files", "make_course", "remove_on_failure", "run_demo"]
 

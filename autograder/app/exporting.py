@@ -9,8 +9,6 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder import assignment as assignments
-from autograder import atomic
 from autograder.app import SILENT, Listener, grade_files
 from autograder.app.classes import collect_standings
 from autograder.app.collecting import load_class_register
@@ -18,12 +16,14 @@ from autograder.app.grade_files import GradeFile
 from autograder.app.grade_lines import GradeLine, encode_json_lines, make_grade_lines
 from autograder.app.handins import collect_handins
 from autograder.app.stores import OpenStore, open_store
+from autograder.core import atomic
+from autograder.core.errors import CourseError
+from autograder.core.tables import join_names
+from autograder.core.wording import get_text
 from autograder.course import Course
-from autograder.errors import CourseError
-from autograder.platforms.people import Register
-from autograder.platforms.worksheets import read_worksheet
-from autograder.tables import join_names
-from autograder.wording import get_text
+from autograder.exchange.platforms.people import Register
+from autograder.exchange.platforms.worksheets import read_worksheet
+from autograder.grading import assignment as assignments
 
 Form = Literal["moodle", "canvas", "gradescope", "ilias", "csv", "jsonl"]
 FORMS: tuple[Form, ...] = ("moodle", "canvas", "gradescope", "ilias", "csv", "jsonl")

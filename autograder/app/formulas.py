@@ -10,19 +10,19 @@ import msgspec
 from msgspec import Struct
 
 from autograder import rubric as rubrics
-from autograder.checks.base import SAMPLE, Draw, Evidence
-from autograder.checks.values.literal import NoFormula
+from autograder.core.errors import RubricError
+from autograder.core.records import Answer, ItemResult, Message, Status
 from autograder.course import Course
-from autograder.errors import RubricError
-from autograder.feedback.typeset import render_caret
 from autograder.formulas import Unreadable, to_latex, to_mathml, to_text
 from autograder.formulas.nodes import Tree
-from autograder.kinds.general.formula import FormulaCheck
-from autograder.kinds.general.formula.answers import read_answer
-from autograder.kinds.general.formula.key import prepare_question
 from autograder.messages import list_languages, render_message
 from autograder.messages.reading import describe_unreadable
-from autograder.records import Answer, ItemResult, Message, Status
+from autograder.pages.feedback.typeset import render_caret
+from autograder.questions.base.base import SAMPLE, Draw, Evidence
+from autograder.questions.base.values.literal import NoFormula
+from autograder.questions.formula import FormulaCheck
+from autograder.questions.formula.answers import read_answer
+from autograder.questions.formula.key import prepare_question
 from autograder.rubric import AssignmentSettings, Item, Question, Rubric, RubricSymbol
 
 __all__ = ["FormulaReport", "FormulaTask", "check_formula", "from_options", "from_rubric", "list_languages"]

@@ -16,19 +16,19 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from autograder.app.grade_lines import GradeLine, QuestionMark
-from autograder.errors import CourseError
-from autograder.feedback.sanitise import to_printable_text
-from autograder.platforms import gradebooks
-from autograder.platforms.csvfiles import CsvTable, strip_guard, write_table
-from autograder.platforms.people import Identification, Register
-from autograder.platforms.worksheets import (
+from autograder.core.errors import CourseError
+from autograder.core.tables import join_names
+from autograder.exchange.platforms import gradebooks
+from autograder.exchange.platforms.csvfiles import CsvTable, strip_guard, write_table
+from autograder.exchange.platforms.people import Identification, Register
+from autograder.exchange.platforms.worksheets import (
     Worksheet,
     check_fillable,
     format_number,
     parse_number,
     read_worksheet,
 )
-from autograder.tables import join_names
+from autograder.pages.feedback.sanitise import to_printable_text
 
 PLAIN_COLUMNS = (
     "login",

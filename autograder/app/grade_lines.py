@@ -10,14 +10,14 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from autograder.assignment import Assignment
-from autograder.feedback.lines import RubricLine, list_rubric_lines
-from autograder.feedback.sanitise import render_sentence, to_printable_text
-from autograder.grades import Standing
-from autograder.platforms.people import ListedStudent, Register
-from autograder.records import GradingResult, Status
+from autograder.core.records import GradingResult, Status
+from autograder.core.wording import get_text
+from autograder.exchange.platforms.people import ListedStudent, Register
+from autograder.grading.assignment import Assignment
+from autograder.grading.grades import Standing
+from autograder.pages.feedback.lines import RubricLine, list_rubric_lines
+from autograder.pages.feedback.sanitise import render_sentence, to_printable_text
 from autograder.rubric import Question, Rubric
-from autograder.wording import get_text
 
 FORMAT = 1
 """Raised when a key is removed or changes its meaning; new keys do not count."""

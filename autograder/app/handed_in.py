@@ -8,13 +8,13 @@ from decimal import Decimal
 from msgspec.structs import replace
 
 from autograder.app.roll import Roll
+from autograder.core.records import GradingResult, StudentGroup
+from autograder.core.tables import join_names
 from autograder.course import Handin
-from autograder.grades import CellName, PersonMark
 from autograder.grading.batch import refresh_result, was_refused
-from autograder.records import GradingResult, StudentGroup
+from autograder.grading.grades import CellName, PersonMark
+from autograder.grading.store import AnswerName, Decision, Store
 from autograder.rubric import Rubric
-from autograder.store import AnswerName, Decision, Store
-from autograder.tables import join_names
 
 
 def update_times(roll: Roll, handins: Iterable[Handin], name: str) -> Roll:

@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping
 
 from msgspec import Struct
 
-from autograder.assignment import Assignment
+from autograder.core.errors import CourseError
+from autograder.core.records import StudentGroup
+from autograder.core.tables import suggest_id
 from autograder.course import Course, Handin, counting
 from autograder.course.schedule import Schedule
-from autograder.errors import CourseError
-from autograder.records import StudentGroup
-from autograder.tables import suggest_id
-from autograder.timestamps import Timing
+from autograder.grading.assignment import Assignment
+from autograder.rubric.timestamps import Timing
 
 
 class CollectedClass(Struct, frozen=True):

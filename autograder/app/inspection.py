@@ -7,21 +7,21 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder import atomic
+from autograder.core import atomic
+from autograder.core.errors import CourseError, NotebookError
+from autograder.core.paths import find_path_fault
 from autograder.course import PRIVATE
-from autograder.errors import CourseError, NotebookError
 from autograder.messages import format_sentence, list_languages
 from autograder.notebook.document import parse_notebook
 from autograder.notebook.files import read_file
+from autograder.notebook.student import saved_notebook
+from autograder.notebook.student.rendering import MARKS, as_text, describe_progress
+from autograder.notebook.student.saved_notebook import NotebookReport
 from autograder.notebook.student_check import FILE_NAME, read_specification
 from autograder.notebook.timeleft import time_left
-from autograder.paths import find_path_fault
 from autograder.rubric.files import ALONG_BYTES
 from autograder.sandbox.proof import doctor, selftest
 from autograder.sandbox.proof.doctor import Layer
-from autograder.student import saved_notebook
-from autograder.student.rendering import MARKS, as_text, describe_progress
-from autograder.student.saved_notebook import NotebookReport
 
 __all__ = [
     "Layer",

@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping
 from decimal import Decimal
 from pathlib import Path
 
+from autograder.core.errors import CourseError
 from autograder.course import find_name_fault
 from autograder.course.rows import get_assignment, read_rows
-from autograder.errors import CourseError
-from autograder.feedback.sanitise import escape_markup
-from autograder.store import Student
+from autograder.grading.store import Student
+from autograder.pages.feedback.sanitise import escape_markup
 
 COLUMNS = ("id", "first_name", "last_name", "email")
 BONUS_COLUMNS = ("id", "assignment", "points")

@@ -9,28 +9,29 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder import assignment as assignments
-from autograder import atomic, generate, verify
 from autograder import rubric as rubrics
 from autograder.app import SILENT, Isolation, Listener, count_steps
 from autograder.app.lists import read_roster
 from autograder.app.repairing import check_handed_out_listings
 from autograder.authoring import start_assignment as begin
 from autograder.checking.table import format_answer, format_matrix, is_as_declared
+from autograder.core import atomic
+from autograder.core.errors import AutograderError, CourseError, SandboxError
+from autograder.core.tables import suggest_id
 from autograder.course import Course, find_name_fault
-from autograder.errors import AutograderError, CourseError, SandboxError
-from autograder.generate import generate_release as release
-from autograder.generate import list_kept_back
-from autograder.paper import make_sheet, print_pdf, render_sheet
-from autograder.paper.sheet import Size
-from autograder.personal import distribution
-from autograder.personal.distribution import DistributionSummary
-from autograder.personal.variant_set import make_variants
+from autograder.grading import assignment as assignments
+from autograder.grading import generate, verify
+from autograder.grading.generate import generate_release as release
+from autograder.grading.generate import list_kept_back
+from autograder.grading.personal import distribution
+from autograder.grading.personal.distribution import DistributionSummary
+from autograder.grading.personal.variant_set import make_variants
+from autograder.grading.verify import Mark, Matrix, MutatedCell, Row, Verification, VerifyFinding
+from autograder.grading.verify.explaining import Explainer
+from autograder.pages.paper import make_sheet, print_pdf, render_sheet
+from autograder.pages.paper.sheet import Size
 from autograder.rubric import Rubric
 from autograder.sandbox.pool import Pool
-from autograder.tables import suggest_id
-from autograder.verify import Mark, Matrix, MutatedCell, Row, Verification, VerifyFinding
-from autograder.verify.explaining import Explainer
 
 __all__ = [
     "DistributionSummary",
@@ -71,7 +72,7 @@ def write_personal_releases(
     """Write each student's personal release, after the common one, in its language.
 
     Raises:
-        As `autograder.personal.distribution.write_personal_releases`.
+        As `autograder.grading.personal.distribution.write_personal_releases`.
     """
     students = [student.id for student in read_roster(course.roster)]
     with Pool(isolation=isolation) as pool:

@@ -16,14 +16,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder import atomic
+from autograder.core import atomic
+from autograder.core.errors import CourseError
+from autograder.core.records import Score, Status
+from autograder.core.tables import join_names
 from autograder.course import Course
-from autograder.errors import CourseError
-from autograder.feedback.lines import list_rubric_lines
-from autograder.grades import MarkChange, Standing
-from autograder.records import Score, Status
+from autograder.grading.grades import MarkChange, Standing
+from autograder.pages.feedback.lines import list_rubric_lines
 from autograder.rubric import Rubric
-from autograder.tables import join_names
 
 _OPEN, _TOGETHER = "open", "marked together"
 _OF_CELL = "/"

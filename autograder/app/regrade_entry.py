@@ -15,17 +15,17 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder import atomic
 from autograder.app import Isolation, course_log
 from autograder.app.basis import keep_basis
 from autograder.app.course_log import LogEntry
 from autograder.app.published import AgreedChange, ShownMark, read_published, write_published
-from autograder.assignment import Assignment
+from autograder.core import atomic
+from autograder.core.errors import GradebookError
 from autograder.course import Course
-from autograder.errors import GradebookError
-from autograder.grades import PersonMark
+from autograder.grading.assignment import Assignment
 from autograder.grading.batch import MOST_TOGETHER
-from autograder.store import GradedEntry, Store
+from autograder.grading.grades import PersonMark
+from autograder.grading.store import GradedEntry, Store
 
 _ACTION = "regrade"
 

@@ -9,15 +9,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder import atomic
 from autograder.app.regrading import Regrade, RegradeMove
 from autograder.app.sheet_rows import format_number
-from autograder.errors import CourseError
-from autograder.feedback.regrade import RegradeItemView, RegradeStudentView, RegradeView, render_regrade
-from autograder.feedback.sanitise import render_sentence
-from autograder.grades import Standing
+from autograder.core import atomic
+from autograder.core.errors import CourseError
+from autograder.core.records import Message
+from autograder.grading.grades import Standing
 from autograder.marking.moves import ItemMove
-from autograder.records import Message
+from autograder.pages.feedback.regrade import RegradeItemView, RegradeStudentView, RegradeView, render_regrade
+from autograder.pages.feedback.sanitise import render_sentence
 
 OPEN = "open"
 

@@ -13,8 +13,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder import assignment as assignments
-from autograder import atomic
 from autograder.app import SILENT, Isolation, Listener, count_steps, course_log
 from autograder.app.basis import (
     BasisDifference,
@@ -36,20 +34,22 @@ from autograder.app.published import (
 from autograder.app.regrade_entry import FollowedMark, RehearsedClass, enter_regrade, find_interrupted_regrade
 from autograder.app.sheet_rows import format_number
 from autograder.app.stores import OpenStore, RehearsalStore, open_store
-from autograder.assignment import Assignment
+from autograder.core import atomic
+from autograder.core.errors import AutograderError, CourseError
+from autograder.core.records import GradingResult
+from autograder.core.tables import join_names
 from autograder.course import Course
-from autograder.errors import AutograderError, CourseError
-from autograder.grades import NOTHING, CellName, PersonMark, Standing, compute_automatic_points
+from autograder.grading import assignment as assignments
 from autograder.grading import batch
+from autograder.grading.assignment import Assignment
+from autograder.grading.grades import NOTHING, CellName, PersonMark, Standing, compute_automatic_points
 from autograder.grading.scoring import FAULTS
+from autograder.grading.store import GradedEntry, Key, Store
 from autograder.marking.following import MarkFollower, get_settled_points
 from autograder.marking.moves import MarkedScore, StudentMove, compare_student, sort_moves
-from autograder.records import GradingResult
 from autograder.rubric import Rubric
+from autograder.rubric.timestamps import NOTES
 from autograder.sandbox.pool import Pool
-from autograder.store import GradedEntry, Key, Store
-from autograder.tables import join_names
-from autograder.timestamps import NOTES
 
 _MOST_NAMED = 20
 

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from autograder.assignment import Assignment
-from autograder.kinds.general.repair import RepairCheck
-from autograder.verify import VerifyFinding
+from autograder.grading.assignment import Assignment
+from autograder.grading.verify import VerifyFinding
+from autograder.questions.repair import RepairCheck
 
 
 def check_handed_out_listings(loaded: Assignment) -> Iterator[VerifyFinding]:

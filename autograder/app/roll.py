@@ -16,7 +16,8 @@ from msgspec import Struct
 
 from autograder.app import course_log
 from autograder.app.lists import read_roster
-from autograder.assignment import Assignment
+from autograder.core.records import GradingResult
+from autograder.core.tables import join_names, suggest_id, suggest_name
 from autograder.course import Course, counting, is_folder
 from autograder.course.submission_folder import (
     ARCHIVES,
@@ -25,12 +26,11 @@ from autograder.course.submission_folder import (
     list_expected_files,
     read_folder,
 )
-from autograder.records import GradingResult
+from autograder.grading.assignment import Assignment
+from autograder.grading.store import Store
 from autograder.rubric import Rubric
-from autograder.store import Store
-from autograder.tables import join_names, suggest_id, suggest_name
-from autograder.timestamps import FILE_NAME as STAMP
-from autograder.variants.drawing import normalise_id
+from autograder.rubric.timestamps import FILE_NAME as STAMP
+from autograder.rubric.variants.drawing import normalise_id
 
 _ALIKE = 0.85
 """Least similarity of two names that are probably meant to be the same, as measured by `difflib`."""

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from autograder import atomic
 from autograder.app.lists import escape_name
+from autograder.core import atomic
+from autograder.core.errors import CourseError
 from autograder.course import Course
-from autograder.errors import CourseError
-from autograder.platforms.classlists import ListChange, merge_lists, read_class_list
-from autograder.store import Student
+from autograder.exchange.platforms.classlists import ListChange, merge_lists, read_class_list
+from autograder.grading.store import Student
 
 
 class RosterImport(Struct, frozen=True):

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
+from autograder.core.records import Status
+from autograder.core.stopwatch import StepTime, Stopwatch
 from autograder.grading.batch import Outcome
-from autograder.records import Status
-from autograder.stopwatch import StepTime, Stopwatch
 
 REMARKED = {
     "handed in late": ("late", "late-refused", "late-accepted"),

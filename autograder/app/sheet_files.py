@@ -16,8 +16,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder.errors import CourseError
-from autograder.feedback.sanitise import to_printable_text
+from autograder.core.errors import CourseError
+from autograder.pages.feedback.sanitise import to_printable_text
 
 COLUMNS = (
     "assignment",

@@ -13,14 +13,14 @@ from decimal import Decimal
 from msgspec import Struct
 
 from autograder.app.sheet_files import FLAGGED, MOST_COMMENT, normalise_comment, to_plain_text
-from autograder.assignment import Assignment
-from autograder.feedback.answers import MarkedCell
-from autograder.grades import PersonMark
+from autograder.core.records import GradingResult
+from autograder.core.stream import derive_key
+from autograder.grading.assignment import Assignment
+from autograder.grading.grades import PersonMark
+from autograder.grading.store import Store
 from autograder.marking.points import collect_verdicts, compute_cell_points, is_within, list_items
-from autograder.records import GradingResult
+from autograder.pages.feedback.answers import MarkedCell
 from autograder.rubric import Item, Question, Rubric
-from autograder.store import Store
-from autograder.stream import derive_key
 
 _SEEN, _OWN, _VALUES = 8, 4, 4
 """Lengths in bytes of the parts of a state: the content that a grader saw, the identity of the row, and its

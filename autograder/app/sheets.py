@@ -15,8 +15,6 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder import assignment as assignments
-from autograder import atomic
 from autograder.app import SILENT, Listener
 from autograder.app.roll import read_roll, restore_marks
 from autograder.app.sheet_files import (
@@ -38,17 +36,19 @@ from autograder.app.sheet_rows import (
     make_bundles,
 )
 from autograder.app.stores import OpenStore, open_store
-from autograder.assignment import Assignment
-from autograder.checks.judging.manual import read_manual_options
-from autograder.checks.values import prose
+from autograder.core import atomic
+from autograder.core.errors import CourseError, GradebookError
+from autograder.core.tables import join_names, suggest_name
 from autograder.course import Course
-from autograder.errors import CourseError, GradebookError
-from autograder.feedback.labels import Labels
-from autograder.grades import CellName, PersonMark
+from autograder.grading import assignment as assignments
+from autograder.grading.assignment import Assignment
+from autograder.grading.grades import CellName, PersonMark
+from autograder.grading.store import Store
 from autograder.marking.points import compute_cell_points, get_bounds, is_within
+from autograder.pages.feedback.labels import Labels
+from autograder.questions.base.judging.manual import read_manual_options
+from autograder.questions.base.values import prose
 from autograder.rubric import Item, Question
-from autograder.store import Store
-from autograder.tables import join_names, suggest_name
 
 
 class SheetChoice(Struct, frozen=True):

@@ -9,13 +9,14 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder import assignment as assignments
-from autograder import atomic
 from autograder.app import SILENT, Listener, count_steps
-from autograder.assignment import Assignment
+from autograder.core import atomic
+from autograder.core.errors import AutograderError, CourseError, NotebookError, describe_error
+from autograder.core.paths import list_files_at
 from autograder.course import Course, Handin
 from autograder.course.counting import find_counting_attempts
-from autograder.errors import AutograderError, CourseError, NotebookError, describe_error
+from autograder.grading import assignment as assignments
+from autograder.grading.assignment import Assignment
 from autograder.grading.batch import read_handin
 from autograder.grading.pipeline import SubmittedFiles
 from autograder.marking.similarity.page import render_similar
@@ -24,7 +25,6 @@ from autograder.marking.similarity.works import ComparedWork, FeatureExtractor, 
 from autograder.notebook.files import read_file
 from autograder.notebook.read import read_notebook
 from autograder.notebook.release import Release, load_release
-from autograder.paths import list_files_at
 from autograder.rubric import Rubric
 
 _PYTHON = ".py"

@@ -11,14 +11,14 @@ from typing import Protocol
 
 import msgspec
 
-from autograder import atomic
-from autograder.assignment import Assignment
-from autograder.errors import StoreMissing
-from autograder.grades import CellName, PersonMark
-from autograder.limits import compute_budgets
-from autograder.records import GradingResult
+from autograder.core import atomic
+from autograder.core.errors import StoreMissing
+from autograder.core.limits import compute_budgets
+from autograder.core.records import GradingResult
+from autograder.grading.assignment import Assignment
+from autograder.grading.grades import CellName, PersonMark
+from autograder.grading.store import AnswerName, GradedEntry, Key, Store, decode_result, encode_bounded
 from autograder.rubric import Rubric
-from autograder.store import AnswerName, GradedEntry, Key, Store, decode_result, encode_bounded
 from autograder.store.memory import MemoryStore
 
 
@@ -46,7 +46,7 @@ def open_store(assignment: Assignment, *, new: bool) -> Store:
         raise StoreMissing(
             f"{course.gradebook}: there is no gradebook yet; run: autograder grade {assignment.name}"
         )
-    from autograder.gradebook import Gradebook  # imports nbgrader, which takes a third of a second
+    from autograder.store.gradebook import Gradebook  # imports nbgrader, which takes a third of a second
 
     return Gradebook(course.gradebook)
 

@@ -12,9 +12,9 @@ from autograder.app import SILENT, Listener
 from autograder.app.classes import collect_standings
 from autograder.app.lists import read_roster
 from autograder.app.stores import OpenStore, open_store
+from autograder.core.errors import CourseError
 from autograder.course import Course, schedule
-from autograder.errors import CourseError
-from autograder.grades import NOTHING, Standing
+from autograder.grading.grades import NOTHING, Standing
 
 
 class TotalPart(Struct, frozen=True):

@@ -9,7 +9,6 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from autograder.feedback.typeset import render_caret
 from autograder.formulas import Unreadable, Vocabulary, to_text
 from autograder.formulas.greek import GREEK
 from autograder.formulas.mistakes.diagnose import CODES
@@ -21,6 +20,7 @@ from autograder.formulas.notation.vocabulary import COMMANDS, CONSTANTS, FUNCTIO
 from autograder.formulas.values import evaluate
 from autograder.messages import fill_placeholders, get_template, load_sentences
 from autograder.messages.reading import describe_unreadable
+from autograder.pages.feedback.typeset import render_caret
 from autograder.rubric import RubricSymbol
 
 SYMBOLS: Mapping[str, RubricSymbol] = {

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from autograder import atomic
-from autograder.checks.kind import Kind
-from autograder.kinds import load_kinds
+from autograder.core import atomic
+from autograder.questions import load_kinds
+from autograder.questions.base.kind import Kind
 
 OVERVIEW = "rubric.md"
 BEGIN, END = "<!-- kinds: made by make docs -->", "<!-- kinds end here -->"

@@ -18,12 +18,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from autograder.checks.judging.manual import ManualItem
-from autograder.kinds import load_kinds
+from autograder.questions import load_kinds
+from autograder.questions.base.judging.manual import ManualItem
 from autograder.rubric import AssignmentSettings, Item, Question
 from autograder.rubric.check_files import KINDS as CHECKED_KINDS
 from autograder.rubric.scales import NAMED, Grading, Scale, Step, Threshold
-from autograder.variants.options import Choices, ComputedValue, Integers, PlantedFaults
+from autograder.rubric.variants.options import Choices, ComputedValue, Integers, PlantedFaults
 
 Schema = dict[str, Any]
 

@@ -16,10 +16,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder import atomic
 from autograder import rubric as rubrics
 from autograder.authoring.templates import Template, choose_templates
-from autograder.errors import CourseError
+from autograder.core import atomic
+from autograder.core.errors import CourseError
 from autograder.rubric import Question, Rubric
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,59}")

@@ -24,8 +24,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder.errors import CourseError
-from autograder.kinds import load_kinds
+from autograder.core.errors import CourseError
+from autograder.questions import load_kinds
 
 FILE = "template.md"
 """Name of the template in the folder of a kind."""

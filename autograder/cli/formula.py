@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from autograder.cli.options import HERE, CourseOption, check_language
-from autograder.errors import RubricError
+from autograder.core.errors import RubricError
 
 if TYPE_CHECKING:
     from autograder.app.formulas import FormulaReport

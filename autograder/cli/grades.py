@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from autograder.app.classes import Standing
     from autograder.app.exporting import ExportOptions
-    from autograder.records import GradingResult, Note
+    from autograder.core.records import GradingResult, Note
 
 _OF_TO = "--format, --fill, --feedback, --comments, --scale, --provisional and --title"
 

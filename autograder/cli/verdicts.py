@@ -14,7 +14,7 @@ from rich.text import Text
 
 from autograder.app.preparing import Mark, Matrix, MutatedCell, Row, Verification, VerifyFinding
 from autograder.cli import report
-from autograder.records import ResourceUsage
+from autograder.core.records import ResourceUsage
 
 LOST, KEPT, OPEN, WRONG = "●", "·", "?", "!"
 LEGEND = f"{LOST} lost, as it must be   {KEPT} kept   {OPEN} manual review   {WRONG} not as it must be"

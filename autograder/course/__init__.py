@@ -14,11 +14,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from autograder import atomic
 from autograder.checking.reading import FOLDER, drop_planted
-from autograder.errors import CourseError
-from autograder.records import Message, Note, StudentGroup
-from autograder.timestamps import Timing, format_moment, read_stamp, to_window_zone
+from autograder.core import atomic
+from autograder.core.errors import CourseError
+from autograder.core.records import Message, Note, StudentGroup
+from autograder.rubric.timestamps import Timing, format_moment, read_stamp, to_window_zone
 
 SECRET_BYTES = 32
 COUNTING_NOTES = frozenset({"attempt-unreadable", "attempt-chosen"})

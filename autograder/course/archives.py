@@ -19,9 +19,9 @@ from typing import IO
 
 from msgspec import Struct
 
+from autograder.core.errors import SourceError
+from autograder.core.tables import escape_name
 from autograder.course import find_name_fault
-from autograder.errors import SourceError
-from autograder.tables import escape_name
 
 MOST_FILE = 256 << 20
 """Bytes of one file, unpacked."""

@@ -16,12 +16,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder import rubric as rubrics
+from autograder.core.records import StudentGroup
 from autograder.course import Course, Handin, SkippedAttempt, groups, schedule
 from autograder.course.schedule import Schedule
 from autograder.course.submission_folder import Readability, determine_readability, is_absent, read_folder
-from autograder.records import StudentGroup
 from autograder.rubric import Rubric
-from autograder.variants.drawing import normalise_id
+from autograder.rubric.variants.drawing import normalise_id
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 

@@ -15,13 +15,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from autograder.core.errors import CourseError
+from autograder.core.records import StudentGroup
+from autograder.core.tables import join_names, suggest_name
 from autograder.course import Course, find_name_fault
 from autograder.course.manifest import Manifest
 from autograder.course.rows import get_assignment, read_rows
-from autograder.errors import CourseError
-from autograder.records import StudentGroup
-from autograder.tables import join_names, suggest_name
-from autograder.variants.drawing import normalise_id
+from autograder.rubric.variants.drawing import normalise_id
 
 COLUMNS = ("group", "student", "assignment")
 

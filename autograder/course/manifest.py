@@ -13,9 +13,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from autograder import atomic
-from autograder.errors import CourseError
-from autograder.variants.drawing import Fault, Variant, normalise_id
+from autograder.core import atomic
+from autograder.core.errors import CourseError
+from autograder.rubric.variants.drawing import Fault, Variant, normalise_id
 
 _FORMAT = 1
 _PURPOSE = b"manifest of variants\0"

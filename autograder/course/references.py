@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from autograder.core.errors import Place, RubricError
+from autograder.core.syntax import UNREADABLE, parse_module
+from autograder.core.tables import suggest_name
 from autograder.course import Course
-from autograder.errors import Place, RubricError
 from autograder.rubric import Rubric
-from autograder.syntax import UNREADABLE, parse_module
-from autograder.tables import suggest_name
-from autograder.variants.options import REFERENCE
+from autograder.rubric.variants.options import REFERENCE
 
 
 def check_references(course: Course, rubric: Rubric) -> None:

@@ -6,9 +6,9 @@ import csv
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from autograder import atomic
-from autograder.errors import CourseError
-from autograder.tables import suggest_name
+from autograder.core import atomic
+from autograder.core.errors import CourseError
+from autograder.core.tables import suggest_name
 
 _BEYOND = "\0"
 """Key for surplus values of a row; no column can have this name."""

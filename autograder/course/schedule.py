@@ -17,10 +17,12 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from autograder import tables, timestamps
+from autograder.core import tables
+from autograder.core.errors import CourseError, RubricError
+from autograder.core.records import StudentGroup
 from autograder.course import Course, Handin, groups
-from autograder.errors import CourseError, RubricError
-from autograder.lateness import (
+from autograder.rubric import Rubric, timestamps
+from autograder.rubric.lateness import (
     COUNTS,
     Counts,
     DayLength,
@@ -31,10 +33,8 @@ from autograder.lateness import (
     compute_day_end,
     count_days,
 )
-from autograder.records import StudentGroup
-from autograder.rubric import Rubric
-from autograder.timestamps import SlipUse, Timing, Window
-from autograder.variants.drawing import normalise_id
+from autograder.rubric.timestamps import SlipUse, Timing, Window
+from autograder.rubric.variants.drawing import normalise_id
 
 COMMON = "course"
 """The table of ``exams.toml`` that applies to all assignments."""

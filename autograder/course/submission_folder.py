@@ -13,14 +13,14 @@ from typing import IO, cast
 
 from msgspec import Struct
 
+from autograder.core.errors import NotebookError, SourceError
+from autograder.core.paths import is_below, is_disguised, match_expected_paths
+from autograder.core.tables import escape_name
 from autograder.course.archives import PackedFile, RefusedFile, open_archive, open_source
-from autograder.errors import NotebookError, SourceError
 from autograder.notebook.document import MAX_BYTES, MAX_READ, parse_notebook
 from autograder.notebook.files import read_below
-from autograder.paths import is_below, is_disguised, match_expected_paths
 from autograder.rubric import Rubric
-from autograder.tables import escape_name
-from autograder.timestamps import FILE_NAME as STAMP
+from autograder.rubric.timestamps import FILE_NAME as STAMP
 
 MOST_ARCHIVES = 20
 """Archives of one submission that are unpacked."""

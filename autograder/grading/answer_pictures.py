@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from autograder.errors import NotebookError
-from autograder.feedback.sanitise import build_image_uri
+from autograder.core.errors import NotebookError
+from autograder.core.images import build_image_uri
+from autograder.core.records import Cell, CellRun, Markdown, Note, Submission
+from autograder.core.tables import escape_name
 from autograder.notebook.document import join_source
-from autograder.records import Cell, CellRun, Markdown, Note, Submission
-from autograder.tables import escape_name
 
 NOT_SHOWN = "picture-not-shown"
 

@@ -14,22 +14,21 @@ from itertools import chain
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder import timestamps
-from autograder.assignment import Assignment
+from autograder.core.errors import GradebookError, NotebookError, describe_error
+from autograder.core.records import GradingResult, Limits
+from autograder.core.stopwatch import Stopwatch
 from autograder.course import COUNTING_NOTES, Handin
 from autograder.course.submission_folder import is_absent, read_folder
-from autograder.errors import GradebookError, NotebookError, describe_error
+from autograder.grading.assignment import Assignment
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.scoring import FAULTS, LATE, refuse_questions
-from autograder.records import GradingResult, Limits
-from autograder.rubric import Rubric
+from autograder.grading.store import GradedEntry, Key, OutlineReader, Store
+from autograder.rubric import Rubric, timestamps
+from autograder.rubric.timestamps import Timing
 from autograder.sandbox.levels import Isolation, compute_environment_digest, list_levels_at_least
 from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.timeouts import NewTimeout, SubmissionTimeouts
-from autograder.stopwatch import Stopwatch
-from autograder.store import GradedEntry, Key, OutlineReader, Store
-from autograder.timestamps import Timing
 
 MOST_TOGETHER = 50
 """Maximum number of results that are recorded in one transaction."""

@@ -10,24 +10,24 @@ from typing import Protocol, Self
 import msgspec
 from msgspec.structs import replace
 
-from autograder.assignment import Assignment
-from autograder.checks.base import Check, Draw
-from autograder.checks.judging.judgeable import (
+from autograder.core.records import Answer, Cell, CellOutcome, CellTest, Markdown, Submission
+from autograder.core.stopwatch import Stopwatch
+from autograder.grading.assignment import Assignment
+from autograder.grading.harmless import is_unreachable
+from autograder.notebook.placeholders import mask_skipped_lines
+from autograder.questions.base.base import Check, Draw
+from autograder.questions.base.judging.judgeable import (
     explain_rebinding,
     find_bound_names,
     find_names_read_around,
     find_used_names,
     list_imports,
 )
-from autograder.grading.harmless import is_unreachable
-from autograder.notebook.placeholders import mask_skipped_lines
-from autograder.records import Answer, Cell, CellOutcome, CellTest, Markdown, Submission
 from autograder.rubric import NotebookFile, Question
 from autograder.sandbox.base import Box, Sandbox
 from autograder.sandbox.session import Session, Visit
 from autograder.sandbox.testing import CellTester, Key, create_visit
 from autograder.sandbox.timeouts import Timeouts
-from autograder.stopwatch import Stopwatch
 
 
 def prepare_cells(
@@ -88,7 +88,7 @@ class CellTests:
             sandbox: of the student.
             grader: provides secret and seed.
             draw_scope: scope of the hidden inputs of this submission; see
-                `autograder.checks.base.find_draw_scope`.
+                `autograder.questions.base.base.find_draw_scope`.
             without: questions with known results: their tests are omitted unless other tests see their
                 definitions.
         """

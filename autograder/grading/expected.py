@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.assignment import Assignment
-from autograder.errors import BoxEnded, CourseError
-from autograder.records import Call, Limits, Observation
+from autograder.core.errors import BoxEnded, CourseError
+from autograder.core.records import Call, Limits, Observation
+from autograder.grading.assignment import Assignment
 from autograder.rubric import Question
 from autograder.sandbox.base import Box
 from autograder.sandbox.exchange import values, wire

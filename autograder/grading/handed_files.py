@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.errors import NotebookError
+from autograder.core.errors import NotebookError
+from autograder.core.records import Answer, FileState, ItemResult, Message, Note, SubmissionFile
 from autograder.notebook.document import normalize_source
-from autograder.records import Answer, FileState, ItemResult, Message, Note, SubmissionFile
 from autograder.rubric import NotebookFile, Question
 
 MOST_SHOWN = 64 << 10

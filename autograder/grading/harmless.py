@@ -17,8 +17,8 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 
-from autograder.checks.judging.forbidden import list_patterns
-from autograder.syntax import UNREADABLE, parse_module
+from autograder.core.syntax import UNREADABLE, parse_module
+from autograder.questions.base.judging.forbidden import list_patterns
 
 FORBIDDEN = frozenset(list_patterns(("MultiheadAttention", "scaled_dot_product_attention", "flex_attention")))
 """The names for which the proof is possible, and the functions behind them."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 
+from autograder.core.errors import NotebookError
 from autograder.course import Course
-from autograder.errors import NotebookError
 from autograder.notebook.document import MAX_BYTES, RawCell, parse_notebook
 from autograder.notebook.files import read_below
 from autograder.notebook.release import Release

@@ -12,16 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
-from autograder.assignment import Assignment
-from autograder.checks.base import (
-    Draw,
-    Evidence,
-)
-from autograder.checks.judging.results import Finding, make_review, with_syntax_fault
-from autograder.checks.judging.results import make_result as item_result
-from autograder.checks.values.literal import has_several_formulas
-from autograder.course.submission_folder import ABSENT, name_files
-from autograder.errors import (
+from autograder.core.errors import (
     AutograderError,
     NotebookError,
     RepeatedBoxLoss,
@@ -29,19 +20,8 @@ from autograder.errors import (
     SandboxFault,
     describe_error,
 )
-from autograder.grading import scoring, storage_limit
-from autograder.grading.answer_pictures import note_unshown_pictures, read_saved_pictures
-from autograder.grading.cell_tests import CellTests, prepare_cells
-from autograder.grading.expected import ask_once, derive_box_seed
-from autograder.grading.handed_files import NotebookFiles, read_files
-from autograder.grading.other_assignments import refuse_other_assignment
-from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
-from autograder.grading.unread_answers import AnswerFacts, NotebookGaps, find_gaps, review_zeros
-from autograder.grading.unread_work import OtherFiles, note_documents, report_other_files, review_unread
-from autograder.limits import compute_budgets
-from autograder.notebook.match import LOST
-from autograder.notebook.read import read_details
-from autograder.records import (
+from autograder.core.limits import compute_budgets
+from autograder.core.records import (
     Answer,
     Call,
     Cell,
@@ -57,6 +37,28 @@ from autograder.records import (
     Status,
     Submission,
 )
+from autograder.core.stopwatch import Stopwatch
+from autograder.core.tables import escape_name
+from autograder.course.submission_folder import ABSENT, name_files
+from autograder.grading import scoring, storage_limit
+from autograder.grading.answer_pictures import note_unshown_pictures, read_saved_pictures
+from autograder.grading.assignment import Assignment
+from autograder.grading.cell_tests import CellTests, prepare_cells
+from autograder.grading.expected import ask_once, derive_box_seed
+from autograder.grading.handed_files import NotebookFiles, read_files
+from autograder.grading.other_assignments import refuse_other_assignment
+from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
+from autograder.grading.unread_answers import AnswerFacts, NotebookGaps, find_gaps, review_zeros
+from autograder.grading.unread_work import OtherFiles, note_documents, report_other_files, review_unread
+from autograder.notebook.match import LOST
+from autograder.notebook.read import read_details
+from autograder.questions.base.base import (
+    Draw,
+    Evidence,
+)
+from autograder.questions.base.judging.results import Finding, make_review, with_syntax_fault
+from autograder.questions.base.judging.results import make_result as item_result
+from autograder.questions.base.values.literal import has_several_formulas
 from autograder.rubric import NotebookFile, Question, Rubric
 from autograder.sandbox import limit_notes
 from autograder.sandbox.base import Environment
@@ -64,8 +66,6 @@ from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
 from autograder.sandbox.timeouts import SubmissionTimeouts, Timeouts
-from autograder.stopwatch import Stopwatch
-from autograder.tables import escape_name
 
 JUDGING_TIME = "judging-time"
 """The code of a note about questions that were not judged because earlier ones took too long."""
@@ -134,7 +134,7 @@ class Grader:
         Args:
             assignment: loaded.
             pool: provides the sandboxes.
-            drawn: students with a variant that was not given out, by id (`autograder.personal.variant_set`).
+            drawn: students with a variant that was not given out, by id (`grading.personal.variant_set`).
             stopwatch: collects the times of the steps.
 
         Raises:

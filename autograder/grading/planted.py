@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from autograder.assignment import Assignment
-from autograder.checks.base import Trial
-from autograder.errors import CourseError
+from autograder.core.errors import CourseError
+from autograder.core.records import Call
+from autograder.grading.assignment import Assignment
 from autograder.grading.expected import ReferenceObject, ask_reference
-from autograder.records import Call
+from autograder.questions.base.base import Trial
 from autograder.rubric import Question
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.retry import retry_infrastructure

@@ -7,8 +7,8 @@ from decimal import Decimal
 
 import msgspec
 
-from autograder.errors import NotebookError
-from autograder.records import ItemResult, Message, Note, Score, Status
+from autograder.core.errors import NotebookError
+from autograder.core.records import ItemResult, Message, Note, Score, Status
 from autograder.rubric import Item, Question, Rubric
 
 NO_POINTS = Decimal(0)

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 import msgspec
 from msgspec.structs import replace
 
-from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, Markdown, PastedPicture
+from autograder.core.records import Cell, CellOutput, CellRun, ExecutedNotebook, Markdown, PastedPicture
 
 _OF_OUTPUT = 100
 """Bytes that an output or a picture takes in addition to its texts."""

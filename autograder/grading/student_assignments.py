@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.assignment import Assignment
-from autograder.checks.base import find_draw_scope
-from autograder.errors import NotebookError
+from autograder.core.errors import NotebookError
+from autograder.core.records import Note
+from autograder.grading.assignment import Assignment
 from autograder.grading.expected import Expected, compute_expected_values
 from autograder.notebook.fill import read_label
-from autograder.records import Note
+from autograder.questions.base.base import find_draw_scope
+from autograder.rubric.variants.drawing import normalise_id
 from autograder.sandbox.pool import Pool
-from autograder.variants.drawing import normalise_id
 
 
 class StudentAssignment(Struct, frozen=True, eq=False):

@@ -14,13 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.checks.base import Check
-from autograder.checks.judging.results import is_blank, replace_by_review
-from autograder.checks.values.literal import parse_code
-from autograder.checks.values.quoting import quote_text
-from autograder.grading.answer_pictures import find_pictures
-from autograder.notebook.copies import find_defined_names
-from autograder.records import (
+from autograder.core.records import (
     Answer,
     Cell,
     CellOutput,
@@ -32,8 +26,14 @@ from autograder.records import (
     Status,
     Submission,
 )
+from autograder.core.syntax import collect_bound_names
+from autograder.grading.answer_pictures import find_pictures
+from autograder.notebook.copies import find_defined_names
+from autograder.questions.base.base import Check
+from autograder.questions.base.judging.results import is_blank, replace_by_review
+from autograder.questions.base.values.literal import parse_code
+from autograder.questions.base.values.quoting import quote_text
 from autograder.rubric import Question
-from autograder.syntax import collect_bound_names
 
 IMPORT_FAILED = "import-failed"
 """The code of the note about a cell with a failed import."""

@@ -10,13 +10,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from autograder.checks.judging.results import replace_by_review
+from autograder.core.errors import NotebookError
+from autograder.core.records import (
+    Answer,
+    CellRemark,
+    ItemResult,
+    Markdown,
+    Message,
+    Note,
+    Status,
+    Submission,
+)
 from autograder.course.submission_folder import SCANS, is_hidden_notebook, name_files
-from autograder.errors import NotebookError
 from autograder.notebook.document import normalize_source
 from autograder.notebook.read import read_notebook
 from autograder.notebook.release import Release
-from autograder.records import Answer, CellRemark, ItemResult, Markdown, Message, Note, Status, Submission
+from autograder.questions.base.judging.results import replace_by_review
 from autograder.rubric import Question
 
 _TEXTS = (".docx", ".doc", ".odt", ".rtf", ".pdf", ".md", ".txt", ".html", ".htm", ".tex", ".pages")

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from autograder.grades import NOTHING
+from autograder.grading.grades import NOTHING
 
 
 class Agreement(Struct, frozen=True):

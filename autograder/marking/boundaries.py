@@ -9,7 +9,7 @@ from decimal import Decimal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.grades import NOTHING, Standing
+from autograder.grading.grades import NOTHING, Standing
 from autograder.rubric.scales import Scale
 
 _STEPS = 5

@@ -11,9 +11,9 @@ from decimal import Decimal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.grades import CellName, CellPoints, PersonMark, compute_automatic_points
+from autograder.core.records import ItemResult, Score, Status
+from autograder.grading.grades import CellName, CellPoints, PersonMark, compute_automatic_points
 from autograder.marking.points import collect_verdicts, compute_cell_points, list_items, scale_points
-from autograder.records import ItemResult, Score, Status
 from autograder.rubric import Question, Rubric
 
 

@@ -19,8 +19,8 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from autograder.checks.base import Draw
-from autograder.checks.values import prose
+from autograder.core.records import ItemResult, Status
+from autograder.core.stream import derive_key
 from autograder.formulas import Undecided, Unreadable, Vocabulary
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.mistakes import floats
@@ -28,9 +28,9 @@ from autograder.formulas.nodes import Add, Neg, Num, Relation, Tree, Tuple
 from autograder.formulas.notation.parse import parse_canonical
 from autograder.formulas.notation.several import parse_single
 from autograder.formulas.values.points import Points
-from autograder.records import ItemResult, Status
+from autograder.questions.base.base import Draw
+from autograder.questions.base.values import prose
 from autograder.rubric import Question, Rubric
-from autograder.stream import derive_key
 
 STEPS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 """Positions of the slider, from only equal answers to very loose groups."""

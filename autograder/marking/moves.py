@@ -10,9 +10,9 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from autograder.grades import NOTHING, PersonMark, PersonMarks, Standing, compute_standing
+from autograder.core.records import ItemResult, Message, Score, Status
+from autograder.grading.grades import NOTHING, PersonMark, PersonMarks, Standing, compute_standing
 from autograder.marking.points import list_items
-from autograder.records import ItemResult, Message, Score, Status
 from autograder.rubric import Question, Rubric
 
 

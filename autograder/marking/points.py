@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 
-from autograder.grades import NOTHING
-from autograder.records import Score, Status
+from autograder.core.records import Score, Status
+from autograder.grading.grades import NOTHING
 from autograder.rubric import Item, Question
 
 _CENTS = 100

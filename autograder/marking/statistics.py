@@ -11,13 +11,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder.feedback.answers import get_answer_text
-from autograder.grades import NOTHING, Standing
+from autograder.core.records import CellRun, GradingResult, ItemResult, Message, Status
+from autograder.grading.grades import NOTHING, Standing
 from autograder.marking.agreement import compute_mean
 from autograder.marking.boundaries import GradeCurve, compute_grade_curve
 from autograder.marking.points import list_items
 from autograder.marking.reliability import Reliability, compute_correlation, compute_reliability
-from autograder.records import CellRun, GradingResult, ItemResult, Message, Status
+from autograder.pages.feedback.answers import get_answer_text
 from autograder.rubric import Item, Question, Rubric
 
 _BARS = 10

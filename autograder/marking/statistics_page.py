@@ -9,14 +9,14 @@ from urllib.parse import quote
 from markupsafe import Markup
 from msgspec import Struct
 
-from autograder.feedback.grade import format_grade_range
-from autograder.feedback.labels import Labels
-from autograder.feedback.render import fill_template
-from autograder.feedback.sanitise import render_sentence, to_printable_text
-from autograder.feedback.sorting import POLICY_WITH_SORTING, SCRIPT
-from autograder.grades import Standing
+from autograder.grading.grades import Standing
 from autograder.marking.plots import Axes, Dot, draw_curve, draw_histogram, draw_scatter
 from autograder.marking.statistics import ClassFigures, ItemFigures, Seconds
+from autograder.pages.feedback.grade import format_grade_range
+from autograder.pages.feedback.labels import Labels
+from autograder.pages.feedback.render import fill_template
+from autograder.pages.feedback.sanitise import render_sentence, to_printable_text
+from autograder.pages.feedback.sorting import POLICY_WITH_SORTING, SCRIPT
 from autograder.rubric import Rubric
 
 _TIMES = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from autograder.core.records import Message
 from autograder.messages.catalogue import (
     build_localised_text,
     format_counted,
@@ -10,7 +11,6 @@ from autograder.messages.catalogue import (
     list_languages,
     load_sentences,
 )
-from autograder.records import Message
 
 __all__ = [
     "build_localised_text",

@@ -23,7 +23,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from types import MappingProxyType
 
-from autograder.wording import LocalisedText
+from autograder.core.wording import LocalisedText
 
 AREAS = (
     "autograder.messages.checks",
@@ -35,9 +35,9 @@ AREAS = (
     "autograder.web.words",
 )
 """The modules with tables. They are read when a sentence is first requested."""
-KINDS = "autograder.kinds"
+KINDS = "autograder.questions"
 """The group of entry points with which packages register kinds of questions."""
-LOCALE = Path(__file__).parents[1] / "locale"
+LOCALE = Path(__file__).parent / "locale"
 DOMAIN = "autograder"
 _MANY = 2
 

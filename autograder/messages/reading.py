@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from autograder.core.records import Message
 from autograder.formulas.errors import Unreadable
-from autograder.records import Message
 
 if TYPE_CHECKING:
-    from autograder.wording import Phrase
+    from autograder.core.wording import Phrase
 
 EXCERPT = 24
 """Characters of a formula shown on either side of an error."""

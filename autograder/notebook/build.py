@@ -26,16 +26,16 @@ from nbgrader.preprocessors import (
 )
 from traitlets.config import Config
 
-from autograder.errors import CourseError, NotebookError, RubricError
+from autograder.core.errors import CourseError, NotebookError, RubricError
+from autograder.core.tables import suggest_name
+from autograder.core.wording import format_number, get_text
 from autograder.messages import format_sentence
 from autograder.notebook.document import is_attachment_shown, join_source, load_tree
 from autograder.notebook.language import select_language
 from autograder.notebook.markers import check_markers, check_tests, split_regions
 from autograder.notebook.release import FLAGS, Release, load_release
 from autograder.rubric import Question, Rubric
-from autograder.tables import suggest_name
-from autograder.timestamps import Window
-from autograder.wording import format_number, get_text
+from autograder.rubric.timestamps import Window
 
 # ComputeChecksums runs twice, as in nbgrader: hidden tests and mark schemes change the source it hashes.
 _STEPS = (

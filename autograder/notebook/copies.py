@@ -15,9 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
+from autograder.core.syntax import UNREADABLE, parse_module
 from autograder.notebook.document import RawCell, normalize_source
 from autograder.notebook.release import ReleaseCell
-from autograder.syntax import UNREADABLE, parse_module
 
 _MAGIC = re.compile(r"^([ \t]*)[%!?].*$", re.MULTILINE)
 _DEFINED = re.compile(

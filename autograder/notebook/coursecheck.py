@@ -46,7 +46,7 @@ def _make_fallback_text(language: Any) -> str:
 
 def failing(namespace: Mapping[str, Any], questions: list[str]) -> list[str]:
     """Return the problems with the form of answers to some questions, for authors of an assignment."""
-    entries, look = json.loads(SPECIFICATION)["questions"], _module("autograder.student.report")
+    entries, look = json.loads(SPECIFICATION)["questions"], _module("autograder.notebook.student.report")
     reports = [look.examine(name, entries[name], namespace, "en") for name in questions]
     return [
         f"{report.question}: {line.text}"
@@ -60,7 +60,10 @@ def _render_reports(question: Any, language: Any, namespace: Mapping[str, Any]) 
     """Return the reports as plain text and as HTML."""
     specification = json.loads(SPECIFICATION)
     chosen = language if isinstance(language, str) and language else specification["language"]
-    look, show = _module("autograder.student.report"), _module("autograder.student.rendering")
+    look, show = (
+        _module("autograder.notebook.student.report"),
+        _module("autograder.notebook.student.rendering"),
+    )
     reports = []
     for name in list(specification["questions"]) if question == "" else [question]:
         entry = look.question_of(specification, name, chosen)
@@ -68,7 +71,7 @@ def _render_reports(question: Any, language: Any, namespace: Mapping[str, Any]) 
             return f"{entry.text}\n", show.as_html((), (entry.text,))
         reports.append(look.examine(name, entry, namespace, chosen))
     left = _module("autograder.notebook.timeleft").time_left(specification, chosen)
-    failing = _module("autograder.student.surroundings").find_in_history(namespace.get("In"), chosen)
+    failing = _module("autograder.notebook.student.surroundings").find_in_history(namespace.get("In"), chosen)
     notes = (*failing, *show.closing(reports, chosen), *filter(None, [left]))
     return show.as_text(reports, notes), show.as_html(reports, notes)
 
@@ -163,11 +166,11 @@ _SAID: dict[str, Any] = {}
 _STAND_INS: Mapping[str, Any] = {
     "msgspec": types.SimpleNamespace(Struct=_Struct),
     "flint": types.SimpleNamespace(fmpz=_Whole),
-    "autograder.records": types.SimpleNamespace(Message=_Message),
+    "autograder.core.records": types.SimpleNamespace(Message=_Message),
     "autograder.messages.catalogue": types.SimpleNamespace(
         format_sentence=_format_sentence, load_sentences=_load_sentences
     ),
-    "autograder.wording": types.SimpleNamespace(has_decimal_comma=_has_decimal_comma),
+    "autograder.core.wording": types.SimpleNamespace(has_decimal_comma=_has_decimal_comma),
 }
 _LOADED: dict[str, Any] = {}
 _TEXTS: dict[str, str] = {}

@@ -13,12 +13,12 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autograder.core.records import Note
+from autograder.core.syntax import collect_bound_names, find_first_line
 from autograder.notebook.copies import find_defined_names, has_redefinition, is_unwritten, parse_cell
 from autograder.notebook.document import RawCell, name_cells, normalize_source
 from autograder.notebook.match import LOST
 from autograder.notebook.release import Release
-from autograder.records import Note
-from autograder.syntax import collect_bound_names, find_first_line
 
 FIELDS = ("family_name", "first_name", "student_number", "programme")
 """Names that the cell below the title page assigns."""

@@ -16,10 +16,10 @@ from urllib.parse import unquote
 import msgspec
 from msgspec import Struct
 
-from autograder.errors import NotebookError
+from autograder.core.errors import NotebookError
+from autograder.core.records import Note, PastedPicture
 from autograder.notebook.nesting import prune_json
 from autograder.notebook.pictures import extract_pictures, list_attached_pictures
-from autograder.records import Note, PastedPicture
 
 UNREADABLE_SOURCE = "source-unreadable"
 """Code of the note about a cell without text in the file."""
@@ -102,7 +102,7 @@ class Document(Struct, frozen=True):
     """In lower case; empty if the metadata names none."""
     notes: tuple[Note, ...] = ()
     made_ids: bool = False
-    """nbgrader's ids were added for grading (`autograder.adopting.otter`). Trusted in releases only."""
+    """nbgrader's ids were added for grading (`exchange.adopting.otter`). Trusted in releases only."""
 
 
 def parse_notebook(data: bytes) -> Document:

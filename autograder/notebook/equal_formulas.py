@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from autograder.errors import RubricError
+from autograder.core.errors import RubricError
 from autograder.formulas import FormulaError, Undecided, Unreadable, Vocabulary
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.nodes import Tree, collect_symbols

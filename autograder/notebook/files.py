@@ -7,7 +7,7 @@ import os
 import stat
 from pathlib import Path
 
-from autograder.errors import NotebookError
+from autograder.core.errors import NotebookError
 from autograder.notebook.document import MAX_BYTES
 
 
@@ -16,7 +16,7 @@ def read_below(folder: Path, path: str, *, most: int = MAX_BYTES) -> bytes:
 
     Args:
         folder: folder of the submission.
-        path: path below it; see `autograder.paths`.
+        path: path below it; see `autograder.core.paths`.
         most: most bytes that are read.
 
     Raises:

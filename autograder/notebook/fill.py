@@ -8,9 +8,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder.errors import NotebookError
+from autograder.core.errors import NotebookError
 from autograder.notebook.document import join_source, load_tree
-from autograder.variants.expressions import Value, fill_text
+from autograder.rubric.variants.expressions import Value, fill_text
 
 
 class Listing(Struct, frozen=True):

@@ -18,7 +18,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from autograder.errors import NotebookError
+from autograder.core.errors import NotebookError
 
 ALL = "all"
 _MARK = re.compile(r"[ \t]*<!--[ \t]*([A-Za-z]{2,3})[ \t]*-->[ \t]*")

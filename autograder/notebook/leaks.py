@@ -18,13 +18,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder.errors import NotebookError
+from autograder.core.errors import NotebookError
+from autograder.core.syntax import UNREADABLE, parse_module
 from autograder.formulas import Vocabulary
 from autograder.notebook.document import join_source, load_tree
 from autograder.notebook.equal_formulas import compute_number, find_equal_formula, find_formulas
 from autograder.notebook.markers import split_regions
 from autograder.notebook.release import ReleaseCell, load_release
-from autograder.syntax import UNREADABLE, parse_module
 
 _MARKER = re.compile(
     r"(?:^|(?<=\s))(?:#+|<!--|//)[ \t]*(?:(?:(?:(?:BEGIN|END)[ \t]+)?(?:SOLUTION|MARK SCHEME)"

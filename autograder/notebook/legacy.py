@@ -11,7 +11,7 @@ from typing import Any
 import nbformat
 from nbgrader.nbgraderformat import MetadataValidator
 
-from autograder.errors import NotebookError
+from autograder.core.errors import NotebookError
 from autograder.notebook.nesting import prune_json
 
 _SOURCE_KEYS = ("source", "input")

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from autograder.errors import NotebookError
+from autograder.core.errors import NotebookError
+from autograder.core.syntax import UNREADABLE, parse_module
 from autograder.notebook.release import ReleaseCell
-from autograder.syntax import UNREADABLE, parse_module
 
 REGIONS = ("SOLUTION", "HIDDEN TESTS", "MARK SCHEME")
 """A region begins with a line that contains ``BEGIN <name>`` and ends with one that contains ``END

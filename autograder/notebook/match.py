@@ -13,10 +13,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from autograder.core.records import Note
 from autograder.notebook.copies import AnswerCells, is_split_statement, sort_copies
 from autograder.notebook.document import RawCell, format_value, name_cells, normalize_source
 from autograder.notebook.release import FLAGS, SCHEMA_VERSION, Release, ReleaseCell
-from autograder.records import Note
 
 LOST = "answer-cell-lost"
 """Code of the note that asks for manual review: it is undecidable which cell is the answer."""

@@ -15,14 +15,14 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from autograder.core.records import Note
+from autograder.core.syntax import collect_bound_names, find_first_line
 from autograder.notebook.copies import parse_cell
 from autograder.notebook.displaced import MOST_TEXTS, SearchedNotebook, find_bound_names
 from autograder.notebook.document import RawCell, name_cells, normalize_source
 from autograder.notebook.headings import find_labelled
 from autograder.notebook.match import LOST, find_region
 from autograder.notebook.release import ReleaseCell
-from autograder.records import Note
-from autograder.syntax import collect_bound_names, find_first_line
 
 _FEWEST_WORDS = 3
 _FEWEST_WORDS_IN_CODE = 5

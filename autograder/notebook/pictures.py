@@ -1,7 +1,7 @@
 """Pictures in a student's texts: attached to the cell, or pasted into it as data URIs.
 
 Nothing is decoded here. `autograder.grading.storage_limit` bounds how much is kept, and
-`autograder.feedback.sanitise.build_image_uri` checks the bytes when they are shown.
+`autograder.core.images.build_image_uri` checks the bytes when they are shown.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from html import escape, unescape
 from typing import Any
 from urllib.parse import quote, unquote
 
-from autograder.records import PastedPicture
-from autograder.tables import escape_name
+from autograder.core.records import PastedPicture
+from autograder.core.tables import escape_name
 
 _MIMES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _MOST_NAME = 200

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autograder.core.records import Note
 from autograder.notebook.additions import take_additions_out
 from autograder.notebook.displaced import take_details_apart
 from autograder.notebook.document import RawCell, normalize_source
@@ -16,7 +17,6 @@ from autograder.notebook.pictures import attach_files
 from autograder.notebook.rejoin import join_split_cells
 from autograder.notebook.release import Release
 from autograder.notebook.unmerge import split_merged_cells
-from autograder.records import Note
 
 _FENCED = re.compile(r"^```(?:python|py)?[ \t]*\n(.*?)(?:^```[ \t]*(?:\n|\Z)|\Z)", re.MULTILINE | re.DOTALL)
 

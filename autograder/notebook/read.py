@@ -14,6 +14,9 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
+from autograder.core.records import Answer, Cell, CellRemark, Markdown, Message, Note, Submission
+from autograder.core.syntax import UNREADABLE, parse_module
+from autograder.core.tables import escape_name
 from autograder.notebook.cell_types import is_text
 from autograder.notebook.displaced import FIELDS
 from autograder.notebook.document import (
@@ -33,9 +36,6 @@ from autograder.notebook.prepare import prepare_cells
 from autograder.notebook.recover import Recovery, recover_answers
 from autograder.notebook.release import Release, ReleaseCell
 from autograder.notebook.remarks import collect_remarks
-from autograder.records import Answer, Cell, CellRemark, Markdown, Message, Note, Submission
-from autograder.syntax import UNREADABLE, parse_module
-from autograder.tables import escape_name
 
 MAX_NOTES = 200
 _MOST_CODE = 4_000

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autograder.core.records import Note
 from autograder.notebook.copies import find_defined_names, is_unwritten, parse_cell
 from autograder.notebook.displaced import (
     Rebindings,
@@ -27,7 +28,6 @@ from autograder.notebook.headings import name_answers
 from autograder.notebook.match import LOST, Matching, find_region
 from autograder.notebook.owntexts import find_further, find_texts
 from autograder.notebook.release import Release, ReleaseCell
-from autograder.records import Note
 
 BESIDE = "answer-beside-stub"
 """Code of the note about an answer in a new cell next to its unchanged cell."""

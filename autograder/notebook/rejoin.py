@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autograder.core.records import Note
 from autograder.notebook.copies import parse_cell
 from autograder.notebook.document import MAX_SOURCE, RawCell
 from autograder.notebook.match import LOST
 from autograder.notebook.release import Release, ReleaseCell
-from autograder.records import Note
 
 MOST_HALVES = 10
 """Most cells that are appended to one; parsing the growing text for each of a thousand would take minutes."""

@@ -11,10 +11,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder.errors import CourseError, NotebookError
+from autograder.core.errors import CourseError, NotebookError
+from autograder.core.tables import suggest_name
 from autograder.notebook.document import RawCell, format_value, parse_notebook
 from autograder.rubric import Question
-from autograder.tables import suggest_name
 
 SCHEMA_VERSION = 3
 """nbgrader's current version of its cell metadata."""

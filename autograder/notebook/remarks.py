@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from autograder.core.records import CellRemark, Message
 from autograder.notebook.copies import is_split_statement
 from autograder.notebook.document import RawCell, normalize_source
 from autograder.notebook.match import LOST, Matching
@@ -11,7 +12,6 @@ from autograder.notebook.placeholders import SkippedLines
 from autograder.notebook.prepare import PreparedCells
 from autograder.notebook.recover import Recovery
 from autograder.notebook.release import Release
-from autograder.records import CellRemark, Message
 
 MOST_REMARKS = 100
 """An honest student's notebook has a handful."""

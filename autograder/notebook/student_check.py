@@ -15,14 +15,14 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Struct
 
-from autograder.errors import CourseError
+from autograder.core.errors import CourseError
+from autograder.core.syntax import collect_bound_names, parse_module
+from autograder.core.wording import has_decimal_comma
 from autograder.messages import get_template, list_languages, load_sentences
-from autograder.notebook import closed
 from autograder.notebook.release import Release
+from autograder.questions import closed
 from autograder.rubric import NotebookFile, Question, Rubric
-from autograder.syntax import collect_bound_names, parse_module
-from autograder.timestamps import Window
-from autograder.wording import has_decimal_comma
+from autograder.rubric.timestamps import Window
 
 FILE_NAME = "coursecheck.py"
 """Name of the file next to the released notebook; check cells import it by this name."""
@@ -31,11 +31,11 @@ SILENT_OTTER = Path(__file__).with_name("silentotter.py")
 """Replacements that are used while a notebook is graded."""
 _TEMPLATE = Path(__file__).with_name("coursecheck.py")
 _PROGRAM = Path(__file__).parents[1]
-_STAND_INS = ("autograder.messages.catalogue", "autograder.records", "autograder.wording")
+_STAND_INS = ("autograder.messages.catalogue", "autograder.core.records", "autograder.core.wording")
 """Modules of the program of which the template has its own short versions."""
 _TAKEN_ALONG = (
-    "autograder.student.rendering",
-    "autograder.student.surroundings",
+    "autograder.notebook.student.rendering",
+    "autograder.notebook.student.surroundings",
     "autograder.notebook.timeleft",
 )
 """Modules that are copied to students, with everything that they import."""
@@ -56,7 +56,7 @@ class _Entry(Struct, frozen=True):
     """Data of a question in the students' own check."""
 
     kind: str
-    """Form of the answer: the form of the question's kind (`autograder.checks.kind.Form`)."""
+    """Form of the answer: the form of the question's kind (`autograder.questions.base.kind.Form`)."""
     title: dict[str, str]
     answer: str
     notebook: str
@@ -72,7 +72,7 @@ class _Entry(Struct, frozen=True):
     file: str = ""
     """Path of the file that is the answer, in place of a cell or, for a result, in addition to one."""
     closed: tuple[str, ...] = ()
-    """Hashes of all options, if the notebook names them; see `autograder.notebook.closed.hash_name`."""
+    """Hashes of all options, if the notebook names them; see `autograder.questions.closed.hash_name`."""
 
 
 class _File(Struct, frozen=True):

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from autograder.core.records import Note
 from autograder.notebook.document import RawCell, normalize_source
 from autograder.notebook.release import Release, ReleaseCell
-from autograder.records import Note
 
 _SHORTEST = 10
 """Shortest given text, in characters; shorter ones, such as a heading, occur in answers by chance."""

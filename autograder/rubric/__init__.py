@@ -16,22 +16,22 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from autograder import atomic, limits
 from autograder.checking.reading import CheckFile
-from autograder.errors import Place, RubricError
+from autograder.core import atomic, limits
+from autograder.core.errors import Place, RubricError
+from autograder.core.records import Limits
+from autograder.core.tables import check_known_keys, convert_table, list_field_names, to_rubric_error
 from autograder.formulas import FormulaError, Symbol, Vocabulary
-from autograder.records import Limits
 from autograder.rubric import scales
 from autograder.rubric.check_files import add_items, read_check_file
 from autograder.rubric.exam import Exam, Task, check_keys, check_tasks
 from autograder.rubric.files import NotebookFile as NotebookFile
 from autograder.rubric.files import check_files
 from autograder.rubric.lines import locate_errors as locate_errors
-from autograder.tables import check_known_keys, convert_table, list_field_names, to_rubric_error
-from autograder.variants import entries, options
-from autograder.variants.drawing import Catalogues, Variant
-from autograder.variants.expressions import Value, fill_table, has_placeholder
-from autograder.variants.options import Draws
+from autograder.rubric.variants import entries, options
+from autograder.rubric.variants.drawing import Catalogues, Variant
+from autograder.rubric.variants.expressions import Value, fill_table, has_placeholder
+from autograder.rubric.variants.options import Draws
 
 REFERENCE = "reference"
 """The folder of the reference solutions, next to that of the rubrics."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.checking.reading import CheckFile, CheckFileError, CheckItem, load_check_file, suggest_name
-from autograder.errors import Place, RubricError
+from autograder.core.errors import Place, RubricError
 
 KINDS = ("code", "repair")
 """The kinds of questions that have checks as items."""

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from autograder.errors import Place, RubricError
-from autograder.records import Text
-from autograder.tables import check_known_keys, list_field_names, suggest_name
+from autograder.core.errors import Place, RubricError
+from autograder.core.records import Text
+from autograder.core.tables import check_known_keys, list_field_names, suggest_name
 
 _Minutes = Annotated[int, Meta(ge=1, le=7 * 24 * 60)]
 

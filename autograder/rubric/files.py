@@ -8,10 +8,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from autograder.errors import Place, RubricError
-from autograder.limits import compute_file_allowance
-from autograder.paths import find_path_fault, is_below
-from autograder.records import Limits
+from autograder.core.errors import Place, RubricError
+from autograder.core.limits import compute_file_allowance
+from autograder.core.paths import find_path_fault, is_below
+from autograder.core.records import Limits
 
 STARTER_BYTES = 1 << 20
 """Limit of a file that students edit."""

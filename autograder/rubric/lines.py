@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from autograder.errors import Key, Place, RubricError
+from autograder.core.errors import Key, Place, RubricError
 
 _NAMES = ("id", "code", "name")
 """Keys with a value that may name an entry of a list in a path."""

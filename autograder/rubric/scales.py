@@ -17,8 +17,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from autograder.errors import RubricError, extend_place
-from autograder.tables import convert_table, suggest_name
+from autograder.core.errors import RubricError, extend_place
+from autograder.core.tables import convert_table, suggest_name
 
 GERMAN = ("1.0", "1.3", "1.7", "2.0", "2.3", "2.7", "3.0", "3.3", "3.7", "4.0")
 LETTERS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from autograder.errors import Place
+from autograder.core.errors import Place
 from autograder.rubric import Rubric
 
 _TEXTS = ("text", "unknown", "name", "guide", "full", "half", "none")

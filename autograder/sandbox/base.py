@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
-from autograder.limits import MemoryBudget
-from autograder.records import Call, CellRun, Limits, Observation
+from autograder.core.limits import MemoryBudget
+from autograder.core.records import Call, CellRun, Limits, Observation
+from autograder.core.stopwatch import StepTime
 from autograder.sandbox.exchange.wire import Told
-from autograder.stopwatch import StepTime
 
 
 class Environment(Struct, frozen=True):
@@ -79,7 +79,7 @@ class Box(Protocol):
 
         Args:
             source: source code of the cell.
-            seconds: processor time; wall-clock time may be `autograder.limits.CLOCK_FACTOR` times as long.
+            seconds: processor time; wall-clock time may be `core.limits.CLOCK_FACTOR` times as long.
 
         Raises:
             BoxEnded: the code exited, crashed, broke the protocol or met a limit.

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from autograder import limits as allowed
-from autograder.records import Cell, Ending, LimitEvent, LimitKind, Limits, Markdown, Note, Observation
+from autograder.core import limits as allowed
+from autograder.core.records import Cell, Ending, LimitEvent, LimitKind, Limits, Markdown, Note, Observation
 
 MET = "limit-met"
 CELL_ENDED = "cell-ended-box"

@@ -7,8 +7,8 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
-from autograder.errors import SandboxUnavailable
-from autograder.paths import is_regular
+from autograder.core.errors import SandboxUnavailable
+from autograder.core.paths import is_regular
 
 NAME = ".packages.zip"
 """Name of the file in the working directory of a box."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
 
-from autograder.errors import SandboxFault, SandboxUnavailable
-from autograder.records import Limits
+from autograder.core.errors import SandboxFault, SandboxUnavailable
+from autograder.core.records import Limits
 from autograder.sandbox.base import Box, Environment, Sandbox
 from autograder.sandbox.levels import Isolation
 from autograder.sandbox.packages import pack_packages

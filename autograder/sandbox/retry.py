@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from autograder.errors import SandboxFault
+from autograder.core.errors import SandboxFault
 
 T = TypeVar("T")
 

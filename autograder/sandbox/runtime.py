@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from autograder.errors import SandboxUnavailable
+from autograder.core.errors import SandboxUnavailable
 
 SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/lib", "/lib64", "/nix/store")
 SYSTEM_FILES = ("/etc/ld.so.cache",)

@@ -16,20 +16,30 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
-from autograder.errors import BoxEnded, BoxLost, RepeatedBoxLoss, SandboxFault, UnlocatedLimit
-from autograder.limits import (
+from autograder.core.errors import BoxEnded, BoxLost, RepeatedBoxLoss, SandboxFault, UnlocatedLimit
+from autograder.core.limits import (
     CLOCK_FACTOR,
     MAX_CLOCK_FACTOR,
     MemoryBudget,
     compute_budgets,
     compute_file_allowance,
 )
-from autograder.records import Call, Cell, CellRun, Ending, Limits, Markdown, Note, Observation, ResourceUsage
+from autograder.core.records import (
+    Call,
+    Cell,
+    CellRun,
+    Ending,
+    Limits,
+    Markdown,
+    Note,
+    Observation,
+    ResourceUsage,
+)
+from autograder.core.stopwatch import Stopwatch
 from autograder.sandbox import limit_notes
 from autograder.sandbox.base import Box, Sandbox, Usage
 from autograder.sandbox.retry import MAX_FAULTS, MAX_LOST_BOXES
 from autograder.sandbox.timeouts import KnownTimeout, Timeouts
-from autograder.stopwatch import Stopwatch
 
 LEFT_OUT = "left-out"
 """The code of a note about a submitted file that is not in the box, because the box has no room for it."""
@@ -484,10 +494,10 @@ class Session:
         return time_left if time_left > _SPARE * self._limits.submission_seconds else 0.0
 
     def _compute_time_left(self) -> float:
-        """Return the seconds that the submission may still compute; see `autograder.limits.CLOCK_FACTOR`.
+        """Return the seconds that the submission may still compute; see `core.limits.CLOCK_FACTOR`.
 
         The clock stops while a box waits for a processor, as it does for a cell or a call, but at most for as
-        long as `autograder.limits.MAX_CLOCK_FACTOR` allows.
+        long as `autograder.core.limits.MAX_CLOCK_FACTOR` allows.
         """
         limit, box = self._limits.submission_seconds, self._box
         computed = self._computed + (box.measure_processor_time() if box is not None else 0.0)

@@ -19,16 +19,16 @@ from typing import Any, Self
 
 from msgspec.structs import replace
 
-from autograder.errors import BoxEnded, SandboxFault
-from autograder.limits import CLOCK_FACTOR
-from autograder.records import CellOutcome, CellTest, CheckCall, Ending, Observation
+from autograder.core.errors import BoxEnded, SandboxFault
+from autograder.core.limits import CLOCK_FACTOR
+from autograder.core.records import CellOutcome, CellTest, CheckCall, Ending, Observation
+from autograder.core.stopwatch import Stopwatch
+from autograder.core.syntax import UNREADABLE, parse_module
 from autograder.sandbox.base import Box, Reply
 from autograder.sandbox.exchange import values
 from autograder.sandbox.exchange.wire import LIMITED_BOX, ProtocolError, Told, telling
 from autograder.sandbox.session import ENDINGS_PER_QUESTION
 from autograder.sandbox.timeouts import KnownTimeout, Timeouts
-from autograder.stopwatch import Stopwatch
-from autograder.syntax import UNREADABLE, parse_module
 
 JUDGE, REMOTE = "@judge", "@remote"
 Imports = Sequence[tuple[str, str, str]]

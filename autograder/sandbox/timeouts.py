@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from autograder.errors import BoxEnded
-from autograder.records import Call, Ending
+from autograder.core.errors import BoxEnded
+from autograder.core.records import Call, Ending
 from autograder.sandbox.exchange import values, wire
 
 

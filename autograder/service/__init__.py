@@ -15,7 +15,7 @@ module              content
 `tasks`, `worker`   the queues (Procrastinate) and the process that works on them
 `platforms`         learning platforms: class lists from them, marks to them
 `receipts`          signed receipts for submissions
-`store`             the database as a store (`autograder.store`)
+`store`             the database as a store (`autograder.grading.store`)
 `audit`             the log of actions, as a hash chain
 `moving`            importing a course from a folder and exporting it to one
 ==================  =====================================================================================

@@ -19,6 +19,8 @@ from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 from msgspec.structs import replace
 
+from autograder.core.errors import NotebookError, ServiceError
+from autograder.core.records import GradingResult, StudentGroup
 from autograder.course import Handin, find_name_fault, groups, schedule
 from autograder.course.counting import (
     AttemptFacts,
@@ -38,7 +40,6 @@ from autograder.course.submission_folder import (
     list_ungraded_files,
     select_files_to_compare,
 )
-from autograder.errors import NotebookError, ServiceError
 from autograder.grading.batch import (
     as_member,
     check_size,
@@ -48,8 +49,9 @@ from autograder.grading.batch import (
     with_handin,
 )
 from autograder.grading.pipeline import SubmittedFiles
-from autograder.records import GradingResult, StudentGroup
+from autograder.grading.store import GradedEntry, Key
 from autograder.rubric import Rubric
+from autograder.rubric.variants.drawing import normalise_id
 from autograder.service import blobs, tasks, versions
 from autograder.service.models import (
     Account,
@@ -62,8 +64,6 @@ from autograder.service.models import (
 from autograder.service.receipts import Signer
 from autograder.service.store import DatabaseStore
 from autograder.service.telling import ChosenAttempt
-from autograder.store import GradedEntry, Key
-from autograder.variants.drawing import normalise_id
 
 LEASE = timedelta(seconds=30)
 """Time for which a worker holds an attempt; a living worker extends it."""

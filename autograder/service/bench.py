@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Self
 from django.db import connections
 from msgspec import Struct, field
 
-from autograder.errors import (
+from autograder.core.errors import (
     BoxEnded,
     NotebookError,
     PreloadMissing,
@@ -34,10 +34,10 @@ from autograder.errors import (
     ServiceError,
     describe_error,
 )
-from autograder.feedback.sanitise import to_printable_text
+from autograder.core.records import Cell, CellRun, Ending, Limits, Markdown
 from autograder.grading.expected import derive_box_seed
 from autograder.notebook.placeholders import mask_skipped_lines
-from autograder.records import Cell, CellRun, Ending, Limits, Markdown
+from autograder.pages.feedback.sanitise import to_printable_text
 from autograder.sandbox.base import Box, Environment
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof import selftest

@@ -22,7 +22,7 @@ from django.db import connection
 from django.db.models import BinaryField
 from django.db.models.functions import Substr
 
-from autograder.errors import ServiceError, describe_error
+from autograder.core.errors import ServiceError, describe_error
 from autograder.service.models import Blob
 
 OBJECT_STORE = "AUTOGRADER_OBJECT_STORE"

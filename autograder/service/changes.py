@@ -21,8 +21,8 @@ from autograder.app.published import (
     make_changed_mark,
     make_shown_mark,
 )
-from autograder.assignment import Assignment
-from autograder.grades import MarkChange
+from autograder.grading.assignment import Assignment
+from autograder.grading.grades import MarkChange
 from autograder.service import attempts
 from autograder.service.models import Account, Attempt, CellMark, Offer, RegradeRequest
 from autograder.service.standing import compute_student_standing, load_current_result

@@ -6,7 +6,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from autograder.errors import ServiceError
+from autograder.core.errors import ServiceError
 from autograder.rubric import Rubric
 from autograder.service import attempts, audit, changes
 from autograder.service.models import Account, Attempt, Offer, State

@@ -11,19 +11,19 @@ from msgspec import Struct
 from autograder.app import SILENT
 from autograder.app.collecting import AttemptCollector, CollectedAttempt, CollectReport, StagedAttempt
 from autograder.app.grade_lines import GradeLine, make_grade_lines
-from autograder.assignment import Assignment
+from autograder.core.errors import ServiceError
 from autograder.course.archives import RefusedFile
-from autograder.errors import ServiceError
-from autograder.platforms.patterns import CollectSettings
-from autograder.platforms.people import Identification, ListedStudent, Register
-from autograder.platforms.sources import WantedAttempts
-from autograder.platforms.worksheets import WorksheetRow
+from autograder.exchange.platforms.patterns import CollectSettings
+from autograder.exchange.platforms.people import Identification, ListedStudent, Register
+from autograder.exchange.platforms.sources import WantedAttempts
+from autograder.exchange.platforms.worksheets import WorksheetRow
+from autograder.grading.assignment import Assignment
+from autograder.rubric.timestamps import FILE_NAME as STAMP
 from autograder.service import attempts
 from autograder.service.models import Account, Attempt, CourseRecord, Member, Offer, Role
 from autograder.service.receipts import Signer
 from autograder.service.standing import load_standings
 from autograder.service.store import DatabaseStore
-from autograder.timestamps import FILE_NAME as STAMP
 
 
 class ArchiveOptions(Struct, frozen=True):

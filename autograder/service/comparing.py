@@ -16,9 +16,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.app.similar import SimilarClass, compare_works, select_individual_part
-from autograder.assignment import Assignment
+from autograder.core.errors import describe_error
 from autograder.course import Handin
-from autograder.errors import describe_error
+from autograder.grading.assignment import Assignment
 from autograder.grading.pipeline import SubmittedFiles
 from autograder.marking.similarity.beside import AlignedRow, arrange_works
 from autograder.marking.similarity.pairs import AlikePair

@@ -9,8 +9,8 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder import assignment as assignments
-from autograder.assignment import Assignment
+from autograder.grading import assignment as assignments
+from autograder.grading.assignment import Assignment
 
 if TYPE_CHECKING:
     from autograder.service.models import Version

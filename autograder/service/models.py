@@ -263,7 +263,7 @@ class StoredRun(models.Model):
 
 
 class StoredResult(models.Model):
-    """A result, keyed by everything it depends on (`autograder.store.Key`)."""
+    """A result, keyed by everything it depends on (`autograder.grading.store.Key`)."""
 
     course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="+")
     student = models.CharField(max_length=128)
@@ -352,7 +352,7 @@ class CellMark(models.Model):
     text = models.TextField(blank=True)
     """Contents of the cell, or of its question's answer cell."""
     equal = models.CharField(max_length=64, blank=True)
-    """Shared by equal answers, see `autograder.feedback.answers.MarkedCell`; empty: no equal one."""
+    """Shared by equal answers, see `autograder.pages.feedback.answers.MarkedCell`; empty: no equal one."""
     computed = models.CharField(max_length=64, blank=True)
     """Digest of the grading outcome of the whole question: equal for equal outcomes."""
     gathered = models.CharField(max_length=40, blank=True)

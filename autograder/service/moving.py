@@ -18,19 +18,20 @@ from django.db import transaction
 from django.utils import timezone
 from msgspec.structs import replace
 
-from autograder import assignment as assignments
-from autograder import atomic
 from autograder.app.lists import read_bonus, read_roster
 from autograder.app.published import read_published, write_published
 from autograder.app.stores import open_store
-from autograder.assignment import Assignment
+from autograder.core import atomic
+from autograder.core.errors import ServiceError, StoreMissing
+from autograder.core.paths import list_files_below
+from autograder.core.records import GradingResult
 from autograder.course import Course, Handin, groups, schedule
 from autograder.course.counting import find_counting_attempts
 from autograder.course.submission_folder import list_expected_files, read_folder
-from autograder.errors import ServiceError, StoreMissing
+from autograder.grading import assignment as assignments
+from autograder.grading.assignment import Assignment
 from autograder.grading.batch import read_handin
-from autograder.paths import list_files_below
-from autograder.records import GradingResult
+from autograder.grading.store import GradedEntry, Key, Store, Student, decode_result
 from autograder.rubric import Rubric
 from autograder.service import attempts, audit, blobs, changes, trials, versions
 from autograder.service.models import (
@@ -46,7 +47,6 @@ from autograder.service.models import (
 )
 from autograder.service.receipts import Signer
 from autograder.service.store import DatabaseStore
-from autograder.store import GradedEntry, Key, Store, Student, decode_result
 
 IMPORTED = "imported"
 """Placeholder for the environment digest of a result, if it is no longer known."""

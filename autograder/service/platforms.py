@@ -24,9 +24,10 @@ from msgspec import Struct
 from pylti1p3.exception import LtiException
 from pylti1p3.service_connector import ServiceConnector
 
-from autograder.assignment import Assignment
+from autograder.core.errors import ServiceError, describe_error
 from autograder.course import find_name_fault
-from autograder.errors import ServiceError, describe_error
+from autograder.grading.assignment import Assignment
+from autograder.grading.store import Student
 from autograder.service import attempts, tasks
 from autograder.service.loaded import AssignmentCache
 from autograder.service.models import (
@@ -40,7 +41,6 @@ from autograder.service.models import (
 from autograder.service.standing import load_standings
 from autograder.service.store import DatabaseStore
 from autograder.service.telling import SentScore
-from autograder.store import Student
 
 SECONDS = 10.0
 """Time limit for a platform's answer."""

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import quote
 
-from autograder import atomic
-from autograder.errors import ServiceError
+from autograder.core import atomic
+from autograder.core.errors import ServiceError
 
 STARTING_SECONDS = 60
 """Time limit for the start, including the recovery after a kill."""

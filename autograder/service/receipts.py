@@ -14,7 +14,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from autograder.errors import ServiceError
+from autograder.core.errors import ServiceError
 
 FORMAT = "autograder-receipt-1"
 _SIGNATURE = "signature"

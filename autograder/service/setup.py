@@ -19,8 +19,8 @@ from django.db import connections
 from django.utils.text import slugify
 from msgspec import Struct
 
-from autograder import atomic
-from autograder.errors import ServiceError
+from autograder.core import atomic
+from autograder.core.errors import ServiceError
 
 APPS = (
     "django.contrib.auth",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from autograder.assignment import Assignment
+from autograder.core.records import GradingResult
 from autograder.course import Handin
-from autograder.grades import PersonMarks, Standing, compute_standing
+from autograder.grading.assignment import Assignment
 from autograder.grading.batch import refresh_result
-from autograder.records import GradingResult
+from autograder.grading.grades import PersonMarks, Standing, compute_standing
 from autograder.service import attempts
 from autograder.service.models import Offer
 from autograder.service.store import DatabaseStore, get_bonus_points

@@ -1,4 +1,4 @@
-"""The service's database as a store (`autograder.store`) of one course."""
+"""The service's database as a store (`autograder.grading.store`) of one course."""
 
 from __future__ import annotations
 
@@ -13,12 +13,26 @@ from django.db import DatabaseError, transaction
 from django.utils import timezone
 from msgspec.structs import replace
 
-from autograder.errors import CourseError, GradebookError
-from autograder.grades import CellName, CellPoints, PersonMark, compute_automatic_points
-from autograder.limits import Budgets, compute_budgets
+from autograder.core.errors import CourseError, GradebookError
+from autograder.core.limits import Budgets, compute_budgets
+from autograder.core.records import GradingResult, Score
+from autograder.grading.grades import CellName, CellPoints, PersonMark, compute_automatic_points
+from autograder.grading.store import (
+    AnswerName,
+    Decision,
+    EnteredMarks,
+    FrontEnd,
+    GradedEntry,
+    Key,
+    OutlineReader,
+    Student,
+    apply_decision,
+    decode_result,
+    encode_bounded,
+    encode_result,
+)
 from autograder.marking.points import collect_verdicts, compute_cell_points, list_items, scale_points
 from autograder.notebook.release import load_release
-from autograder.records import GradingResult, Score
 from autograder.rubric import Question, Rubric
 from autograder.service.marking import answers
 from autograder.service.models import (
@@ -33,24 +47,10 @@ from autograder.service.models import (
     StoredResult,
     StoredRun,
 )
-from autograder.store import (
-    AnswerName,
-    Decision,
-    EnteredMarks,
-    FrontEnd,
-    GradedEntry,
-    Key,
-    OutlineReader,
-    Student,
-    apply_decision,
-    decode_result,
-    encode_bounded,
-    encode_result,
-)
 
 
 class DatabaseStore:
-    """Implements `autograder.store.Store` for one course. Any number of processes may use it at once.
+    """Implements `autograder.grading.store.Store` for one course. Any number of processes may use it at once.
 
     Args:
         course: the course's row.

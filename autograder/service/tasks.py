@@ -16,7 +16,7 @@ from django.db import transaction
 from procrastinate.contrib.django import app, connector_params
 from procrastinate.exceptions import AlreadyEnqueued
 
-from autograder.errors import describe_error
+from autograder.core.errors import describe_error
 from autograder.service.setup import PATIENCE_SECONDS
 
 LOG = logging.getLogger("autograder.service.tasks")

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import PurePosixPath
 
+from autograder.core.errors import ServiceError, SourceError
+from autograder.core.paths import match_expected_paths
 from autograder.course.archives import PackedFile, RefusedFile
 from autograder.course.submission_folder import (
     NotebookFinder,
@@ -17,8 +19,6 @@ from autograder.course.submission_folder import (
     list_expected_files,
     name_files,
 )
-from autograder.errors import ServiceError, SourceError
-from autograder.paths import match_expected_paths
 from autograder.rubric import Rubric
 from autograder.service import attempts
 

@@ -16,10 +16,10 @@ import msgspec
 from django.db import transaction
 from django.db.models import Max, Q
 
-from autograder import atomic
 from autograder import rubric as rubrics
+from autograder.core import atomic
+from autograder.core.errors import CourseError, ServiceError
 from autograder.course import PRIVATE, Course, groups, schedule
-from autograder.errors import CourseError, ServiceError
 from autograder.rubric import Rubric
 from autograder.service import blobs
 from autograder.service.models import CourseRecord, Offer, Version, VersionFile

@@ -23,12 +23,13 @@ from typing import Self
 from django.db import close_old_connections, connections
 from msgspec import Struct
 
-from autograder import assignment as assignments
-from autograder.assignment import Assignment
-from autograder.errors import describe_error
+from autograder.core.errors import describe_error
+from autograder.core.records import GradingResult
+from autograder.grading import assignment as assignments
+from autograder.grading.assignment import Assignment
 from autograder.grading.pipeline import Grader
 from autograder.grading.scoring import SANDBOX_FAULT
-from autograder.records import GradingResult
+from autograder.grading.store import Key
 from autograder.sandbox.levels import Isolation, compute_environment_digest
 from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
@@ -36,7 +37,6 @@ from autograder.service import attempts, comparing, platforms, tasks, versions
 from autograder.service.loaded import AssignmentCache
 from autograder.service.models import Attempt, TrialResult, Version
 from autograder.service.trials import trying
-from autograder.store import Key
 
 LOG = logging.getLogger("autograder.service.worker")
 MOST_KEPT = 4

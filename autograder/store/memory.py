@@ -9,13 +9,11 @@ from typing import Self
 
 from msgspec.structs import replace
 
-from autograder.errors import CourseError, GradebookError
-from autograder.grades import CellName, PersonMark, compute_automatic_points
-from autograder.limits import compute_budgets
-from autograder.notebook.release import load_release
-from autograder.records import GradingResult
-from autograder.rubric import Rubric
-from autograder.store import (
+from autograder.core.errors import CourseError, GradebookError
+from autograder.core.limits import compute_budgets
+from autograder.core.records import GradingResult
+from autograder.grading.grades import CellName, PersonMark, compute_automatic_points
+from autograder.grading.store import (
     AnswerName,
     Decision,
     EnteredMarks,
@@ -28,6 +26,8 @@ from autograder.store import (
     decode_result,
     encode_bounded,
 )
+from autograder.notebook.release import load_release
+from autograder.rubric import Rubric
 
 _Automatic = tuple[Decimal | None, bool]
 """Points, None while no item of the cell is decided; and whether an item waits for manual review."""
@@ -44,7 +44,7 @@ class _AssignmentState:
 
 
 class MemoryStore:
-    """Implements `autograder.store.Store`; people enter their marks through `give_mark`."""
+    """Implements `autograder.grading.store.Store`; people enter their marks through `give_mark`."""
 
     front_end = FrontEnd("this run", "this run", "the next run forgets them")
 

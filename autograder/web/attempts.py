@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from msgspec import Struct
 
-from autograder.errors import ServiceError
+from autograder.core.errors import ServiceError
 from autograder.service import attempts, choosing
 from autograder.service.models import Attempt, Role, State
 from autograder.service.telling import ChosenAttempt

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 
-from autograder.records import Ending
+from autograder.core.records import Ending
 from autograder.service.bench import MOST_SOURCE, Bench, BenchStatus, NotebookStatus, TryResult
 from autograder.service.models import Attempt, Role
 from autograder.web.guard import Visit, require_role

@@ -11,7 +11,7 @@ from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
-from autograder.errors import ServiceError
+from autograder.core.errors import ServiceError
 from autograder.service import changes, versions
 from autograder.service.models import Account, Member, Offer, ProgramKey
 from autograder.web import shown

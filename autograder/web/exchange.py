@@ -32,9 +32,9 @@ from nbgrader.utils import notebook_hash
 from traitlets import Unicode
 from traitlets import default as default_of
 
-from autograder import atomic
-from autograder.errors import ServiceError
-from autograder.paths import find_path_fault, list_files_below
+from autograder.core import atomic
+from autograder.core.errors import ServiceError
+from autograder.core.paths import find_path_fault, list_files_below
 from autograder.web import sending
 
 _SECRET = "submission_secret.txt"  # noqa: S105 - the name of nbgrader's file

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from autograder import atomic
-from autograder.errors import RubricError, ServiceError
-from autograder.tables import convert_table
+from autograder.core import atomic
+from autograder.core.errors import RubricError, ServiceError
+from autograder.core.tables import convert_table
 
 FILE = "sign-in.toml"
 PLATFORMS = "platforms.toml"

@@ -35,7 +35,7 @@ from pylti1p3.contrib.django.request import DjangoRequest
 from pylti1p3.contrib.django.session import DjangoSessionService
 from pylti1p3.exception import LtiException, OIDCException
 
-from autograder.errors import ServiceError, describe_error
+from autograder.core.errors import ServiceError, describe_error
 from autograder.service import audit, platforms, tasks
 from autograder.service.models import (
     Account,

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from autograder import atomic
+from autograder.core import atomic
+from autograder.core.errors import ServiceError
 from autograder.course import PRIVATE
-from autograder.errors import ServiceError
 from autograder.service import postgres, setup
 
 KEYS = ("receipt-key", "session-key")

@@ -10,13 +10,13 @@ from pathlib import Path, PurePath
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from autograder import timestamps
 from autograder.app import grade_files
 from autograder.app.collecting import CollectReport
 from autograder.app.grade_lines import GradeLine, encode_json_lines
-from autograder.errors import CourseError
-from autograder.platforms.people import Register
-from autograder.platforms.worksheets import read_worksheet
+from autograder.core.errors import CourseError
+from autograder.exchange.platforms.people import Register
+from autograder.exchange.platforms.worksheets import read_worksheet
+from autograder.rubric import timestamps
 from autograder.service import audit
 from autograder.service.collecting import ArchiveOptions, build_grade_lines, build_register, collect_archive
 from autograder.service.models import Offer, Role

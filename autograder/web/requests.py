@@ -15,18 +15,18 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from msgspec import Struct
 
-from autograder.feedback.answers import get_answer_text
-from autograder.feedback.labels import Labels
-from autograder.feedback.sanitise import render_sentence, to_printable_text
-from autograder.grades import compute_standing
-from autograder.records import ItemResult
+from autograder.core.records import ItemResult
+from autograder.grading.grades import compute_standing
+from autograder.pages.feedback.answers import get_answer_text
+from autograder.pages.feedback.labels import Labels
+from autograder.pages.feedback.sanitise import render_sentence, to_printable_text
 from autograder.rubric import Question, Rubric
+from autograder.rubric.timestamps import format_moment, get_zone, resolve_local_time
 from autograder.service import audit, changes, tasks
 from autograder.service.marking import requests
 from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import CourseRecord, Member, Offer, PlatformCourse, RegradeRequest, Role
 from autograder.service.store import DatabaseStore, get_bonus_points
-from autograder.timestamps import format_moment, get_zone, resolve_local_time
 from autograder.web import shown
 from autograder.web.guard import Visit, require_role
 from autograder.web.site import choose_language, words

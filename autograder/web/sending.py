@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from autograder import atomic
-from autograder.errors import ServiceError
+from autograder.core import atomic
+from autograder.core.errors import ServiceError
 
 KEY_FILE = "~/.config/autograder/key"
 _SECONDS = 60

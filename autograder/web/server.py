@@ -15,8 +15,8 @@ from typing import Self
 
 from msgspec import Struct
 
+from autograder.core.errors import describe_error
 from autograder.course import Course
-from autograder.errors import describe_error
 from autograder.sandbox.levels import Isolation
 from autograder.service import setup
 from autograder.service.bench import Bench

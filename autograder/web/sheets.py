@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from autograder.app.sheet_files import ENDINGS, MOST_BYTES, SheetLine, read_sheet, write_sheet
 from autograder.app.sheet_rows import SheetSubject
 from autograder.app.sheets import SheetChoice, SheetEntry, SheetPlan, enter_sheet, make_sheet, plan_sheet
-from autograder.errors import CourseError
+from autograder.core.errors import CourseError
 from autograder.service import audit
 from autograder.service.marking import saving
 from autograder.service.models import CellMark, MarkingPlan, Offer, Role

@@ -10,25 +10,25 @@ from django.utils import timezone
 from msgspec import Struct
 
 from autograder import messages
-from autograder.assignment import Assignment
+from autograder.core.errors import CourseError, NotebookError
 from autograder.course import Handin
 from autograder.course.schedule import Schedule
 from autograder.course.submission_folder import list_expected_files
-from autograder.errors import CourseError, NotebookError
-from autograder.feedback.render import render_page
-from autograder.lateness import COUNTS
+from autograder.grading.assignment import Assignment
 from autograder.notebook.document import parse_notebook
 from autograder.notebook.release import Release, load_release
+from autograder.notebook.student import saved_notebook
+from autograder.notebook.student.rendering import MARKS
+from autograder.notebook.student.report import MISSING, ReportLine
 from autograder.notebook.student_check import FILE_NAME, read_specification
+from autograder.pages.feedback.render import render_page
+from autograder.rubric.lateness import COUNTS
+from autograder.rubric.timestamps import Window, format_duration, format_moment, get_zone, to_window_zone
+from autograder.rubric.variants.drawing import normalise_id
 from autograder.service import attempts, changes, versions
 from autograder.service.models import Attempt, CourseRecord, Member, Offer, State
 from autograder.service.standing import compute_student_standing, load_current_result
 from autograder.service.store import DatabaseStore
-from autograder.student import saved_notebook
-from autograder.student.rendering import MARKS
-from autograder.student.report import MISSING, ReportLine
-from autograder.timestamps import Window, format_duration, format_moment, get_zone, to_window_zone
-from autograder.variants.drawing import normalise_id
 
 _MINUTE = timedelta(minutes=1)
 
@@ -43,7 +43,7 @@ class TimesView(Struct, frozen=True):
     left: str = ""
     """The remaining time; empty if the deadline is over, or there is none."""
     over: str = ""
-    """How late attempts are treated after the deadline: a rule of `autograder.lateness`, or ``kept``."""
+    """How late attempts are treated after the deadline: a rule of `rubric.lateness`, or ``kept``."""
     terms: Sequence[str] = ()
     """The late penalty, in sentences."""
     slip: str = ""

@@ -10,9 +10,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from msgspec import Struct
 
 from autograder.app.class_statistics import make_pseudonym
-from autograder.feedback.sanitise import to_printable_text
 from autograder.marking.similarity.beside import AlignedRow
 from autograder.marking.similarity.pairs import to_percent
+from autograder.pages.feedback.sanitise import to_printable_text
 from autograder.service import audit, comparing
 from autograder.service.models import Attempt, Offer, Role
 from autograder.service.telling import Comparison

@@ -16,12 +16,12 @@ from django.urls import reverse
 from msgspec import Struct
 
 from autograder import messages
-from autograder.feedback.labels import Labels
+from autograder.pages.feedback.labels import Labels
+from autograder.rubric.timestamps import format_moment
 from autograder.service.bench import Bench
 from autograder.service.loaded import AssignmentCache
 from autograder.service.receipts import Signer
 from autograder.service.setup import ServiceSettings
-from autograder.timestamps import format_moment
 from autograder.web import identity
 from autograder.web.identity import IdentityProvider, Platform
 

@@ -22,9 +22,10 @@ from msgspec import Struct
 from autograder.app import open_course
 from autograder.app.handed_in import copy_shared_marks
 from autograder.app.rosters import read_students
+from autograder.core.errors import AutograderError, CourseError, RubricError
 from autograder.course import schedule
-from autograder.errors import AutograderError, CourseError, RubricError
 from autograder.rubric import Rubric
+from autograder.rubric.timestamps import format_duration
 from autograder.service import attempts, audit, changes, tasks, trials
 from autograder.service.models import (
     Account,
@@ -40,7 +41,6 @@ from autograder.service.models import (
 from autograder.service.standing import load_standings
 from autograder.service.store import DatabaseStore
 from autograder.service.telling import SentScore
-from autograder.timestamps import format_duration
 from autograder.web import late_terms, shown
 from autograder.web.account import create_invitation as make_invitation
 from autograder.web.guard import Visit, require_role

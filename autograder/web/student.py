@@ -23,10 +23,10 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
 
+from autograder.core.errors import ServiceError
 from autograder.course.submission_folder import list_expected_files
-from autograder.errors import ServiceError
-from autograder.feedback.labels import Labels
-from autograder.feedback.view import describe_change
+from autograder.pages.feedback.labels import Labels
+from autograder.pages.feedback.view import describe_change
 from autograder.service import attempts, blobs, changes, uploads, versions
 from autograder.service.models import Attempt, CourseRecord, Member, Offer, Role, State
 from autograder.web import shown

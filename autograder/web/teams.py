@@ -11,8 +11,8 @@ from django.contrib import messages as notices
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
+from autograder.core.errors import CourseError
 from autograder.course import groups
-from autograder.errors import CourseError
 from autograder.service import audit, teams
 from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import Member, Offer, Role

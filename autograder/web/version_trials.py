@@ -13,9 +13,9 @@ from django.contrib import messages as notices
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
-from autograder.errors import AutograderError
-from autograder.feedback.sanitise import render_sentence
+from autograder.core.errors import AutograderError
 from autograder.marking.moves import compare_rubrics
+from autograder.pages.feedback.sanitise import render_sentence
 from autograder.service import trials, versions
 from autograder.service.models import Role, VersionTrial
 from autograder.web import shown

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from autograder import assignment as assignments
-from autograder.adopting import otter
 from autograder.app.adopting import adopt_assignments
 from autograder.app.classes import grade_class
 from autograder.app.comparing import PeerClass, PeerComparison, compare_scores
 from autograder.course import Course
+from autograder.exchange.adopting import otter
+from autograder.grading import assignment as assignments
 from tests.adopting import courses
 
 pytestmark = [pytest.mark.apart, pytest.mark.sandbox]

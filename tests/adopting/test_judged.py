@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.adopting import nbgrader, otter
-from autograder.adopting.found import FoundQuestion, FoundTest
-from autograder.adopting.judged import with_reasons
+from autograder.exchange.adopting import nbgrader, otter
+from autograder.exchange.adopting.found import FoundQuestion, FoundTest
+from autograder.exchange.adopting.judged import with_reasons
 from tests.adopting import courses
 
 

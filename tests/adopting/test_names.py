@@ -8,11 +8,11 @@ import nbformat
 import pytest
 
 from autograder.app.adopting import adopt_assignments
-from autograder.assignment import load_assignment
 from autograder.course import Course
+from autograder.grading.assignment import load_assignment
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.verify.papers import with_sources
 from autograder.sandbox.pool import Pool
-from autograder.verify.papers import with_sources
 from tests.support.small_course import answer, cell
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]

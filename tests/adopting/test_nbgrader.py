@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from autograder.adopting.nbgrader import list_assignments, read_assignment
-from autograder.adopting.rubric_text import format_rubric
 from autograder.app.adopting import adopt_assignments
-from autograder.errors import CourseError
+from autograder.core.errors import CourseError
+from autograder.exchange.adopting.nbgrader import list_assignments, read_assignment
+from autograder.exchange.adopting.rubric_text import format_rubric
 from tests.adopting import courses
 
 

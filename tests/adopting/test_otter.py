@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from autograder.adopting import otter
-from autograder.adopting.found import FoundQuestion
-from autograder.adopting.otter_settings import list_remarks, replace_plugins
-from autograder.adopting.otter_tests import parse_cell, resolve_points
-from autograder.adopting.rubric_text import format_rubric
 from autograder.app.adopting import adopt_assignments
-from autograder.assignment import load_assignment
+from autograder.core.errors import CourseError
 from autograder.course import Course
-from autograder.errors import CourseError
-from autograder.gradebook.cells import collect_wanted_cells
+from autograder.exchange.adopting import otter
+from autograder.exchange.adopting.found import FoundQuestion
+from autograder.exchange.adopting.otter_settings import list_remarks, replace_plugins
+from autograder.exchange.adopting.otter_tests import parse_cell, resolve_points
+from autograder.exchange.adopting.rubric_text import format_rubric
+from autograder.grading.assignment import load_assignment
+from autograder.store.gradebook.cells import collect_wanted_cells
 from tests.adopting import courses
 
 OTTERS = tuple(name for name in courses.NAMES if courses.load(name).origin == "otter")

@@ -10,12 +10,12 @@ import pytest
 from msgspec.structs import replace
 
 from autograder import rubric as rubrics
-from autograder.adopting.found import FoundAssignment
 from autograder.app import adopting
 from autograder.app.adopting import adopt_assignments
+from autograder.core.errors import AutograderError, CourseError, RubricError
 from autograder.course import Course
-from autograder.errors import AutograderError, CourseError, RubricError
-from autograder.generate import read_answer_key
+from autograder.exchange.adopting.found import FoundAssignment
+from autograder.grading.generate import read_answer_key
 from tests.adopting import courses
 from tests.adopting.test_otter import generated
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder import assignment as assignments
 from autograder.app.class_statistics import COLUMNS, as_plain, compute_class_statistics, list_rows, write_page
 from autograder.app.similar import find_similar
 from autograder.app.similar import write_page as write_pairs
-from autograder.assignment import Assignment
+from autograder.core.errors import CourseError
 from autograder.course import Course
-from autograder.errors import CourseError
-from autograder.grades import PersonMark
+from autograder.grading import assignment as assignments
+from autograder.grading.assignment import Assignment
+from autograder.grading.grades import PersonMark
 from autograder.store.memory import MemoryStore
 from tests.app.test_classes import opening
 from tests.feedback.test_render import Page

@@ -12,13 +12,13 @@ from autograder.app.classes import GradedClass, PointsChange, collect_standings,
 from autograder.app.handins import collect_handins
 from autograder.app.run_statistics import compute_run_statistics
 from autograder.app.stores import OpenStore
-from autograder.assignment import Assignment, load_assignment
+from autograder.core.errors import CourseError
+from autograder.core.records import Score
 from autograder.course import Course
-from autograder.errors import CourseError
-from autograder.grades import PersonMark
-from autograder.records import Score
+from autograder.grading.assignment import Assignment, load_assignment
+from autograder.grading.grades import PersonMark
+from autograder.grading.store import Store
 from autograder.sandbox import pool
-from autograder.store import Store
 from autograder.store.memory import MemoryStore
 from tests.grading.test_batch import CONTROL, NAME, hand_in, make_course
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from autograder.app.collecting import CollectOptions, CollectReport, collect_submissions
+from autograder.core.errors import CourseError
 from autograder.course import Course, counting
-from autograder.errors import CourseError
 from autograder.rubric import load_rubric
 from tests.support.downloads import NAME, archive, encrypted, link, make_course, tree, written
 

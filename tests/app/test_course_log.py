@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from autograder.app import course_log
 from autograder.app.roll import read_roll
-from autograder.assignment import Assignment, load_assignment
+from autograder.core.errors import CourseError
 from autograder.course import Course
-from autograder.errors import CourseError
+from autograder.grading.assignment import Assignment, load_assignment
 from autograder.store.memory import MemoryStore
 from tests.grading.test_batch import NAME, make_course
 

@@ -20,14 +20,14 @@ from typing import Any
 import jsonschema
 import pytest
 
-from autograder import assignment as assignments
 from autograder.app.exporting import ExportOptions, ExportReport, Form, export_grades
 from autograder.app.grade_lines import build_schema
+from autograder.core.errors import CourseError
 from autograder.course import Course
-from autograder.errors import CourseError
-from autograder.generate import generate_release
-from autograder.grades import PersonMark
-from autograder.store import GradedEntry, Key
+from autograder.grading import assignment as assignments
+from autograder.grading.generate import generate_release
+from autograder.grading.grades import PersonMark
+from autograder.grading.store import GradedEntry, Key
 from autograder.store.memory import MemoryStore
 from tests.service.course import canned
 from tests.support.downloads import tree

@@ -16,13 +16,19 @@ from msgspec.structs import replace
 
 from autograder.app import grade_files
 from autograder.app.grade_lines import GradeLine, ItemMark, QuestionMark, build_schema, encode_json_lines
-from autograder.errors import CourseError
-from autograder.platforms import patterns
-from autograder.platforms.classlists import read_class_list
-from autograder.platforms.csvfiles import CsvTable, guard_value, parse_table, strip_guard, write_table
-from autograder.platforms.people import ListedStudent, Register
-from autograder.platforms.worksheets import read_worksheet
-from autograder.records import Status
+from autograder.core.errors import CourseError
+from autograder.core.records import Status
+from autograder.exchange.platforms import patterns
+from autograder.exchange.platforms.classlists import read_class_list
+from autograder.exchange.platforms.csvfiles import (
+    CsvTable,
+    guard_value,
+    parse_table,
+    strip_guard,
+    write_table,
+)
+from autograder.exchange.platforms.people import ListedStudent, Register
+from autograder.exchange.platforms.worksheets import read_worksheet
 
 REGISTER = Register(
     [

@@ -9,9 +9,9 @@ import pytest
 
 from autograder.app.classes import collect_standings, grade_class, write_feedback
 from autograder.app.totals import TotalPart, mark_dropped
+from autograder.core.errors import CourseError
 from autograder.course import Course
-from autograder.errors import CourseError
-from autograder.grades import PersonMark
+from autograder.grading.grades import PersonMark
 from autograder.store.memory import MemoryStore
 from tests.app.test_classes import Heard, opening
 from tests.grading.test_batch import CONTROL, NAME, hand_in, make_course

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from autograder import generate
 from autograder import rubric as rubrics
 from autograder.app.roll import find_misplaced_notebooks
 from autograder.authoring import start_assignment
 from autograder.course import Course
+from autograder.grading import generate
 from tests.cli.running import run
 
 NAME = "sheet"

@@ -19,9 +19,9 @@ from autograder.app.published import (
     update_published,
     write_published,
 )
+from autograder.core.errors import CourseError
 from autograder.course import Course
-from autograder.errors import CourseError
-from autograder.grades import MarkChange, PersonMark, compute_standing
+from autograder.grading.grades import MarkChange, PersonMark, compute_standing
 from tests.store.examples import RUBRIC, good
 
 THEN, LATER = datetime(2031, 2, 3, 4, 5, tzinfo=UTC), datetime(2031, 3, 4, 5, 6, tzinfo=UTC)

@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from autograder import assignment as assignments
-from autograder import grading_version
 from autograder.app import basis, classes, course_log, regrade_report, regrading
 from autograder.app.published import read_published
 from autograder.app.regrading import Regrade, RegradeChoice
-from autograder.checks.base import Draw
+from autograder.core.errors import CourseError
 from autograder.course import Course
-from autograder.errors import CourseError
-from autograder.gradebook import Gradebook
-from autograder.grades import PersonMark
-from autograder.grading_version import GRADING_VERSION
+from autograder.grading import assignment as assignments
+from autograder.grading import version as grading_version
+from autograder.grading.grades import PersonMark
+from autograder.grading.version import GRADING_VERSION
+from autograder.questions.base.base import Draw
+from autograder.store.gradebook import Gradebook
 from tests.support import small_course
 from tests.support.made_once import made_once
 from tests.support.regraded_class import NAME, accept_13, hand_in, make_class

@@ -11,13 +11,13 @@ import pytest
 
 from autograder.app import classes, regrading
 from autograder.app.regrading import RegradeChoice
+from autograder.core.records import Ending, GradingResult
 from autograder.course import Course
-from autograder.generate import generate_release
-from autograder.gradebook import Gradebook
+from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.records import Ending, GradingResult
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.timeouts import NewTimeout
+from autograder.store.gradebook import Gradebook
 from tests.support import small_course
 from tests.support.regraded_class import NAME, accept_13, hand_in
 

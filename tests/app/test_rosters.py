@@ -8,9 +8,9 @@ import pytest
 
 from autograder.app.lists import read_roster
 from autograder.app.rosters import import_roster, read_students
+from autograder.core.errors import CourseError
 from autograder.course import Course
-from autograder.errors import CourseError
-from autograder.store import Student
+from autograder.grading.store import Student
 from tests.support.downloads import make_course
 
 MOODLE = "First name,Last name,ID number,Email address,Groups\nAda,Lovelace,s1,ada@example.org,A\n"

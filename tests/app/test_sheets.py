@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder import assignment as assignments
 from autograder.app import sheets
 from autograder.app.sheet_files import (
     COLUMNS,
@@ -28,14 +27,23 @@ from autograder.app.sheet_files import (
 )
 from autograder.app.sheet_rows import SheetSubject
 from autograder.app.sheets import SheetChoice, SheetEntry, SheetPlan
-from autograder.assignment import Assignment
+from autograder.core.errors import CourseError
+from autograder.core.records import (
+    Cell,
+    ExecutedNotebook,
+    GradingResult,
+    ItemResult,
+    Markdown,
+    Message,
+    Status,
+)
 from autograder.course import Course
-from autograder.errors import CourseError
-from autograder.generate import generate_release
-from autograder.grades import PersonMark
+from autograder.grading import assignment as assignments
 from autograder.grading import scoring
-from autograder.records import Cell, ExecutedNotebook, GradingResult, ItemResult, Markdown, Message, Status
-from autograder.store import Store
+from autograder.grading.assignment import Assignment
+from autograder.grading.generate import generate_release
+from autograder.grading.grades import PersonMark
+from autograder.grading.store import Store
 from autograder.store.memory import MemoryStore
 from tests.store.examples import keep
 from tests.support import small_course

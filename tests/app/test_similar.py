@@ -8,7 +8,7 @@ import pytest
 
 from autograder.app.similar import find_similar
 from autograder.course import Course
-from autograder.generate import generate_release
+from autograder.grading.generate import generate_release
 from tests.service.course import answered
 from tests.support.small_course import NAME, changed, small_course
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from autograder import assignment, generate
 from autograder import rubric as rubrics
 from autograder.authoring import list_kinds, start_assignment
+from autograder.core.errors import CourseError
 from autograder.course import Course
-from autograder.errors import CourseError
-from autograder.kinds import list_registered, load_kinds, make_check
+from autograder.grading import assignment, generate
+from autograder.grading.verify import verify
+from autograder.questions import list_registered, load_kinds, make_check
 from autograder.sandbox.pool import Pool
-from autograder.verify import verify
 from tests.cli.running import run_cold
 
 LIST_SOURCES = (

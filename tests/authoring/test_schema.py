@@ -15,7 +15,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from autograder.authoring.schema import build_schema
-from autograder.kinds import list_registered
+from autograder.questions import list_registered
 from tests.test_docs_rubric import EXAMPLES, HEAD
 
 ROOT = Path(__file__).parents[2]

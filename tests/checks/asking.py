@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from autograder.checks.base import Check, Draw, Evidence
-from autograder.kinds import make_check
-from autograder.records import Answer, Ending, ItemResult, LimitEvent, LimitKind, Observation
+from autograder.core.records import Answer, Ending, ItemResult, LimitEvent, LimitKind, Observation
+from autograder.questions import make_check
+from autograder.questions.base.base import Check, Draw, Evidence
 from autograder.rubric import parse_rubric
 
 DRAW = Draw(b"a secret of the tests")

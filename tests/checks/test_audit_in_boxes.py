@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment import load_assignment
 from autograder.checking.reading import load_check_file
+from autograder.core.records import Status
+from autograder.grading.assignment import load_assignment
 from autograder.grading.pipeline import Grader
-from autograder.records import Status
 from autograder.sandbox.pool import Pool
 from tests.checks.test_audit_checks import FORMS, HOSTILE, PROVED
 from tests.support.code_course import NAME, code_course, grade

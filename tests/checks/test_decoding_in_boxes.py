@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment import load_assignment
+from autograder.core.records import Status
+from autograder.grading.assignment import load_assignment
 from autograder.grading.pipeline import Grader
-from autograder.records import Status
 from autograder.sandbox.pool import Pool
 from tests.support.code_course import NAME, code_course, grade
 

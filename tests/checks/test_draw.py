@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from autograder.checks.base import Draw
 from autograder.grading.expected import derive_box_seed
+from autograder.questions.base.base import Draw
 from autograder.rubric import load_rubric
 
 RUBRIC = load_rubric(Path(__file__).parents[2] / "rubrics" / "gpt2.toml")

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import autograder
-from autograder.checks.base import Check, Draw, Evidence
-from autograder.kinds import make_check
+from autograder.core.records import Answer, Call, Ending, ItemResult, Observation, Status
 from autograder.messages import checks, list_languages, load_sentences, render_message
-from autograder.records import Answer, Call, Ending, ItemResult, Observation, Status
+from autograder.questions import make_check
+from autograder.questions.base.base import Check, Draw, Evidence
 from autograder.rubric import Rubric, load_rubric
 from tests.support import anything
 from tests.test_docs_rubric import EXAMPLES, rubric_of

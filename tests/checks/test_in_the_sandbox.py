@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.checks.base import Evidence
-from autograder.records import Limits, Status
+from autograder.core.records import Limits, Status
+from autograder.questions.base.base import Evidence
 from autograder.sandbox.base import Sandbox
 from tests.checks.asking import DRAW, answer, check_of
 

@@ -8,12 +8,12 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.checks.base import Check, Evidence, Trial, list_trials
+from autograder.core.records import Answer, ItemResult, Observation
 from autograder.grading import scoring
-from autograder.kinds import make_check
-from autograder.records import Answer, ItemResult, Observation
+from autograder.grading.verify.matrix import build_row, mark_item
+from autograder.questions import make_check
+from autograder.questions.base.base import Check, Evidence, Trial, list_trials
 from autograder.rubric import Rubric, parse_rubric
-from autograder.verify.matrix import build_row, mark_item
 from tests.checks.asking import DRAW
 from tests.test_docs_rubric import EXAMPLES, rubric_of
 

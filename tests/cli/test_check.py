@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from autograder import generate
 from autograder import rubric as rubrics
 from autograder.course import Course
+from autograder.grading import generate
+from autograder.grading.verify.papers import with_sources
 from autograder.notebook.student_check import FILE_NAME, extract_specification
-from autograder.verify.papers import with_sources
 from tests.cli.running import ROOT, run
 
 NAME = "variants-practice"

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from autograder import assignment as assignments
-from autograder import generate
 from autograder import rubric as rubrics
 from autograder.app.roll import find_misnamed_files, find_misplaced_notebooks, read_roll
 from autograder.authoring import start_assignment
+from autograder.core.records import GradingResult, Score
 from autograder.course import Course
-from autograder.records import GradingResult, Score
-from autograder.store import GradedEntry, Key
+from autograder.grading import assignment as assignments
+from autograder.grading import generate
+from autograder.grading.store import GradedEntry, Key
 from autograder.store.memory import MemoryStore
 from tests.cli.running import ASSIGNMENT, only_object, run, run_cold
 

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from autograder.cli import report, verdicts
 from autograder.course import Course
-from autograder.verify import Mark, Matrix, Row, Verification, VerifyFinding
+from autograder.grading.verify import Mark, Matrix, Row, Verification, VerifyFinding
 from tests.cli.running import only_object, run
 from tests.support.small_course import NAME, changed, small_course
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autograder.core.errors import SourceError
 from autograder.course import archives
 from autograder.course.archives import (
     PackedFile,
@@ -20,9 +21,8 @@ from autograder.course.archives import (
     is_leftover,
     open_archive,
 )
-from autograder.errors import SourceError
-from autograder.platforms import staging
-from autograder.platforms.staging import compute_digest, prepare_attempt
+from autograder.exchange.platforms import staging
+from autograder.exchange.platforms.staging import compute_digest, prepare_attempt
 from tests.support.downloads import archive
 
 PARTS = st.sampled_from(

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from autograder import rubric as rubrics
+from autograder.core.errors import CourseError
+from autograder.core.records import Deduction
 from autograder.course import Course, Handin
 from autograder.course import schedule as schedules
 from autograder.course.counting import CountingAttempts, find_counting_attempts
 from autograder.course.schedule import BestOf, SlipBank
-from autograder.errors import CourseError
-from autograder.lateness import Penalty
-from autograder.records import Deduction
-from autograder.timestamps import SlipUse, Timing
+from autograder.rubric.lateness import Penalty
+from autograder.rubric.timestamps import SlipUse, Timing
 
 RUBRIC = """
 version = 1

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from autograder import atomic
+from autograder.core import atomic
+from autograder.core.errors import CourseError, RubricError
 from autograder.course import Course, find_name_fault, manifest, schedule
 from autograder.course.rows import read_rows
-from autograder.errors import CourseError, RubricError
 from autograder.rubric import load_rubric
 
 
@@ -176,7 +176,7 @@ def in_a_child(action: Callable[[], object]) -> int:
 STEPS = {
     "making the folder": ("pathlib:Path", "mkdir"),
     "drawing": ("autograder.course:secrets", "token_bytes"),
-    "locking": ("autograder.atomic", "_create_locked_partial"),
+    "locking": ("autograder.core.atomic", "_create_locked_partial"),
     "opening": ("os", "fdopen"),
     "giving rights": ("pathlib:Path", "chmod"),
     "putting in place": ("pathlib:Path", "replace"),

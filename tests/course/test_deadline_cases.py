@@ -13,7 +13,7 @@ from msgspec import Struct
 from autograder import rubric as rubrics
 from autograder.course import Course, Handin
 from autograder.course.counting import find_counting_attempts
-from autograder.grades import CellPoints, QuestionPoints, Standing
+from autograder.grading.grades import CellPoints, QuestionPoints, Standing
 
 RUBRIC = """
 version = 1

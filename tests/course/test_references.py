@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from autograder import generate
 from autograder import rubric as rubrics
+from autograder.core.errors import RubricError
 from autograder.course import Course
 from autograder.course.references import check_references
-from autograder.errors import RubricError
+from autograder.grading import generate
 from tests.support.small_course import NAME, changed, small_course
 
 ROOT = Path(__file__).parents[2]

@@ -12,10 +12,10 @@ import pytest
 
 from autograder import rubric as rubrics
 from autograder.authoring import start_assignment
+from autograder.core.errors import NotebookError
 from autograder.course import Course
 from autograder.course import submission_folder as folders
 from autograder.course.submission_folder import determine_readability, read_folder
-from autograder.errors import NotebookError
 from autograder.rubric import Rubric
 from tests.notebook.test_document import CONFLICT, LFS_POINTER, LOGIN_PAGE
 from tests.support import small_course

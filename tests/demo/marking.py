@@ -9,10 +9,10 @@ from pathlib import Path
 
 from autograder import rubric as rubrics
 from autograder.checking.running import CheckProgram
-from autograder.checks.base import Draw, Evidence
-from autograder.kinds import get_check_type
+from autograder.core.records import Answer, ItemResult, Message, Observation, Status
 from autograder.notebook.build import build_release
-from autograder.records import Answer, ItemResult, Message, Observation, Status
+from autograder.questions import get_check_type
+from autograder.questions.base.base import Draw, Evidence
 from autograder.rubric import Question, Rubric
 from tests.support.checked import run_checks
 from tests.support.local_box import LocalBox

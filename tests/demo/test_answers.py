@@ -10,10 +10,10 @@ import nbformat
 import numpy as np
 import pytest
 
-from autograder.demo import papers
-from autograder.demo.answers import Sample, format_assignment
-from autograder.errors import NotebookError
-from autograder.records import ItemResult
+from autograder.authoring.demo import papers
+from autograder.authoring.demo.answers import Sample, format_assignment
+from autograder.core.errors import NotebookError
+from autograder.core.records import ItemResult
 from tests.demo.marking import automatic, exam, marks, released
 
 RIGHT, WRONG = papers.ANSWERS.right, papers.ANSWERS.wrong

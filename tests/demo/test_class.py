@@ -10,9 +10,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder.demo import EXAM, SUBJECTS, DemoStudent, Subject, write_class
-from autograder.demo.class_list import MAX_STUDENTS
-from autograder.errors import NotebookError
+from autograder.authoring.demo import EXAM, SUBJECTS, DemoStudent, Subject, write_class
+from autograder.authoring.demo.class_list import MAX_STUDENTS
+from autograder.core.errors import NotebookError
 from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
 from tests.demo.marking import released, shipped

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from autograder.app import Isolation, demo_run
+from autograder.authoring.demo import course as demo_course
 from autograder.cli import trying
-from autograder.demo import course as demo_course
-from autograder.errors import CourseError, SandboxUnavailable
+from autograder.core.errors import CourseError, SandboxUnavailable
 
 
 def demonstrate(folder: Path, students: int = 2) -> None:

@@ -8,15 +8,15 @@ from decimal import Decimal
 
 import pytest
 
-from autograder import assignment as assignments
+from autograder.authoring.demo import GPT2
+from autograder.authoring.demo.answers import Sample
+from autograder.authoring.demo.papers import GPT2 as ANSWERS
 from autograder.course import Course
-from autograder.demo import GPT2
-from autograder.demo.answers import Sample
-from autograder.demo.papers import GPT2 as ANSWERS
-from autograder.generate import generate_release
+from autograder.grading import assignment as assignments
+from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.verify.papers import with_sources
 from autograder.sandbox.pool import Pool
-from autograder.verify.papers import with_sources
 from tests.demo.marking import ROOT, shipped
 from tests.support.thorough import sample
 

@@ -9,7 +9,7 @@ import zlib
 from decimal import Decimal
 
 from autograder import rubric as rubrics
-from autograder.records import (
+from autograder.core.records import (
     Cell,
     CellOutput,
     CellRun,

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from autograder.feedback.code import MOST_COLOURED, Line, build_code_lines, fold_code_blocks
-from autograder.feedback.sanitise import to_printable_text
+from autograder.pages.feedback.code import MOST_COLOURED, Line, build_code_lines, fold_code_blocks
+from autograder.pages.feedback.sanitise import to_printable_text
 
 STARTER = 'def scale(x, d):\n    """Scale the scores."""\n    return x / d\n\n\ny = scale(2, 4)'
 

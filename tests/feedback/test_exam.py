@@ -10,12 +10,12 @@ from zoneinfo import ZoneInfo
 import pytest
 from msgspec.structs import replace
 
-from autograder.feedback.render import render_page
-from autograder.feedback.summary import render_summary
-from autograder.grades import PersonMark, compute_standing
-from autograder.records import GradingResult, ItemResult, Message, Score, Status
+from autograder.core.records import GradingResult, ItemResult, Message, Score, Status
+from autograder.grading.grades import PersonMark, compute_standing
+from autograder.pages.feedback.render import render_page
+from autograder.pages.feedback.summary import render_summary
 from autograder.rubric import parse_rubric
-from autograder.timestamps import Timing, Window
+from autograder.rubric.timestamps import Timing, Window
 from tests.rubric.test_exam import GOOD
 
 RUBRIC = parse_rubric(GOOD.replace('name = "exam"', 'name = "exam"\nlanguages = ["en", "de"]').encode())

@@ -6,11 +6,11 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.feedback.labels import Labels
-from autograder.feedback.render import render_page
-from autograder.feedback.summary import compute_distribution, render_summary
-from autograder.grades import PersonMark, PersonMarks, compute_standing
-from autograder.records import GradingResult
+from autograder.core.records import GradingResult
+from autograder.grading.grades import PersonMark, PersonMarks, compute_standing
+from autograder.pages.feedback.labels import Labels
+from autograder.pages.feedback.render import render_page
+from autograder.pages.feedback.summary import compute_distribution, render_summary
 from tests.feedback.examples import RUBRIC, good, hostile, middling
 from tests.feedback.test_render import Page
 from tests.test_grades import BONUS, EXAM, WHY, rubric

@@ -7,13 +7,13 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.feedback.labels import Labels
-from autograder.feedback.render import render_page
-from autograder.feedback.summary import render_summary
-from autograder.feedback.view import PageView, QuestionView, SubmittedView, build_page_view
-from autograder.grades import PersonMark, PersonMarks, compute_standing
+from autograder.core.records import GradingResult, ItemResult, Message, Score, Status
+from autograder.grading.grades import PersonMark, PersonMarks, compute_standing
 from autograder.marking.points import collect_verdicts, compute_cell_points, get_bounds
-from autograder.records import GradingResult, ItemResult, Message, Score, Status
+from autograder.pages.feedback.labels import Labels
+from autograder.pages.feedback.render import render_page
+from autograder.pages.feedback.summary import render_summary
+from autograder.pages.feedback.view import PageView, QuestionView, SubmittedView, build_page_view
 from autograder.rubric import AssignmentSettings, Item, Question, Rubric
 from tests.feedback.examples import RUBRIC, middling
 from tests.feedback.test_render import Page

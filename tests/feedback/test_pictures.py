@@ -13,11 +13,12 @@ import pytest
 from msgspec.structs import replace
 from nbconvert import HTMLExporter
 
-from autograder.feedback.prose import list_picture_faults, map_picture_uris, render_student_prose
-from autograder.feedback.render import render_page
-from autograder.feedback.sanitise import MOST_PROSE, build_image_uri
-from autograder.gradebook.autograded import build_autograded_notebook
-from autograder.records import Cell, CellRun, ExecutedNotebook, GradingResult, Markdown, PastedPicture
+from autograder.core.images import build_image_uri
+from autograder.core.records import Cell, CellRun, ExecutedNotebook, GradingResult, Markdown, PastedPicture
+from autograder.pages.feedback.prose import list_picture_faults, map_picture_uris, render_student_prose
+from autograder.pages.feedback.render import render_page
+from autograder.pages.feedback.sanitise import MOST_PROSE
+from autograder.store.gradebook.autograded import build_autograded_notebook
 from tests.feedback.examples import RUBRIC, middling, png, release
 
 PICTURE = PastedPicture("my plot.png", "image/png", png())

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from autograder.feedback.prose import render_given_prose, render_prose, render_student_prose
+from autograder.pages.feedback.prose import render_given_prose, render_prose, render_student_prose
 
 PNG = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwAD"

@@ -10,13 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from autograder import rubric as rubrics
-from autograder.feedback.handout import list_prompts
-from autograder.feedback.labels import Labels
-from autograder.feedback.render import render_cells, render_page
-from autograder.feedback.view import PageView, SubmittedView, build_page_view
-from autograder.grades import PersonMark, PersonMarks, compute_standing
-from autograder.notebook.release import Release, load_release
-from autograder.records import (
+from autograder.core.records import (
     Cell,
     CellOutput,
     CellRun,
@@ -26,6 +20,12 @@ from autograder.records import (
     Message,
     Status,
 )
+from autograder.grading.grades import PersonMark, PersonMarks, compute_standing
+from autograder.notebook.release import Release, load_release
+from autograder.pages.feedback.handout import list_prompts
+from autograder.pages.feedback.labels import Labels
+from autograder.pages.feedback.render import render_cells, render_page
+from autograder.pages.feedback.view import PageView, SubmittedView, build_page_view
 from tests.feedback.examples import HOSTILE, RUBRIC, TOML, good, item, middling, png, release, said, stream
 from tests.feedback.test_render import OUR_TAGS, Page
 from tests.redteam.pages import page_faults

@@ -17,12 +17,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from autograder import rubric as rubrics
-from autograder.feedback.labels import ICONS, Labels
-from autograder.feedback.render import capitalise_sentence, render_page
-from autograder.feedback.sanitise import POLICY
-from autograder.limits import format_limit
-from autograder.messages import get_template, load_sentences
-from autograder.records import (
+from autograder.core.limits import format_limit
+from autograder.core.records import (
     Cell,
     CellOutput,
     CellRun,
@@ -37,6 +33,10 @@ from autograder.records import (
     Score,
     Status,
 )
+from autograder.messages import get_template, load_sentences
+from autograder.pages.feedback.labels import ICONS, Labels
+from autograder.pages.feedback.render import capitalise_sentence, render_page
+from autograder.pages.feedback.sanitise import POLICY
 from tests.feedback.examples import RUBRIC, TOML, good, graded, hostile, item, middling, said
 
 STUDENTS = {"good": good(), "middling": middling(), "hostile": hostile()}

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.feedback import sanitise
-from autograder.feedback.sanitise import (
-    build_image_uri,
+from autograder.core.images import build_image_uri
+from autograder.core.records import Message
+from autograder.pages.feedback import sanitise
+from autograder.pages.feedback.sanitise import (
     build_table_document,
     clean_html,
     clean_mathml,
     render_sentence,
     to_printable_text,
 )
-from autograder.records import Message
 from tests.feedback.examples import HOSTILE, png
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))

@@ -10,15 +10,15 @@ from msgspec.structs import replace
 
 from autograder import messages
 from autograder import rubric as rubrics
-from autograder.checks.base import Evidence
-from autograder.errors import RubricError
-from autograder.feedback.render import render_page
-from autograder.feedback.summary import render_summary
-from autograder.gradebook.book import format_comments
-from autograder.grades import PersonMark, compute_standing
-from autograder.kinds import make_check
-from autograder.records import Answer, CellOutcome, Ending, GradingResult, Status
+from autograder.core.errors import RubricError
+from autograder.core.records import Answer, CellOutcome, Ending, GradingResult, Status
+from autograder.grading.grades import PersonMark, compute_standing
+from autograder.pages.feedback.render import render_page
+from autograder.pages.feedback.summary import render_summary
+from autograder.questions import make_check
+from autograder.questions.base.base import Evidence
 from autograder.rubric.texts import list_untranslated
+from autograder.store.gradebook.book import format_comments
 from tests.feedback.examples import TOML, middling
 
 TITLE = {"en": "Blocked positions have no effect", "de": "Gesperrte Positionen wirken nicht"}

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 from msgspec.structs import replace
 
-from autograder.feedback.summary import render_summary
-from autograder.records import Note, Status
+from autograder.core.records import Note, Status
+from autograder.pages.feedback.summary import render_summary
 from tests.feedback.examples import RUBRIC, good, hostile, middling
 from tests.feedback.test_render import Page
 

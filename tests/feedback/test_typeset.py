@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from autograder.feedback.typeset import with_formulas
+from autograder.pages.feedback.typeset import with_formulas
 
 
 @pytest.mark.parametrize(

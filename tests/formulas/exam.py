@@ -10,10 +10,10 @@ import msgspec
 from msgspec import Struct
 
 from autograder import rubric as rubrics
-from autograder.checks.base import Draw, Evidence
+from autograder.core.records import Answer, ItemResult, Observation, OpaqueValue
 from autograder.formulas.notation.vocabulary import Vocabulary
-from autograder.kinds.general.formula import FormulaCheck
-from autograder.records import Answer, ItemResult, Observation, OpaqueValue
+from autograder.questions.base.base import Draw, Evidence
+from autograder.questions.formula import FormulaCheck
 from reference import parameters
 
 RUBRIC = rubrics.load_rubric(Path(__file__).parents[2] / "rubrics" / "dl4nlp-exam.toml")

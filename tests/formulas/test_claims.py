@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from autograder.core.records import Message
 from autograder.messages import list_languages, load_sentences, render_message
-from autograder.records import Message
 from tests.formulas.claims import Oracle
 from tests.formulas.mutants import FORMULAS
 from tests.formulas.test_diagnose import Case as Formulas

@@ -12,7 +12,7 @@ from autograder.formulas.notation.several import parse_single
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
 from autograder.formulas.printing.text import to_text
 from autograder.formulas.values.points import Points
-from autograder.kinds.general.formula.answer_key import FormulaKey
+from autograder.questions.formula.answer_key import FormulaKey
 
 DOMAINS = {
     "x": "real", "y": "real", "n": "positive integer", "d": "positive integer", "h": "positive integer",

@@ -9,6 +9,7 @@ from itertools import combinations
 
 import pytest
 
+from autograder.core.records import Message
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided
 from autograder.formulas.mistakes.diagnose import CODES, Diagnosis, Difference
@@ -19,7 +20,6 @@ from autograder.formulas.notation.several import parse_single
 from autograder.formulas.printing.text import to_text
 from autograder.formulas.values.points import Points
 from autograder.messages import list_languages, load_sentences, render_message
-from autograder.records import Message
 from tests.formulas.claims import Oracle
 from tests.formulas.examples import VOCABULARY
 from tests.formulas.mutants import FORMULAS, RELATION, Formula, mutants, relation_mutants

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.checks.base import Evidence
-from autograder.kinds.general.formula import FormulaCheck
-from autograder.records import Answer, Status
+from autograder.core.records import Answer, Status
+from autograder.questions.base.base import Evidence
+from autograder.questions.formula import FormulaCheck
 from autograder.rubric import parse_rubric
 
 PAIRS = json.loads(Path(__file__).with_name("independent.json").read_text("utf-8"))

@@ -10,8 +10,8 @@ from autograder.formulas.nodes import Tree
 from autograder.formulas.notation.parse import parse, parse_tuple
 from autograder.formulas.notation.several import parse_single
 from autograder.formulas.values.points import Points
-from autograder.kinds.general.formula.answer_key import NamedAnswer
 from autograder.messages import load_sentences
+from autograder.questions.formula.answer_key import NamedAnswer
 from tests.formulas.examples import VOCABULARY
 from tests.formulas.verdicts import JudgingKey, Verdict
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import autograder.formulas
-import autograder.kinds.general.formula
+import autograder.questions.formula
 from autograder.formulas.errors import Unreadable
 from autograder.formulas.notation.parse import parse
 from autograder.messages import load_sentences, render_message
@@ -19,7 +19,7 @@ from tests.formulas.examples import VOCABULARY
 def test_every_code_in_the_source_has_a_sentence() -> None:
     """What the reader and the diagnosis can raise or say is in the vocabulary."""
     package = Path(autograder.formulas.__file__).parent
-    folder = Path(autograder.kinds.general.formula.__file__).parent
+    folder = Path(autograder.questions.formula.__file__).parent
     elsewhere = {
         "shapes.py",
         "units.py",

@@ -8,8 +8,8 @@ from itertools import product
 
 import pytest
 
+from autograder.core.records import ItemResult, Status
 from autograder.formulas.notation.parse import parse_sides
-from autograder.records import ItemResult, Status
 from tests.formulas.exam import FORMULAS, VOCABULARY, Formula, judged
 from tests.formulas.notations import HANDS
 from tests.support.thorough import sample

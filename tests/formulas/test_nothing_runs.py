@@ -12,7 +12,11 @@ from pathlib import Path
 from tests.formulas.hostile import REFUSED
 
 ROOT = Path(__file__).parents[2]
-STARTS = ("autograder/formulas", "autograder/kinds/general/formula", "autograder/checks/values/literal.py")
+STARTS = (
+    "autograder/formulas",
+    "autograder/questions/formula",
+    "autograder/questions/base/values/literal.py",
+)
 FORBIDDEN = {
     *("eval", "exec", "compile", "__import__", "literal_eval", "execfile", "run_path", "run_module"),
     *("sympify", "parse_expr", "parse_latex", "lambdify", "S", "system", "popen", "Popen", "spawn", "fork"),
@@ -119,18 +123,18 @@ def test_the_import_graph_is_followed() -> None:
     """From the library, the kind and the reader of literals, everything below them is looked at."""
     assert {
         "autograder/formulas/notation/tokens.py",
-        "autograder/checks/values/literal.py",
-        "autograder/errors.py",
+        "autograder/questions/base/values/literal.py",
+        "autograder/core/errors.py",
     } <= set(sources())
     assert len(sources()) > 25
 
 
 OF_FILES = {
-    "autograder/atomic.py": {"errno", "fcntl", "os", "stat"},
+    "autograder/core/atomic.py": {"errno", "fcntl", "os", "stat"},
     "autograder/checking/drawing.py": {"importlib"},
-    "autograder/checks/kind.py": {"sys"},
+    "autograder/questions/base/kind.py": {"sys"},
     "autograder/messages/catalogue.py": {"babel", "gettext", "importlib"},
-    "autograder/wording.py": {"babel"},
+    "autograder/core/wording.py": {"babel"},
 }
 """What opens the rubric's file, finds the folder of a kind, reads our sentences, writes numbers."""
 RUNNING = {
@@ -145,7 +149,7 @@ def test_no_source_names_what_runs_text() -> None:
     """Neither `eval`, `exec`, `compile`, `sympify`, `parse_expr` nor their kin occur in any of them."""
     found = {}
     for name, tree in sources().items():
-        trusted = not name.startswith(("autograder/formulas", "autograder/checks/literal"))
+        trusted = not name.startswith(("autograder/formulas", "autograder/questions/base/literal"))
         found[name] = mentioned(tree) & (FORBIDDEN if trusted else FORBIDDEN | BY_NAME)
     assert RUNNING == {name: names for name, names in found.items() if names}
 
@@ -172,7 +176,7 @@ def test_a_name_hidden_in_a_string_is_found_too() -> None:
 WATCHED = """
 import json, sys
 sys.path.insert(0, {root!r})
-from autograder.checks.values.literal import find_answer_literal
+from autograder.questions.base.values.literal import find_answer_literal
 from tests.formulas.fuzz import Judge
 judge = Judge()
 texts = json.loads(sys.stdin.read())

@@ -8,14 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.checks.values import shape_differences as shapes
-from autograder.checks.values.shape_differences import (
-    FAMILIES,
-    ShapeDifference,
-    expand_family,
-    find_difference,
-    find_roles,
-)
+from autograder.core.records import Message
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided, Unreadable
 from autograder.formulas.nodes import Node, Num, Sym
@@ -24,9 +17,16 @@ from autograder.formulas.notation.several import parse_single
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
 from autograder.formulas.sizes.shapes import read_shape, read_size
 from autograder.formulas.values.points import Points
-from autograder.kinds.general.shape import sentences as spoken
 from autograder.messages import list_languages, load_sentences, render_message
-from autograder.records import Message
+from autograder.questions.base.values import shape_differences as shapes
+from autograder.questions.base.values.shape_differences import (
+    FAMILIES,
+    ShapeDifference,
+    expand_family,
+    find_difference,
+    find_roles,
+)
+from autograder.questions.shape import sentences as spoken
 
 VOCABULARY = Vocabulary(
     {

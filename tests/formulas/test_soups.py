@@ -16,7 +16,7 @@ from autograder.formulas.reading import read_text
 from autograder.formulas.sizes.shapes import read_shape
 from autograder.messages import list_languages, render_message
 from autograder.messages.reading import describe_unreadable
-from autograder.numbers.quantities import read_whole
+from autograder.questions.numbers.quantities import read_whole
 from tests.formulas.test_typed import ENGLISH, FORMS, SPOKEN, TYPED, Typed
 
 PIECES = (

@@ -7,7 +7,7 @@ import pytest
 from autograder.formulas.errors import Unreadable
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary, is_typo
-from autograder.numbers.units import read_unit
+from autograder.questions.numbers.units import read_unit
 
 NAMES = (
     "batch_size", "loss", "d_model", "d_head", "n_heads", "n_layers", "seq_len", "max_len", "hidden", "width",

@@ -12,7 +12,7 @@ from autograder.formulas.notation.parse import parse, parse_canonical, parse_tup
 from autograder.formulas.notation.vocabulary import FUNCTION_SPELLINGS, Symbol, Vocabulary
 from autograder.formulas.printing.mathml import to_mathml
 from autograder.formulas.printing.text import to_text
-from autograder.numbers.quantities import read_whole
+from autograder.questions.numbers.quantities import read_whole
 from tests.formulas.examples import VOCABULARY
 
 D, H, L, N = Sym("d_model"), Sym("n_heads"), Sym("n_layers"), Sym("n")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
+from autograder.core.wording import has_decimal_comma
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Unreadable
 from autograder.formulas.nodes import Relation, Tree, Tuple
@@ -18,8 +19,7 @@ from autograder.formulas.reading import read_text
 from autograder.formulas.values.points import Points
 from autograder.messages import list_languages, render_message
 from autograder.messages.reading import describe_unreadable
-from autograder.student.reading import ReadingFailure, ValueReading, read_value
-from autograder.wording import has_decimal_comma
+from autograder.notebook.student.reading import ReadingFailure, ValueReading, read_value
 
 ENGLISH = Vocabulary(
     {

@@ -10,7 +10,7 @@ from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided
 from autograder.formulas.mistakes.diagnose import Difference
 from autograder.formulas.nodes import Tree
-from autograder.kinds.general.formula.answer_key import FormulaKey, NamedAnswer
+from autograder.questions.formula.answer_key import FormulaKey, NamedAnswer
 
 
 class Verdict(Struct, frozen=True):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from autograder.grading_version import GRADING_VERSION
+from autograder.grading.version import GRADING_VERSION
 from tests.golden import golden_set
 
 

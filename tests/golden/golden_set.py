@@ -20,21 +20,21 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from autograder import assignment as assignments
-from autograder.assignment import Assignment
 from autograder.authoring import start_assignment
-from autograder.checks.base import list_trials
+from autograder.core.errors import NotebookError
+from autograder.core.records import ItemResult, Score
 from autograder.course import Course
-from autograder.errors import NotebookError
-from autograder.generate import generate_release, read_answer_key
+from autograder.grading import assignment as assignments
+from autograder.grading.assignment import Assignment
+from autograder.grading.generate import generate_release, read_answer_key
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.planted import load_planted_trials
-from autograder.grading_version import GRADING_VERSION, list_versions
+from autograder.grading.verify.papers import with_sources
+from autograder.grading.version import GRADING_VERSION, list_versions
 from autograder.notebook.files import read_file
 from autograder.notebook.read import read_notebook
-from autograder.records import ItemResult, Score
+from autograder.questions.base.base import list_trials
 from autograder.sandbox.pool import Pool
-from autograder.verify.papers import with_sources
 from tests.grading import test_batch as small_exam
 
 ROOT = Path(__file__).parents[2]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from autograder.grading_version import GRADING_VERSION, list_versions
-from autograder.kinds import list_registered
+from autograder.grading.version import GRADING_VERSION, list_versions
+from autograder.questions import list_registered
 from tests.golden import golden_set
 from tests.golden.golden_set import KEY, CourseVerdicts, GoldenVerdicts
 
@@ -26,7 +26,7 @@ def test_verdicts_stay_while_the_grading_version_does() -> None:
     if unexplained := golden_set.find_unexplained(recorded, found):
         reason = (
             f"{len(lines)} verdicts changed ({', '.join(unexplained)}), and GRADING_VERSION is still "
-            f"{GRADING_VERSION}: raise it in autograder/grading_version.py and run {WRITE}, or undo the "
+            f"{GRADING_VERSION}: raise it in autograder/grading/version.py and run {WRITE}, or undo the "
             f"change. They were recorded with {recorded.versions}, and graded with {found.versions}"
         )
     assert not changes, "\n".join((reason, *lines[:MOST_SHOWN]))

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nbconvert.filters import markdown2html
 
-from autograder.errors import GradebookError
-from autograder.gradebook import build_autograded_files, build_autograded_notebook, write_autograded
-from autograder.gradebook.autograded import sanitise_markdown
-from autograder.records import GradingResult
+from autograder.core.errors import GradebookError
+from autograder.core.records import GradingResult
+from autograder.store.gradebook import build_autograded_files, build_autograded_notebook, write_autograded
+from autograder.store.gradebook.autograded import sanitise_markdown
 from tests.feedback.examples import HOSTILE, good, hostile, middling, png, release
 
 RELEASES = {"exam": release()}

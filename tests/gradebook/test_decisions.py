@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.gradebook import Gradebook
-from autograder.store import Decision
+from autograder.grading.store import Decision
+from autograder.store.gradebook import Gradebook
 from tests.feedback.examples import RUBRIC, middling, release
 from tests.gradebook.test_gradebook import MOMENT, grades, mark
 from tests.store.examples import keep

@@ -18,11 +18,11 @@ import pytest
 
 from autograder import rubric as rubrics
 from autograder.app.lists import read_roster
-from autograder.errors import CourseError, GradebookError
-from autograder.gradebook import Gradebook, compute_cell_scores
+from autograder.core.errors import CourseError, GradebookError
+from autograder.core.records import GradingResult, Status
+from autograder.grading.store import Student
 from autograder.messages import load_sentences
-from autograder.records import GradingResult, Status
-from autograder.store import Student
+from autograder.store.gradebook import Gradebook, compute_cell_scores
 from tests.feedback.examples import RUBRIC, TOML, good, hostile, middling, release
 from tests.store.examples import keep
 

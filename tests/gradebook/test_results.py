@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from autograder.gradebook import Gradebook
-from autograder.limits import Budgets
-from autograder.records import Cell, ExecutedNotebook, FileState, GradingResult, Note, SubmissionFile
-from autograder.store import decode_result, encode_bounded
+from autograder.core.limits import Budgets
+from autograder.core.records import Cell, ExecutedNotebook, FileState, GradingResult, Note, SubmissionFile
+from autograder.grading.store import decode_result, encode_bounded
+from autograder.store.gradebook import Gradebook
 from tests.feedback.examples import RUBRIC, good, release
 from tests.gradebook.test_gradebook import MOMENT, dump, rows
 from tests.store.examples import entry, keep

@@ -11,10 +11,10 @@ import pytest
 import sqlalchemy as sa
 from alembic.script import ScriptDirectory
 
-from autograder.errors import GradebookError
-from autograder.gradebook.book import Gradebook
-from autograder.gradebook.nbgrader_api import api
-from autograder.gradebook.tables import convert_errors, find_newest_revision
+from autograder.core.errors import GradebookError
+from autograder.store.gradebook.book import Gradebook
+from autograder.store.gradebook.nbgrader_api import api
+from autograder.store.gradebook.tables import convert_errors, find_newest_revision
 
 MIGRATIONS = Path(api.__file__).parent / "alembic"
 

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from autograder import assignment as assignments
+from autograder.core.errors import CourseError
+from autograder.core.records import GradingResult, Limits, Status
 from autograder.course import Course
-from autograder.errors import CourseError
-from autograder.gradebook import Gradebook
+from autograder.grading import assignment as assignments
 from autograder.grading import batch
 from autograder.grading.batch import Outcome
-from autograder.kinds import list_forms
 from autograder.notebook.files import MAX_BYTES
 from autograder.notebook.student_check import FILE_NAME, build_student_check
-from autograder.records import GradingResult, Limits, Status
+from autograder.questions import list_forms
 from autograder.sandbox.levels import Isolation
 from autograder.sandbox.pool import Pool
+from autograder.store.gradebook import Gradebook
 
 pytestmark = pytest.mark.sandbox
 

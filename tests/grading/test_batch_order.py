@@ -9,10 +9,10 @@ from typing import Any, cast
 
 import pytest
 
+from autograder.core.records import GradingResult
 from autograder.course import Handin
 from autograder.grading import batch
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.records import GradingResult
 from autograder.sandbox.timeouts import NewTimeout, SubmissionTimeouts
 
 LOOPS = [f"loop-{number}" for number in range(6)]

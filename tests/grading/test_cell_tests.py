@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from autograder.core.records import Cell, Markdown
 from autograder.grading.cell_tests import with_start_line
-from autograder.records import Cell, Markdown
 
 
 def test_a_line_begins_each_code_cell() -> None:

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from autograder import assignment as assignments
+from autograder.core.records import GradingResult, ItemResult, Status
 from autograder.course import Course
-from autograder.generate import generate_release
+from autograder.grading import assignment as assignments
+from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader
 from autograder.notebook.document import parse_notebook
+from autograder.notebook.student.report import READY
+from autograder.notebook.student.saved_notebook import report_on
 from autograder.notebook.student_check import FILE_NAME, read_specification
-from autograder.records import GradingResult, ItemResult, Status
 from autograder.sandbox.pool import Pool
-from autograder.student.report import READY
-from autograder.student.saved_notebook import report_on
 from tests.grading.test_split_answers import marks, sit
 from tests.support.small_course import NAME, SOFTMAX, small_course
 

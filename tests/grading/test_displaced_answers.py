@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from autograder import assignment as assignments
-from autograder.feedback.render import render_cells, render_page
-from autograder.generate import generate_release
+from autograder.core.records import Status
+from autograder.grading import assignment as assignments
+from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader
-from autograder.records import Status
+from autograder.pages.feedback.render import render_cells, render_page
 from autograder.sandbox.pool import Pool
 from tests.grading.test_split_answers import Cells, marks, of_question, sit
 from tests.support.small_course import NAME, SOFTMAX, small_course

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder import assignment as assignments
-from autograder.errors import CourseError
+from autograder.core.errors import CourseError
+from autograder.grading import assignment as assignments
 from autograder.grading.expected import compute_expected_values
 from autograder.sandbox.pool import Pool
 from tests.grading.test_batch import NAME, make_course

@@ -10,17 +10,17 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder import assignment as assignments
-from autograder.assignment import Assignment
+from autograder.core.errors import CourseError, NotebookError
+from autograder.core.records import FileState, GradingResult, Status, SubmissionFile
 from autograder.course import Course, Handin
-from autograder.errors import CourseError, NotebookError
-from autograder.generate import generate_release, list_kept_back
+from autograder.grading import assignment as assignments
+from autograder.grading.assignment import Assignment
 from autograder.grading.batch import read_handin
+from autograder.grading.generate import generate_release, list_kept_back
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.verify import verify
 from autograder.messages import render_message
-from autograder.records import FileState, GradingResult, Status, SubmissionFile
 from autograder.sandbox.pool import Pool
-from autograder.verify import verify
 from tests.support.files_course import LM, STARTER, written
 
 pytestmark = pytest.mark.sandbox

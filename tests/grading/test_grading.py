@@ -9,15 +9,15 @@ from typing import Any
 import nbformat
 import pytest
 
-from autograder import assignment as assignments
+from autograder.core.errors import BoxLost, NotebookError, SandboxFault
+from autograder.core.records import GradingResult, Limits, Status
 from autograder.course import Course
-from autograder.errors import BoxLost, NotebookError, SandboxFault
-from autograder.generate import generate_release
+from autograder.grading import assignment as assignments
+from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.scoring import ENDED_ITSELF, FAULTS
-from autograder.kinds.general.number import NumberCheck
 from autograder.messages import render_message
-from autograder.records import GradingResult, Limits, Status
+from autograder.questions.number import NumberCheck
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox

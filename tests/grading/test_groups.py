@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from autograder import assignment as assignments
-from autograder.assignment import Assignment
+from autograder.core.errors import NotebookError
+from autograder.core.records import GradingResult, Status
 from autograder.course import Handin, counting
-from autograder.errors import NotebookError
-from autograder.generate import generate_release
+from autograder.grading import assignment as assignments
+from autograder.grading.assignment import Assignment
 from autograder.grading.batch import read_handin, refresh_result, refuse_result, was_refused
+from autograder.grading.generate import generate_release
 from autograder.grading.scoring import leave_open
-from autograder.records import GradingResult, Status
 from tests.support.small_course import NAME, small_course
 
 

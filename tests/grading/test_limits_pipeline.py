@@ -12,22 +12,22 @@ import msgspec
 import nbformat
 import pytest
 
-from autograder import assignment as assignments
-from autograder.assignment import Assignment
+from autograder.core.limits import OF_ENDING, OF_MET, format_limit
+from autograder.core.records import CellRun, Ending, GradingResult, LimitKind, Limits, Status
 from autograder.course import Course
-from autograder.feedback.render import render_page
-from autograder.generate import generate_release
-from autograder.gradebook.book import format_comments
+from autograder.grading import assignment as assignments
+from autograder.grading.assignment import Assignment
+from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.kinds import make_check
-from autograder.limits import OF_ENDING, OF_MET, format_limit
 from autograder.messages import get_template
-from autograder.records import CellRun, Ending, GradingResult, LimitKind, Limits, Status
+from autograder.pages.feedback.render import render_page
+from autograder.questions import make_check
 from autograder.sandbox.base import Environment
 from autograder.sandbox.limit_notes import SHARED_USER
 from autograder.sandbox.outside import cgroups
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.pool import Pool
+from autograder.store.gradebook.book import format_comments
 from tests.conftest import start_sandbox
 from tests.feedback.test_render import Page
 

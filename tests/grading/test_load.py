@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.errors import SandboxFault
-from autograder.limits import CLOCK_FACTOR, MAX_CLOCK_FACTOR
-from autograder.records import Call, Cell, Ending, Limits
+from autograder.core.errors import SandboxFault
+from autograder.core.limits import CLOCK_FACTOR, MAX_CLOCK_FACTOR
+from autograder.core.records import Call, Cell, Ending, Limits
 from autograder.sandbox.base import Sandbox
 from autograder.sandbox.outside import allowance, watchdog
 from autograder.sandbox.outside.allowance import Allowance

@@ -9,7 +9,8 @@ from decimal import Decimal
 import nbformat
 import pytest
 
-from autograder import assignment as assignments
+from autograder.core.records import Answer, ItemResult, Message, Status
+from autograder.grading import assignment as assignments
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.unread_answers import (
     IMPORT_FAILED,
@@ -18,9 +19,8 @@ from autograder.grading.unread_answers import (
     NotebookGaps,
     review_zeros,
 )
-from autograder.records import Answer, ItemResult, Message, Status
+from autograder.grading.verify.papers import with_sources
 from autograder.sandbox.pool import Pool
-from autograder.verify.papers import with_sources
 from tests.support.calling_course import ATTEND, NAME, RIGHT, WEIGHTS, calling_course, results, sat
 
 pytestmark = pytest.mark.sandbox

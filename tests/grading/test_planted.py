@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.checks.base import Trial
-from autograder.errors import CourseError
+from autograder.core.errors import CourseError
 from autograder.grading.planted import MOST_TRIALS, read_trials
+from autograder.questions.base.base import Trial
 from autograder.rubric import Item, Question
 
 QUESTION = Question(

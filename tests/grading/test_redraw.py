@@ -12,14 +12,14 @@ from typing import Any
 import nbformat
 import pytest
 
-from autograder import assignment as assignments
 from autograder.checking.loading import make_namespace
 from autograder.checking.running import CheckProgram
-from autograder.checks.base import Draw, find_draw_scope
+from autograder.core.records import GradingResult
 from autograder.course import Course
-from autograder.generate import generate_release
+from autograder.grading import assignment as assignments
+from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.records import GradingResult
+from autograder.questions.base.base import Draw, find_draw_scope
 from autograder.sandbox.pool import Pool
 from tests.support.small_course import NAME, SOFTMAX, small_course
 

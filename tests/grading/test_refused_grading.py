@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from autograder import assignment as assignments
 from autograder.cli import app
-from autograder.errors import SandboxUnavailable
-from autograder.gradebook import Gradebook
+from autograder.core.errors import SandboxUnavailable
+from autograder.grading import assignment as assignments
 from autograder.grading import batch
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.launched import ZygoteProcess
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof.selftest import FILE_NAME
+from autograder.store.gradebook import Gradebook
 from tests.grading.test_batch import CONTROL, NAME, hand_in, make_course
 from tests.support.broken_sandbox import BrokenSandbox
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.errors import NotebookError, RubricError
+from autograder.core.errors import NotebookError, RubricError
+from autograder.core.records import ItemResult, Message, Note, Score, Status
 from autograder.grading.scoring import compute_score, refuse_questions
 from autograder.messages import render_message
-from autograder.records import ItemResult, Message, Note, Score, Status
 from autograder.rubric import parse_rubric
 
 RUBRIC = parse_rubric(b"""

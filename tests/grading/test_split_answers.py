@@ -11,17 +11,17 @@ from typing import Any
 import nbformat
 import pytest
 
-from autograder import assignment as assignments
 from autograder import messages
-from autograder.feedback.answers import get_answer_text
-from autograder.feedback.render import render_cells, render_page
-from autograder.generate import generate_release
-from autograder.gradebook import build_autograded_notebook
+from autograder.core.records import ExecutedNotebook, GradingResult, Status
+from autograder.grading import assignment as assignments
+from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.marking.similarity.works import list_pieces
 from autograder.notebook.read import read_notebook
-from autograder.records import ExecutedNotebook, GradingResult, Status
+from autograder.pages.feedback.answers import get_answer_text
+from autograder.pages.feedback.render import render_cells, render_page
 from autograder.sandbox.pool import Pool
+from autograder.store.gradebook import build_autograded_notebook
 from tests.support.small_course import NAME, SOFTMAX, small_course
 
 pytestmark = pytest.mark.sandbox

@@ -11,18 +11,17 @@ from typing import Any, cast
 import pytest
 from msgspec import Struct
 
-from autograder import assignment
 from autograder.cli import app
-from autograder.feedback import publish
-from autograder.gradebook import Gradebook, book, results
-from autograder.grading import batch, pipeline, scoring, student_assignments
+from autograder.grading import assignment, batch, pipeline, scoring, student_assignments
 from autograder.grading.batch import MOST_REFUSED
 from autograder.grading.pipeline import SubmittedFiles
 from autograder.grading.student_assignments import StudentAssignments
-from autograder.kinds.general.code import CodeCheck
 from autograder.notebook import read as reading
+from autograder.pages.feedback import publish
+from autograder.questions.code import CodeCheck
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.session import Session
+from autograder.store.gradebook import Gradebook, book, results
 from tests.grading.test_batch import CONTROL, NAME, hand_in, make_course
 from tests.survival import classroom
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder import assignment as assignments
+from autograder.core.records import Status
+from autograder.grading import assignment as assignments
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.unread_answers import ANSWER_NOT_RUN, CELL_STOPPED
-from autograder.records import Status
+from autograder.grading.verify.papers import with_sources
 from autograder.sandbox.pool import Pool
-from autograder.verify.papers import with_sources
 from tests.grading import test_batch as small_exam
 from tests.support.calling_course import ATTEND, NAME, TWICE, WEIGHTS, calling_course, results, sat
 

@@ -6,11 +6,19 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from autograder.feedback.cells import build_notebook_view
-from autograder.feedback.labels import Labels
+from autograder.core.limits import compute_budgets
+from autograder.core.records import (
+    Cell,
+    CellOutput,
+    CellRun,
+    ExecutedNotebook,
+    Limits,
+    Markdown,
+    PastedPicture,
+)
 from autograder.grading.storage_limit import count_pictures, fit_to_budget
-from autograder.limits import compute_budgets
-from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, Limits, Markdown, PastedPicture
+from autograder.pages.feedback.cells import build_notebook_view
+from autograder.pages.feedback.labels import Labels
 
 
 def run(*texts: str) -> CellRun:

@@ -11,15 +11,15 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder import assignment as assignments
+from autograder.core.records import GradingResult, ItemResult, Message, Status
 from autograder.course import Course, Handin
-from autograder.feedback.render import render_page
+from autograder.grading import assignment as assignments
 from autograder.grading.batch import read_handin
 from autograder.grading.pipeline import Grader
 from autograder.grading.unread_work import OtherFiles, review_unread
 from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
-from autograder.records import GradingResult, ItemResult, Message, Status
+from autograder.pages.feedback.render import render_page
 from autograder.sandbox.pool import Pool
 from tests.feedback.examples import png
 from tests.grading.test_batch import CONTROL, FAULTS, FULL, NAME, hand_in, make_course, points

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from autograder.core.limits import Budgets
+from autograder.core.records import Status
 from autograder.grading import pipeline
-from autograder.limits import Budgets
 from autograder.messages import load_sentences
-from autograder.records import Status
 from autograder.sandbox.pool import Pool
 from tests.conftest import start_sandbox
 from tests.grading import worst

@@ -17,15 +17,15 @@ from typing import Any
 
 import nbformat
 
-from autograder import assignment as assignments
-from autograder.assignment import Assignment
+from autograder.core.limits import compute_budgets
 from autograder.course import Course
-from autograder.feedback.render import render_page
-from autograder.generate import generate_release
+from autograder.grading import assignment as assignments
+from autograder.grading.assignment import Assignment
+from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.limits import compute_budgets
+from autograder.grading.store import encode_bounded
+from autograder.pages.feedback.render import render_page
 from autograder.sandbox.pool import Pool
-from autograder.store import encode_bounded
 from tests.conftest import start_sandbox
 from tests.redteam.attack import PRELUDE
 

@@ -19,11 +19,11 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from autograder.checks.base import Draw, Evidence
-from autograder.checks.itemwise import ItemwiseCheck
-from autograder.checks.judging.results import Finding, make_failure, read_observed
-from autograder.checks.kind import Kind
-from autograder.records import Answer, Call
+from autograder.questions.base.base import Draw, Evidence
+from autograder.questions.base.itemwise import ItemwiseCheck
+from autograder.questions.base.judging.results import Finding, make_failure, read_observed
+from autograder.questions.base.kind import Kind
+from autograder.core.records import Answer, Call
 from autograder.rubric import Item
 
 
@@ -95,7 +95,7 @@ word = "echo"
 """,
     "riddles/reference.md": "# `riddle`: one word\n\n`word` is the right one.\n",
     "riddles-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: riddles\nVersion: 1.0\n",
-    "riddles-1.0.dist-info/entry_points.txt": "[autograder.kinds]\nriddle = riddles:KIND\n",
+    "riddles-1.0.dist-info/entry_points.txt": "[autograder.questions]\nriddle = riddles:KIND\n",
 }
 """A package as it lies where it was installed."""
 
@@ -144,7 +144,7 @@ def told(place: Path, code: str) -> object:
 def test_it_is_found_beside_ours(place: Path) -> None:
     """It has its name, and nothing of ours is lost."""
     names = told(
-        place, "from autograder.kinds import list_registered\nprint(json.dumps([*list_registered()]))"
+        place, "from autograder.questions import list_registered\nprint(json.dumps([*list_registered()]))"
     )
     assert isinstance(names, list)
     assert "riddle" in names
@@ -156,10 +156,10 @@ def test_it_judges_and_its_sentences_are_told(place: Path) -> None:
     results = told(
         place,
         """
-from autograder.checks.base import Draw, Evidence
-from autograder.kinds import make_check
+from autograder.questions.base.base import Draw, Evidence
+from autograder.questions import make_check
 from autograder.messages import render_message
-from autograder.records import Answer, Observation
+from autograder.core.records import Answer, Observation
 from autograder.rubric import parse_rubric
 
 rubric = parse_rubric(RUBRIC.encode())
@@ -182,8 +182,8 @@ def test_an_error_in_its_options_is_named(place: Path) -> None:
     message = told(
         place,
         """
-from autograder.errors import RubricError
-from autograder.kinds import make_check
+from autograder.core.errors import RubricError
+from autograder.questions import make_check
 from autograder.rubric import parse_rubric
 
 rubric = parse_rubric(RUBRIC.replace("word = ", "wort = ").encode())
@@ -220,7 +220,7 @@ print(json.dumps([
 def test_results_depend_on_the_version_of_its_distribution(place: Path, tmp_path: Path) -> None:
     """Another version counts if the rubric asks such a question; other code of the same version does not."""
     code = """
-from autograder.grading_version import list_versions
+from autograder.grading.version import list_versions
 print(json.dumps([list_versions((), ("riddle", "count")), list_versions((), ("count",))]))
 """
     site = shutil.copytree(place, tmp_path / "site")
@@ -245,13 +245,13 @@ def test_a_student_is_graded_with_it(place: Path, tmp_path: Path) -> None:
         place,
         f"""
 import pathlib
-from autograder import assignment, generate
+from autograder.grading import assignment, generate
 from autograder.authoring import start_assignment
 from autograder.course import Course
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.messages import render_message
 from autograder.sandbox.pool import Pool
-from autograder.verify import verify
+from autograder.grading.verify import verify
 
 folder = pathlib.Path({str(tmp_path)!r})
 start_assignment(folder, "one", ["riddle"])

@@ -8,13 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from autograder import rubric as rubrics
-from autograder.grades import compute_standing
-from autograder.marking.similarity.page import render_similar
-from autograder.marking.similarity.pairs import compute_weights, find_similar_pairs
-from autograder.marking.similarity.works import FeatureExtractor, Work, WorkPiece
-from autograder.marking.statistics import compute_figures
-from autograder.marking.statistics_page import render_statistics
-from autograder.records import (
+from autograder.core.records import (
     Cell,
     CellRun,
     ExecutedNotebook,
@@ -25,6 +19,12 @@ from autograder.records import (
     Score,
     Status,
 )
+from autograder.grading.grades import compute_standing
+from autograder.marking.similarity.page import render_similar
+from autograder.marking.similarity.pairs import compute_weights, find_similar_pairs
+from autograder.marking.similarity.works import FeatureExtractor, Work, WorkPiece
+from autograder.marking.statistics import compute_figures
+from autograder.marking.statistics_page import render_statistics
 from autograder.rubric import Rubric
 from tests.support.copied_class import CopiedClass, copied_class
 

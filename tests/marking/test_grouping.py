@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.checks.values import prose
+from autograder.core.records import ItemResult, Message, Status
+from autograder.core.wording import LocalisedText
 from autograder.marking import grouping
 from autograder.marking.grouping import (
     STEPS,
@@ -22,9 +23,8 @@ from autograder.marking.grouping import (
     group_similar_answers,
     hash_results,
 )
-from autograder.records import ItemResult, Message, Status
+from autograder.questions.base.values import prose
 from autograder.rubric import parse_rubric
-from autograder.wording import LocalisedText
 from tests.marking.synthetic import answers
 
 LOOSEST = STEPS[-1]

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from autograder.grades import PersonMark, compute_automatic_points
+from autograder.core.records import ItemResult, Message, Score, Status
 from autograder.grading import scoring
+from autograder.grading.grades import PersonMark, compute_automatic_points
 from autograder.marking.following import MarkFollower, get_settled_points
 from autograder.marking.moves import MarkedScore, compare_rubrics, compare_student, sort_moves
-from autograder.records import ItemResult, Message, Score, Status
 from autograder.rubric import Item, Rubric
 from tests.support import small_course
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from autograder.grades import compute_automatic_points
+from autograder.core.records import ItemResult, Message, Score, Status
+from autograder.grading.grades import compute_automatic_points
 from autograder.marking.points import (
     collect_verdicts,
     compute_cell_points,
@@ -17,7 +18,6 @@ from autograder.marking.points import (
     list_items,
     scale_points,
 )
-from autograder.records import ItemResult, Message, Score, Status
 from autograder.rubric import AssignmentSettings, Item, Question, Rubric
 
 WORTH = st.decimals("-20", "20", places=2)

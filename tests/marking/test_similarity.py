@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autograder.core.records import Cell, Markdown
 from autograder.marking.similarity.beside import arrange_works
 from autograder.marking.similarity.code import MOST_CHARACTERS, collect_names, extract_form, parse_blocks
 from autograder.marking.similarity.pairs import AlikePair, compute_weights, find_similar_pairs, to_percent
 from autograder.marking.similarity.prose import make_shingles
 from autograder.marking.similarity.works import ComparedWork, FeatureExtractor, Work, WorkPiece, list_pieces
-from autograder.records import Cell, Markdown
 from tests.support.copied_class import FORMS, PLANTED, copied_class, hidden
 
 SOURCE = '''\

@@ -10,10 +10,7 @@ from decimal import Decimal
 import pytest
 from msgspec.structs import replace
 
-from autograder.grades import PersonMark, PersonMarks, Standing, compute_standing
-from autograder.marking.boundaries import compute_grade_curve
-from autograder.marking.statistics import ClassFigures, compute_figures, redact_names
-from autograder.records import (
+from autograder.core.records import (
     Cell,
     CellRun,
     ExecutedNotebook,
@@ -24,6 +21,9 @@ from autograder.records import (
     Score,
     Status,
 )
+from autograder.grading.grades import PersonMark, PersonMarks, Standing, compute_standing
+from autograder.marking.boundaries import compute_grade_curve
+from autograder.marking.statistics import ClassFigures, compute_figures, redact_names
 from autograder.rubric import Rubric, parse_rubric
 
 TOML = """

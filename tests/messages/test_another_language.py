@@ -19,22 +19,30 @@ import numpy as np
 import pytest
 
 from autograder import rubric as rubrics
-from autograder.feedback.render import render_page
-from autograder.gradebook.book import format_comments
+from autograder.core.records import (
+    Cell,
+    CellRun,
+    Ending,
+    ExecutedNotebook,
+    GradingResult,
+    LimitEvent,
+    LimitKind,
+)
+from autograder.core.wording import format_number
 from autograder.messages import catalogue, format_sentence, get_template, list_languages, load_sentences
 from autograder.messages.translating import get_placeholders
 from autograder.notebook.build import fill_title_page
 from autograder.notebook.document import parse_notebook
 from autograder.notebook.release import load_release
+from autograder.notebook.student.rendering import as_text
+from autograder.notebook.student.saved_notebook import report_on
 from autograder.notebook.student_check import FILE_NAME, build_student_check, read_specification
-from autograder.paper import make_sheet
-from autograder.paper import render_sheet as printed
-from autograder.records import Cell, CellRun, Ending, ExecutedNotebook, GradingResult, LimitEvent, LimitKind
+from autograder.pages.feedback.render import render_page
+from autograder.pages.paper import make_sheet
+from autograder.pages.paper import render_sheet as printed
 from autograder.rubric import Rubric
-from autograder.student.rendering import as_text
-from autograder.student.saved_notebook import report_on
-from autograder.timestamps import Timing, Window
-from autograder.wording import format_number
+from autograder.rubric.timestamps import Timing, Window
+from autograder.store.gradebook.book import format_comments
 from tests.feedback import examples
 from tests.notebook.test_student_check import KINDS, TEXT, question
 from tests.rubric.test_exam import GOOD

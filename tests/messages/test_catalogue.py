@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.core.records import Message, Status
 from autograder.messages import (
     build_localised_text,
     catalogue,
@@ -24,7 +25,6 @@ from autograder.messages import (
 )
 from autograder.messages.catalogue import LOCALE
 from autograder.messages.translating import TranslationFiles, find_faults
-from autograder.records import Message, Status
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "autograder"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from autograder.core.records import Cell
 from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
-from autograder.records import Cell
 from tests.notebook.test_displaced import (
     NAMES,
     TEXT,

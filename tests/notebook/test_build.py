@@ -16,12 +16,12 @@ import pytest
 from nbgrader.utils import compute_checksum
 
 from autograder import rubric as rubrics
-from autograder.errors import CourseError, NotebookError, RubricError
-from autograder.kinds import list_forms
+from autograder.core.errors import CourseError, NotebookError, RubricError
 from autograder.notebook.build import build_release
 from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
 from autograder.notebook.student_check import FILE_NAME, build_student_check
+from autograder.questions import list_forms
 from autograder.rubric import Rubric
 from tests.support.solution_lines import leaked, solution_fragments
 

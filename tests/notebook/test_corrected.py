@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.checks.values.literal import find_answer_literal
 from autograder.notebook.copies import is_unwritten
 from autograder.notebook.release import ReleaseCell
+from autograder.questions.base.values.literal import find_answer_literal
 from tests.notebook.test_displaced import (
     Cells,
     answer_all,

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from autograder.core.records import Cell, Submission
 from autograder.notebook.match import LOST
 from autograder.notebook.placeholders import mask_skipped_lines
 from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
-from autograder.records import Cell, Submission
 
 Cells = list[dict[str, Any]]
 STUB = "# {name} = ...\n# YOUR CODE HERE\nraise NotImplementedError()"

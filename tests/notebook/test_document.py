@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from autograder.errors import NotebookError
+from autograder.core.errors import NotebookError
 from autograder.notebook.document import parse_notebook
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"

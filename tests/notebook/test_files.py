@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.errors import NotebookError
+from autograder.core.errors import NotebookError
 from autograder.notebook.document import MAX_BYTES
 from autograder.notebook.files import read_below, read_file
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from autograder.core.records import Submission
 from autograder.notebook.document import RawCell, name_cells
 from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
-from autograder.records import Submission
 from tests.notebook.test_displaced import BLANK_TEXT, TEXT, Cells, lost, make_cell, make_notebook, position
 
 MORE = "It also weighs every token of the source again."

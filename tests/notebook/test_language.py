@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.errors import NotebookError
+from autograder.core.errors import NotebookError
 from autograder.notebook.language import select_language
 
 LANGUAGES = ("en", "de")

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from autograder import generate
-from autograder.errors import CourseError, NotebookError
+from autograder.core.errors import CourseError, NotebookError
+from autograder.grading import generate
 from autograder.notebook.build import build_release
 from autograder.notebook.equal_formulas import read_vocabularies
 from autograder.notebook.leaks import check_leaks, list_given_texts, list_withheld_answers

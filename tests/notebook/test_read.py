@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from autograder.errors import NotebookError
+from autograder.core.errors import NotebookError
+from autograder.core.records import Submission
 from autograder.notebook.read import read_notebook
 from autograder.notebook.release import Release
-from autograder.records import Submission
 
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 SCALARS = st.one_of(

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from autograder.core.records import Submission
 from autograder.notebook.match import LOST
 from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
-from autograder.records import Submission
 
 STUB = "def double(x):\n    raise NotImplementedError()"
 OWN = "def double(x):\n    return x + x"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from autograder.core.records import Cell, Submission
 from autograder.notebook.rejoin import MOST_HALVES
-from autograder.records import Cell, Submission
 from tests.notebook.test_displaced import (
     Cells,
     answer_all,

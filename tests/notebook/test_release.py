@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from autograder.errors import CourseError
+from autograder.core.errors import CourseError
 from autograder.notebook.release import Release, load_release
 from autograder.rubric import Rubric
 

@@ -24,10 +24,10 @@ from autograder.formulas.errors import Unreadable
 from autograder.formulas.notation.vocabulary import Vocabulary
 from autograder.formulas.printing.text import to_text
 from autograder.formulas.reading import read_formula
-from autograder.kinds import list_forms
+from autograder.notebook.student.report import examine
 from autograder.notebook.student_check import SILENT, build_student_check, collect_sources
+from autograder.questions import list_forms
 from autograder.rubric import Rubric, RubricSymbol
-from autograder.student.report import examine
 from tests.support.code_course import write_empty_checks
 
 ROOT = Path(__file__).parents[2]
@@ -113,7 +113,7 @@ def test_the_file_needs_only_the_standard_library(exam: Rubric) -> None:
     foreign = {name for name in names if name.split(".")[0] not in sys.stdlib_module_names} - set(
         collect_sources()
     )
-    ours = {"autograder.messages.catalogue", "autograder.records", "autograder.wording"}
+    ours = {"autograder.messages.catalogue", "autograder.core.records", "autograder.core.wording"}
     assert {"msgspec", "flint"} | ours == foreign
 
 
@@ -338,7 +338,9 @@ def test_a_notebook_gets_html_without_anybodys_markup(
 
 def test_a_terminal_gets_no_control_characters(module: dict[str, Any]) -> None:
     """An error with an escape sequence in it is printed as plain words."""
-    show, look = (module["_module"](f"autograder.student.{name}") for name in ("rendering", "report"))
+    show, look = (
+        module["_module"](f"autograder.notebook.student.{name}") for name in ("rendering", "report")
+    )
     report = look.Report("q", "", look.PROBLEM, (look.ReportLine(look.PROBLEM, "\x1b[31mred\u202e\n✓ fine"),))
     assert "✗ q:  [31mred  ✓ fine\n" == show.as_text([report])
 
@@ -423,7 +425,7 @@ def test_the_released_file_reads_what_the_grader_reads(module: dict[str, Any]) -
     vocabulary = Vocabulary(
         {name: RubricSymbol(aliases=tuple(one["aliases"])) for name, one in SYMBOLS.items()}
     )
-    look = module["_module"]("autograder.student.report").examine
+    look = module["_module"]("autograder.notebook.student.report").examine
     generator = random.Random(5)
     read = 0
     for _ in range(5_000):

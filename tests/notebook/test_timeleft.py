@@ -12,12 +12,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from autograder.kinds import list_forms
-from autograder.lateness import Penalty, Terms
 from autograder.messages import get_template
 from autograder.notebook.student_check import build_student_check, read_specification
 from autograder.notebook.timeleft import time_left
-from autograder.timestamps import Window
+from autograder.questions import list_forms
+from autograder.rubric.lateness import Penalty, Terms
+from autograder.rubric.timestamps import Window
 from tests.demo.marking import exam
 
 END = datetime(2026, 2, 12, 11, 30, tzinfo=ZoneInfo("Europe/Berlin"))

@@ -12,13 +12,13 @@ import nbformat
 import pytest
 from msgspec.structs import replace
 
-from autograder.errors import NotebookError
-from autograder.lateness import Penalty, Terms
+from autograder.core.errors import NotebookError
+from autograder.core.records import Cell, Markdown
 from autograder.notebook.build import build_release, fill_title_page
 from autograder.notebook.read import read_details
-from autograder.records import Cell, Markdown
 from autograder.rubric import Rubric, parse_rubric
-from autograder.timestamps import Window
+from autograder.rubric.lateness import Penalty, Terms
+from autograder.rubric.timestamps import Window
 from tests.demo.marking import EXAM, SOURCE, exam
 from tests.rubric.test_exam import GOOD
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.formulas.errors import Unreadable
-from autograder.numbers.answers import read_number
-from autograder.numbers.quantities import Quantity, from_number, read_quantity, write_quantity
-from autograder.numbers.units import PREFIXES, read_single_unit
+from autograder.questions.numbers.answers import read_number
+from autograder.questions.numbers.quantities import Quantity, from_number, read_quantity, write_quantity
+from autograder.questions.numbers.units import PREFIXES, read_single_unit
 
 UNITS = (
     "", "%", "parameters", "M parameters", "tokens", "B", "bit", "kB", "KiB", "MB", "MiB", "GB",

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.numbers.numerals import compute_half_unit, count_significant_digits
-from autograder.numbers.quantities import Quantity, from_number, read_quantity
-from autograder.numbers.tolerance import (
+from autograder.questions.numbers.numerals import compute_half_unit, count_significant_digits
+from autograder.questions.numbers.quantities import Quantity, from_number, read_quantity
+from autograder.questions.numbers.tolerance import (
     DIFFERENCES,
     Tolerance,
     can_differ,
     find_difference,
     is_within_tolerance,
 )
-from autograder.numbers.units import read_single_unit
+from autograder.questions.numbers.units import read_single_unit
 
 EXACT = Tolerance()
 RIGHT = "497.759232 MB"

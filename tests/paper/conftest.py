@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from autograder import generate
 from autograder import rubric as rubrics
 from autograder.course import Course
-from autograder.paper import make_sheet, render_sheet
+from autograder.grading import generate
+from autograder.pages.paper import make_sheet, render_sheet
 from autograder.rubric import Rubric
 
 ROOT = Path(__file__).parents[2]

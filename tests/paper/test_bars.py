@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.feedback.sanitise import clean_mathml
-from autograder.feedback.typeset import render_tex
-from autograder.paper.engine import PROGRAMS
+from autograder.pages.feedback.sanitise import clean_mathml
+from autograder.pages.feedback.typeset import render_tex
+from autograder.pages.paper.engine import PROGRAMS
 from tests.cli.running import ROOT
 
 STYLES = ("paper/templates/sheet.css", "feedback/templates/style.css", "web/static/style.css")

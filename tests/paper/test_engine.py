@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.paper import engine, print_pdf
+from autograder.pages.paper import engine, print_pdf
 
 FAKE = """#!/bin/sh
 if [ "$1" = --version ]; then echo "Chromium {version}.0.1.2"; exit 0; fi

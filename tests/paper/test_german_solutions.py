@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from autograder import generate
-from autograder.checks.judging.manual import Examples, read_manual_options
-from autograder.feedback.prose import render_prose
+from autograder.core.wording import get_text
+from autograder.grading import generate
 from autograder.notebook.release import load_release
-from autograder.paper import make_sheet, render_sheet
+from autograder.pages.feedback.prose import render_prose
+from autograder.pages.paper import make_sheet, render_sheet
+from autograder.questions.base.judging.manual import Examples, read_manual_options
 from autograder.rubric import load_rubric
-from autograder.wording import get_text
 from tests.paper.conftest import COURSE
 from tests.paper.test_sheet import plain
 

@@ -9,18 +9,18 @@ from html import unescape
 
 import pytest
 
-from autograder import generate
-from autograder.feedback.typeset import Typesetter
+from autograder.grading import generate
 from autograder.notebook.release import ReleaseCell
-from autograder.paper import make_sheet, render_sheet
-from autograder.paper.answer_boxes import (
+from autograder.pages.feedback.typeset import Typesetter
+from autograder.pages.paper import make_sheet, render_sheet
+from autograder.pages.paper.answer_boxes import (
     LEAST_TEXT,
     MOST_MILLIMETRES,
     make_empty_box,
     make_solved_box,
     render_form,
 )
-from autograder.paper.guide import SheetLabels, build_item_guide
+from autograder.pages.paper.guide import SheetLabels, build_item_guide
 from autograder.rubric import Rubric, parse_rubric
 from tests.paper.conftest import COURSE
 from tests.support.solution_lines import solution_fragments

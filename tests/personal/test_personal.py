@@ -12,18 +12,18 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from autograder import assignment as assignments
 from autograder import rubric as rubrics
-from autograder.assignment import Assignment
+from autograder.core.errors import CourseError, NotebookError
+from autograder.core.records import GradingResult, Status
 from autograder.course import Course, groups
-from autograder.errors import CourseError, NotebookError
-from autograder.generate import build_release_files, generate_release
+from autograder.grading import assignment as assignments
+from autograder.grading.assignment import Assignment
+from autograder.grading.generate import build_release_files, generate_release
+from autograder.grading.personal.distribution import write_personal_releases
+from autograder.grading.personal.variant_set import VariantSet, make_variants
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.notebook.student_check import FILE_NAME, extract_specification
 from autograder.notebook.timeleft import time_left
-from autograder.personal.distribution import write_personal_releases
-from autograder.personal.variant_set import VariantSet, make_variants
-from autograder.records import GradingResult, Status
 from autograder.sandbox.pool import Pool
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.long]

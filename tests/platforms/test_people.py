@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.platforms.people import Identification, ListedStudent, Match, Register
+from autograder.exchange.platforms.people import Identification, ListedStudent, Match, Register
 
 STUDENTS = (
     ListedStudent("s1", "Ada", "Lovelace", "ada@example.org", "alovelace", "4001"),

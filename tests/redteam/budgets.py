@@ -13,8 +13,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from autograder.core.records import GradingResult
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.records import GradingResult
 
 MOST_PROCESSOR_SECONDS = 8.0
 """Of the grader's own, for one submission. An honest one takes about one."""

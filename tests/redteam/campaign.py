@@ -18,12 +18,12 @@ from unittest import mock
 
 from msgspec import Struct, field
 
+from autograder.core.records import CellRun, GradingResult, Status
 from autograder.course import counting
-from autograder.gradebook import Gradebook
 from autograder.grading import batch
 from autograder.grading.unread_answers import IMPORT_FAILED
-from autograder.records import CellRun, GradingResult, Status
 from autograder.sandbox.pool import Pool
+from autograder.store.gradebook import Gradebook
 from tests.redteam import budgets, watch
 from tests.redteam.budgets import Meter
 from tests.redteam.entrants import Entrant

@@ -17,11 +17,11 @@ from unittest import mock
 
 from msgspec import Struct
 
+from autograder.core.records import GradingResult
 from autograder.course import counting
-from autograder.gradebook import Gradebook
 from autograder.grading import batch
-from autograder.records import GradingResult
 from autograder.sandbox.pool import Pool
+from autograder.store.gradebook import Gradebook
 from tests.redteam import budgets
 from tests.redteam.attack import ATTACKS
 from tests.redteam.budgets import Meter

@@ -15,13 +15,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder import assignment as assignments
 from autograder import rubric as rubrics
-from autograder.assignment import Assignment
+from autograder.core.records import Limits
 from autograder.course import Course
-from autograder.generate import generate_release
+from autograder.grading import assignment as assignments
+from autograder.grading.assignment import Assignment
+from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import SubmittedFiles
-from autograder.records import Limits
 from autograder.rubric import Item, Question
 from tests.redteam.attack import HONEST, PRELUDE, Attack
 from tests.redteam.numbers import numbers

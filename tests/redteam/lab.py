@@ -15,12 +15,12 @@ import numpy as np
 from msgspec import Struct
 from safetensors.numpy import save
 
-from autograder import assignment as assignments
-from autograder.assignment import Assignment
 from autograder.course import Course
-from autograder.generate import generate_release
+from autograder.grading import assignment as assignments
+from autograder.grading.assignment import Assignment
+from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import SubmittedFiles
-from autograder.verify.papers import with_sources
+from autograder.grading.verify.papers import with_sources
 from tests.redteam.attack import PRELUDE, Attack
 from tests.redteam.exam import ASKED, LIMITS, loaded, told, with_cells, written
 from tests.support.small_course import answer, cell, check

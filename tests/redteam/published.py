@@ -12,8 +12,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from autograder.core.records import GradingResult
 from autograder.course import Course
-from autograder.records import GradingResult
 from tests.redteam.entrants import Entrant
 from tests.redteam.exam import Exam
 from tests.redteam.lab import Lab

@@ -12,8 +12,8 @@ from typing import Self
 import nbformat
 from msgspec import Struct
 
+from autograder.core.records import GradingResult
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.records import GradingResult
 from autograder.sandbox.limit_notes import SHARED_USER
 from tests.redteam.budgets import Meter, Stay
 from tests.redteam.exam import LIMITS, NAME, Exam, with_cells

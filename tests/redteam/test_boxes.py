@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.records import Call, Cell, CellRun, Limits, Observation
+from autograder.core.records import Call, Cell, CellRun, Limits, Observation
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
+from autograder.core.records import GradingResult, ItemResult, Status
 from autograder.grading import batch
 from autograder.grading.pipeline import Grader
-from autograder.records import GradingResult, ItemResult, Status
 from autograder.sandbox.pool import Pool
 from tests.redteam.attack import load
 from tests.redteam.campaign import reached

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.records import Call, Cell, Ending, Observation, OpaqueValue, Tensor
+from autograder.core.records import Call, Cell, Ending, Observation, OpaqueValue, Tensor
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session
 from tests.redteam.attack import PRELUDE

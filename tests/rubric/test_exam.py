@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.errors import RubricError
+from autograder.core.errors import RubricError
 from autograder.rubric import parse_rubric
 
 GOOD = """

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from autograder import rubric as rubrics
-from autograder.errors import Place, RubricError
+from autograder.core.errors import Place, RubricError
 from autograder.rubric.lines import _Lines, find_line, locate_errors
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.errors import RubricError
+from autograder.core.errors import RubricError
 from autograder.rubric import load_rubric, parse_rubric
 
 GOOD = """

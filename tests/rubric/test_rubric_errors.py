@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from autograder import generate
 from autograder.authoring import start_assignment
+from autograder.core.errors import AutograderError, RubricError
 from autograder.course import Course
-from autograder.errors import AutograderError, RubricError
+from autograder.grading import generate
 from autograder.rubric.lines import find_line
 
 NAME = "sheet"

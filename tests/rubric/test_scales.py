@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder import rubric
-from autograder.errors import RubricError
+from autograder.core.errors import RubricError
 from autograder.rubric import scales
 from autograder.rubric.scales import Grade, Scale
 

@@ -9,7 +9,7 @@ _ZYGOTE = "autograder/sandbox/inside/zygote.py"
 _OUTSIDE = "autograder/sandbox/outside/namespaces.py"
 _LAUNCHED = "autograder/sandbox/outside/launched.py"
 _BOX = "autograder/sandbox/outside/box.py"
-_ASSIGNMENT = "autograder/assignment.py"
+_ASSIGNMENT = "autograder/grading/assignment.py"
 _WIRE = "autograder/sandbox/exchange/wire.py"
 _TENSORS = "autograder/sandbox/exchange/tensors.py"
 _VALUES = "autograder/sandbox/exchange/values.py"
@@ -17,8 +17,8 @@ _COMPARING = "autograder/checking/comparing.py"
 _CLOSE = "np.isclose(numbers, expected, rtol=rtol, atol=atol)"
 _RUNNING = "autograder/checking/running.py"
 _SCORING = "autograder/grading/scoring.py"
-_RESULTS = "autograder/gradebook/results.py"
-_MARKS = "autograder/gradebook/marks.py"
+_RESULTS = "autograder/store/gradebook/results.py"
+_MARKS = "autograder/store/gradebook/marks.py"
 
 BY_SELFTEST = ("selftest",)
 KERNEL = ("selftest", "attacks on the kernel")
@@ -327,7 +327,7 @@ JUDGES = (
     Weakening(
         "judges",
         "hidden inputs do not depend on the course's secret",
-        (Edit("autograder/checks/base.py", "hmac.new(secret, text,", 'hmac.new(b"known", text,'),),
+        (Edit("autograder/questions/base/base.py", "hmac.new(secret, text,", 'hmac.new(b"known", text,'),),
         ("draws",),
     ),
     Weakening(
@@ -441,7 +441,7 @@ ESCAPING = (
     Weakening(
         "escaping",
         "pages are not escaped",
-        (Edit("autograder/feedback/render.py", "autoescape=True", "autoescape=False"),),
+        (Edit("autograder/pages/feedback/render.py", "autoescape=True", "autoescape=False"),),
         ("pages", "injections"),
     ),
     Weakening(
@@ -473,7 +473,7 @@ ESCAPING = (
         "pages have no policy",
         (
             Edit(
-                "autograder/feedback/templates/student.html",
+                "autograder/pages/feedback/templates/student.html",
                 '<meta http-equiv="Content-Security-Policy" content="{{ policy }}">',
                 "",
             ),
@@ -485,7 +485,7 @@ ESCAPING = (
         "terminal codes and hidden characters are shown",
         (
             Edit(
-                "autograder/feedback/sanitise.py",
+                "autograder/pages/feedback/sanitise.py",
                 '_STACKED.sub(r"\\1", _CONTROL.sub(_name_character, text))',
                 "text",
             ),
@@ -509,7 +509,7 @@ ESCAPING = (
         "comments are Markdown",
         (
             Edit(
-                "autograder/feedback/sanitise.py",
+                "autograder/pages/feedback/sanitise.py",
                 "shown = to_printable_text(text, most).translate(_LOOKALIKES)",
                 "shown = to_printable_text(text, most)",
             ),
@@ -519,7 +519,7 @@ ESCAPING = (
     Weakening(
         "escaping",
         "pictures are what they say they are",
-        (Edit("autograder/feedback/sanitise.py", "    if size is None or not ", "    if size and not "),),
+        (Edit("autograder/core/images.py", "    if size is None or not ", "    if size and not "),),
         ("sanitising",),
     ),
 )
@@ -566,12 +566,12 @@ STORE = (
         "a list of decisions overwrites a person's mark",
         (
             Edit(
-                "autograder/store/__init__.py",
+                "autograder/grading/store.py",
                 "if mark.points not in (None, decision.points, decided):",
                 "if False:",
             ),
             Edit(
-                "autograder/store/__init__.py",
+                "autograder/grading/store.py",
                 "if mark.points is not None and mark.points != decided:",
                 "if False:",
             ),
@@ -583,7 +583,7 @@ STORE = (
         "files are written in place",
         (
             Edit(
-                "autograder/atomic.py",
+                "autograder/core/atomic.py",
                 "    sweep_partials(path.parent)\n    partial, descriptor",
                 "    path.write_bytes(content)\n    path.chmod(mode)\n    return\n    partial, descriptor",
             ),

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.errors import BoxEnded
-from autograder.records import (
+from autograder.core.errors import BoxEnded
+from autograder.core.records import (
     Call,
     CellOutput,
     CellRun,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from autograder.records import Call, Tensor
+from autograder.core.records import Call, Tensor
 from tests.sandbox.contract import Ask, Fact, Raises, RunCell
 
 DEFINITIONS = """

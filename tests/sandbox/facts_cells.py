@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from autograder.records import Call
+from autograder.core.records import Call
 from tests.sandbox.contract import LIMITS, Ask, Fact, Raises, RunCell, Shown
 
 NOTE = "Other programs are not run while a notebook is graded; this line was skipped.\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from autograder.records import Call, Ending, Limits
+from autograder.core.records import Call, Ending, Limits
 from tests.sandbox.contract import LIMITS, Ask, Fact, Raises, RunCell
 
 STUBBORN = """

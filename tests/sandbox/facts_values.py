@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.records import Call, OpaqueValue, Tensor
+from autograder.core.records import Call, OpaqueValue, Tensor
 from tests.sandbox.contract import Ask, Fact, Raises, RunCell
 
 CLASSES = """

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.errors import BoxEnded, SandboxFault
-from autograder.records import Call, Ending, Limits
+from autograder.core.errors import BoxEnded, SandboxFault
+from autograder.core.records import Call, Ending, Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.inside import linux
 from autograder.sandbox.levels import Isolation
@@ -29,7 +29,7 @@ FORKS = "import os, time\nif os.fork() == 0:\n    while True: time.sleep(1)"
 KILLED_BROKER = """
 import sys, time
 sys.path.insert(0, {root!r})
-from autograder.records import Limits
+from autograder.core.records import Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.levels import Isolation
 from autograder.sandbox.pool import start_sandbox

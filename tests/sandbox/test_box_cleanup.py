@@ -9,8 +9,8 @@ import signal
 
 import pytest
 
-from autograder.errors import BoxEnded, SandboxFault
-from autograder.records import Limits
+from autograder.core.errors import BoxEnded, SandboxFault
+from autograder.core.records import Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from tests.conftest import start_sandbox

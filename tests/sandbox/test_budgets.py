@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.limits import BYTES_OF_VALUE, Budgets, MemoryBudget, compute_budgets, format_limit
-from autograder.records import Call, Cell, Ending, Limits
+from autograder.core.limits import BYTES_OF_VALUE, Budgets, MemoryBudget, compute_budgets, format_limit
+from autograder.core.records import Call, Cell, Ending, Limits
 from autograder.sandbox.exchange import tensors, values, wire
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from autograder.errors import SandboxUnavailable
+from autograder.core.errors import SandboxUnavailable
 from autograder.sandbox.inside.seccomp import MACHINES, shipped_filter
 from autograder.sandbox.outside import box, cgroups, namespaces, watch
 from autograder.sandbox.pool import start_sandbox

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.errors import BoxEnded, SandboxFault
-from autograder.records import Call
+from autograder.core.errors import BoxEnded, SandboxFault
+from autograder.core.records import Call
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox

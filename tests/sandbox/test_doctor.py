@@ -7,7 +7,7 @@ import platform
 import msgspec
 import pytest
 
-from autograder.errors import SandboxFault, SandboxUnavailable
+from autograder.core.errors import SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.namespaces import NamespaceSandbox, refuse_other_systems
 from autograder.sandbox.proof import doctor

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.errors import BoxLost, SandboxFault
-from autograder.records import Ending
+from autograder.core.errors import BoxLost, SandboxFault
+from autograder.core.records import Ending
 from autograder.sandbox.outside.exit_cause import check_cause, has_ended_itself, is_process_one
 
 KILLED, FAULTED, EXITED = int(signal.SIGKILL), int(signal.SIGSEGV), 3 << 8

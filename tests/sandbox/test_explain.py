@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.errors import PreloadMissing, SandboxFault, SandboxUnavailable
+from autograder.core.errors import PreloadMissing, SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside import namespaces
 from autograder.sandbox.outside.launched import ZygoteProcess

@@ -9,7 +9,7 @@ from urllib.error import URLError
 
 import pytest
 
-from autograder.records import LimitKind
+from autograder.core.records import LimitKind
 from autograder.sandbox.inside.hints import AGAIN, find_reported_limits
 
 

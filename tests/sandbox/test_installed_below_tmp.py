@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.records import Call, Limits
+from autograder.core.records import Call, Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.inside import relocation
 from autograder.sandbox.inside.jail import INSTALLED, plan_moves

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.records import Call
+from autograder.core.records import Call
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import FIRST_UID, LAST_UID, NamespaceSandbox

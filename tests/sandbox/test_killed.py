@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.errors import BoxEnded, SandboxFault
-from autograder.records import Cell, Ending
+from autograder.core.errors import BoxEnded, SandboxFault
+from autograder.core.records import Cell, Ending
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside import exit_cause
 from autograder.sandbox.outside.box import NamespaceBox

@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.errors import BoxEnded
-from autograder.records import Call, Cell, Ending, Limits
+from autograder.core.errors import BoxEnded
+from autograder.core.records import Call, Cell, Ending, Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside import cgroups
 from autograder.sandbox.outside.namespaces import NamespaceSandbox

@@ -29,8 +29,8 @@ UID = 61_998
 """Nobody's, and not that of the other tests of an ordinary user, which may run beside these."""
 FALLBACK = "address space limit and watchdog"
 CODE = """
-from autograder.errors import BoxEnded
-from autograder.records import Limits
+from autograder.core.errors import BoxEnded
+from autograder.core.records import Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 LIMITS = Limits(memory_mb=128, processes=16, scratch_mb=8, scratch_files=64, descriptors=40,
@@ -56,7 +56,7 @@ for source in SOURCES:
 sandbox.close()
 """
 ROOM = """
-from autograder.records import Limits
+from autograder.core.records import Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 sandbox = NamespaceSandbox(Environment())
@@ -70,8 +70,8 @@ sandbox.close()
 """
 NAPS = """
 import time
-from autograder.errors import BoxEnded
-from autograder.records import Limits
+from autograder.core.errors import BoxEnded
+from autograder.core.records import Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 sandbox = NamespaceSandbox(Environment())
@@ -85,7 +85,7 @@ except BoxEnded as ended:
 sandbox.close()
 """
 THREADS = """
-from autograder.records import Limits
+from autograder.core.records import Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 sandbox = NamespaceSandbox(Environment())

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.errors import SandboxUnavailable
-from autograder.records import Call, Cell, Limits
+from autograder.core.errors import SandboxUnavailable
+from autograder.core.records import Call, Cell, Limits
 from autograder.sandbox.outside import namespaces
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import FIRST_UID, LAST_UID, NamespaceSandbox
@@ -195,7 +195,7 @@ def test_claims_are_refused_in_a_folder_that_others_control(
 
 _BESIDE_A_HOG = """
 import json, sys
-from autograder.records import Cell, Limits
+from autograder.core.records import Cell, Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.pool import start_sandbox
 from autograder.sandbox.session import Session

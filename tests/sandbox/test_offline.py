@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.feedback.labels import Labels
-from autograder.limits import list_ranges
-from autograder.records import LimitEvent, LimitKind, Limits
+from autograder.core.limits import list_ranges
+from autograder.core.records import LimitEvent, LimitKind, Limits
+from autograder.pages.feedback.labels import Labels
 from autograder.sandbox.base import Box, Environment
 from autograder.sandbox.inside.models import OFFLINE
 from autograder.sandbox.pool import start_sandbox

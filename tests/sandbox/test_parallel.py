@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from autograder.records import Call, Cell, Limits
+from autograder.core.records import Call, Cell, Limits
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session
 from tests.support.leftovers import fresh_seeds

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from autograder.errors import SandboxFault, SandboxUnavailable
+from autograder.core.errors import SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.pool import Pool

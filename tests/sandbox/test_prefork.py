@@ -7,8 +7,8 @@ from typing import cast
 
 import pytest
 
-from autograder.errors import SandboxFault
-from autograder.records import Limits
+from autograder.core.errors import SandboxFault
+from autograder.core.records import Limits
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.prefork import PreforkPool
 

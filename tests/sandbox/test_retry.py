@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.errors import BoxEnded, SandboxFault, SandboxUnavailable
-from autograder.records import Ending
+from autograder.core.errors import BoxEnded, SandboxFault, SandboxUnavailable
+from autograder.core.records import Ending
 from autograder.sandbox import retry
 from autograder.sandbox.retry import MAX_FAULTS, retry_infrastructure
 

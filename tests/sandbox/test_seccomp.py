@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from autograder.errors import SandboxUnavailable
+from autograder.core.errors import SandboxUnavailable
 from autograder.sandbox.inside import seccomp
 
 GROUPS = (*seccomp.ALLOWED, *seccomp.REFUSED)

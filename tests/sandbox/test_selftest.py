@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.errors import SandboxFault, SandboxUnavailable
+from autograder.core.errors import SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.proof import doctor, selftest
 from autograder.sandbox.proof.doctor import Layer

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from autograder.errors import BoxEnded, BoxLost, RepeatedBoxLoss, SandboxFault
-from autograder.limits import CLOCK_FACTOR, MemoryBudget
-from autograder.records import Call, Cell, CellRun, Ending, Limits, Markdown, Observation
+from autograder.core.errors import BoxEnded, BoxLost, RepeatedBoxLoss, SandboxFault
+from autograder.core.limits import CLOCK_FACTOR, MemoryBudget
+from autograder.core.records import Call, Cell, CellRun, Ending, Limits, Markdown, Observation
 from autograder.sandbox.base import Box
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.retry import MAX_FAULTS, MAX_LOST_BOXES

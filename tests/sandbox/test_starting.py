@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from autograder.errors import SandboxFault, SandboxUnavailable
+from autograder.core.errors import SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment
 from autograder.sandbox.inside import jail
 from autograder.sandbox.levels import Isolation

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.errors import BoxEnded
-from autograder.records import CellOutcome, CellTest, Ending, Limits
+from autograder.core.errors import BoxEnded
+from autograder.core.records import CellOutcome, CellTest, Ending, Limits
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.testing import CellTester, find_unbound_names

@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from autograder.records import Call, Cell, CellOutcome, CellTest, Ending, Limits, Observation
+from autograder.core.records import Call, Cell, CellOutcome, CellTest, Ending, Limits, Observation
 from autograder.sandbox.base import Box
 from autograder.sandbox.session import Session, Visit
 from autograder.sandbox.testing import CellTester, Key, create_visit

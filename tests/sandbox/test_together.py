@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from autograder.records import Cell, CellRun, Ending, LimitKind, Limits
+from autograder.core.records import Cell, CellRun, Ending, LimitKind, Limits
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session
 

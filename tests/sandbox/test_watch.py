@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.records import CellRun, Ending, LimitEvent, LimitKind, Limits, Observation
+from autograder.core.records import CellRun, Ending, LimitEvent, LimitKind, Limits, Observation
 from autograder.sandbox.inside.hints import AGAIN
 from autograder.sandbox.inside.jail import EXIT_NO_MEMORY, EXIT_NOT_CONFINED
 from autograder.sandbox.outside import watch

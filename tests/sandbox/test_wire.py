@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
-from autograder.records import OpaqueValue, Ref, Tensor
+from autograder.core.records import OpaqueValue, Ref, Tensor
 from autograder.sandbox.exchange import values, wire
 from autograder.sandbox.inside.plain import GuestEncoder
 from tests.sandbox.contract import assert_same

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder.app import open_course
-from autograder.generate import generate_release
+from autograder.core.records import GradingResult, ItemResult, Message, Status
 from autograder.grading import scoring
-from autograder.records import GradingResult, ItemResult, Message, Status
+from autograder.grading.generate import generate_release
 from autograder.rubric import Item, Rubric
 from autograder.service.receipts import Signer
 from tests.support import small_course
@@ -87,9 +87,9 @@ def _verdict(right: bool, item: Item) -> tuple[Status, Decimal, Decimal]:
 
 def graded_without_a_box(offer: Offer) -> None:
     """Everything that waits gets a canned result, also by the trials of an offer."""
+    from autograder.grading.store import Key
     from autograder.service import attempts, versions
     from autograder.service.trials import trying
-    from autograder.store import Key
 
     for attempt in offer.attempts.filter(state="waiting"):
         claimed = attempts.claim_attempt(attempt.pk)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from autograder.assignment import Assignment
+from autograder.grading.assignment import Assignment
 from tests.support import essays
 
 if TYPE_CHECKING:

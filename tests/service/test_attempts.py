@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from autograder.app import open_course
 from autograder.app.classes import grade_class
-from autograder.errors import ServiceError
-from autograder.records import GradingResult, Note, Score
+from autograder.core.errors import ServiceError
+from autograder.core.records import GradingResult, Note, Score
 from autograder.service.receipts import verify_receipt
 from autograder.store.memory import MemoryStore
 from tests.service import course

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from autograder.errors import ServiceError
+from autograder.core.errors import ServiceError
 from tests.service import course
 from tests.web.people import Small
 

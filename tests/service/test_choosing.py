@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from autograder.errors import ServiceError
+from autograder.core.errors import ServiceError
 from autograder.messages import render_message
 from tests.notebook.test_document import LFS_POINTER, LOGIN_PAGE
 from tests.service import course
@@ -185,7 +185,7 @@ def test_files_that_nobody_asked_for_are_named_when_it_is_graded(
     offer: Offer, folder: Path, rubric: Rubric
 ) -> None:
     """A notebook beside those that are asked for may be the work."""
-    from autograder.errors import NotebookError
+    from autograder.core.errors import NotebookError
     from autograder.service import attempts
 
     files = course.released(folder)

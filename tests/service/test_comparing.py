@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from autograder.app import open_course
-from autograder.generate import generate_release
+from autograder.grading.generate import generate_release
 from tests.service import course
 from tests.support import copied_class
 from tests.support.copied_class import CopiedClass

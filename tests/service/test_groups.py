@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from autograder.app import open_course
+from autograder.core.records import Deduction
 from autograder.course.counting import find_counting_attempts
-from autograder.grades import PersonMark
-from autograder.records import Deduction
+from autograder.grading.grades import PersonMark
 from autograder.service.loaded import AssignmentCache
 from tests.service import course
 from tests.support import small_course

@@ -14,14 +14,14 @@ import pytest
 
 from autograder.app import open_course
 from autograder.app.classes import grade_class
+from autograder.core.records import GradingResult, ItemResult, Message, Status
 from autograder.course.counting import find_counting_attempts
-from autograder.generate import generate_release
-from autograder.grades import PersonMark
 from autograder.grading import scoring
-from autograder.records import GradingResult, ItemResult, Message, Status
+from autograder.grading.generate import generate_release
+from autograder.grading.grades import PersonMark
+from autograder.grading.store import Key, Student
 from autograder.rubric import Rubric
 from autograder.service.loaded import AssignmentCache
-from autograder.store import Key, Student
 from tests.service import course
 from tests.support import small_course
 

@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from autograder import rubric as rubrics
-from autograder.errors import GradebookError
-from autograder.grades import PersonMark, compute_standing
-from autograder.records import GradingResult
+from autograder.core.errors import GradebookError
+from autograder.core.records import GradingResult
+from autograder.grading.grades import PersonMark, compute_standing
 from autograder.rubric import Rubric
 from tests.feedback.examples import RUBRIC, TOML, good, middling, release
 from tests.store.examples import keep

@@ -17,7 +17,7 @@ import pytest
 
 from autograder.app import open_course
 from autograder.app.classes import collect_standings, grade_class
-from autograder.errors import ServiceError
+from autograder.core.errors import ServiceError
 from autograder.service.setup import DATABASE_URL
 from tests.service import course
 from tests.service.test_attempts import CLASS

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from autograder.assignment import Assignment
-from autograder.errors import ServiceError
-from autograder.grades import compute_standing
+from autograder.core.errors import ServiceError
+from autograder.grading.assignment import Assignment
+from autograder.grading.grades import compute_standing
 from autograder.service.marking.refusals import ActionRefused
 from tests.service.room import CLASS, Room, room_of
 from tests.support import essays
@@ -210,8 +210,8 @@ def test_whoever_marked_once_waits_for_somebody_else(room: Room) -> None:
 
 def test_the_share_that_two_people_mark_follows_from_the_secret(room: Room) -> None:
     """About as many as said, and not those at the beginning of the order."""
+    from autograder.core.stream import derive_key
     from autograder.service.marking import saving
-    from autograder.stream import derive_key
 
     places = sorted(derive_key(b"secret", str(number)).hex()[:32] for number in range(2000))
     chosen = [place for place in places if saving.is_in_share(place, 20)]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from autograder.assignment import Assignment
-from autograder.grades import PersonMark
+from autograder.grading.assignment import Assignment
+from autograder.grading.grades import PersonMark
 from autograder.rubric import Rubric
 from tests.service.room import CLASS, Room, room_of
 from tests.support import essays
@@ -68,8 +68,8 @@ def group(room: Room, students: tuple[str, ...], by: str, **given: Any) -> None:
 
 def rerecorded(room: Room, rubric: Rubric) -> None:
     """The class is graded by another rubric."""
+    from autograder.grading.store import GradedEntry, Key
     from autograder.service.store import DatabaseStore
-    from autograder.store import GradedEntry, Key
 
     changed = replace(room.assignment, rubric=rubric)
     store = DatabaseStore(room.offer.course)
@@ -360,7 +360,7 @@ def test_undo_of_marking_leaves_answered_requests(room: Room) -> None:
 @pytest.mark.parametrize("percent", [0, 50])
 def test_many_actions_of_three_and_undo_of_all(room: Room, percent: int) -> None:
     """In reverse each is undone; then everything is as before, and nobody's reading is left."""
-    from autograder.errors import ServiceError
+    from autograder.core.errors import ServiceError
     from autograder.service.marking import consistency, groups
     from autograder.service.models import IndependentMark
 
@@ -456,10 +456,10 @@ def test_partial_marks_follow_a_rubric(room: Room) -> None:
 
 def test_every_door_gives_the_same(room: Room) -> None:
     """Page, group, sheet, whole mark, decision, request: the same points of the cell everywhere."""
+    from autograder.grading.store import Decision
     from autograder.service.marking import saving
     from autograder.service.standing import load_standings
     from autograder.service.store import DatabaseStore
-    from autograder.store import Decision
 
     store = DatabaseStore(room.offer.course)
     part = {"claim": Decimal("1.5"), "reason": Decimal(1)}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from autograder.assignment import Assignment
+from autograder.grading.assignment import Assignment
 from tests.service.room import CLASS, Room, room_of
 from tests.service.test_marking_attacks import CELL, FULL, NONE, undo
 from tests.support import essays
@@ -103,7 +103,7 @@ def test_two_markers_on_two_hundred_answers(room: Room) -> None:
 
 def test_marking_while_results_groups_and_undo_go_on(room: Room) -> None:
     """Nobody waits in a circle, and what is confirmed last is what stands."""
-    from autograder.errors import ServiceError
+    from autograder.core.errors import ServiceError
     from autograder.service.marking import groups
     from autograder.service.store import DatabaseStore
 
@@ -186,7 +186,7 @@ def test_undo_twice_at_once_takes_two_actions_back(room: Room) -> None:
 
 def test_a_version_is_applied_while_people_mark_and_undo(room: Room) -> None:
     """Whoever marks meets the old points or the new ones: never points of one rubric under the other."""
-    from autograder.errors import ServiceError
+    from autograder.core.errors import ServiceError
     from autograder.service import trials, versions
     from autograder.service.models import CellMark, Offer
     from tests.service import course

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from autograder import assignment as assignments
 from autograder.app import open_course
 from autograder.app.classes import collect_standings, grade_class
 from autograder.app.stores import open_store
+from autograder.core.errors import ServiceError
 from autograder.course import Course, schedule
-from autograder.errors import ServiceError
-from autograder.grades import PersonMark, Standing
-from autograder.store import Decision
+from autograder.grading import assignment as assignments
+from autograder.grading.grades import PersonMark, Standing
+from autograder.grading.store import Decision
 from tests.service import course
 from tests.service.test_attempts import CLASS
 from tests.support import small_course

@@ -14,7 +14,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from autograder.errors import ServiceError
+from autograder.core.errors import ServiceError
 from autograder.service import setup
 from autograder.service.postgres import EmbeddedPostgres
 

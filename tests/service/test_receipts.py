@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from autograder.errors import ServiceError
+from autograder.core.errors import ServiceError
 from autograder.service.receipts import Signer, verify_receipt
 
 SIGNER = Signer(bytes(range(32)))

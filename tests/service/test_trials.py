@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from autograder.errors import AutograderError, GradebookError, ServiceError
+from autograder.core.errors import AutograderError, GradebookError, ServiceError
 from tests.service import course
 from tests.support import small_course
 
@@ -422,10 +422,10 @@ def test_a_killed_worker_costs_a_try_and_the_third_is_the_last(
 
 def test_what_a_dropped_trial_brings_late_is_not_kept(offer: Offer, by: Account, folder: Path) -> None:
     """The worker that had it finds it settled."""
-    from autograder.records import GradingResult, Score
+    from autograder.core.records import GradingResult, Score
+    from autograder.grading.store import Key
     from autograder.service import trials, versions
     from autograder.service.trials import trying
-    from autograder.store import Key
 
     attempt = course.handed_in(offer, "ada", course.released(folder))
     trial = begun(offer, folder, by)

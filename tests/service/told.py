@@ -7,7 +7,15 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder.records import ExecutedNotebook, GradingResult, ItemResult, Markdown, Message, Score, Status
+from autograder.core.records import (
+    ExecutedNotebook,
+    GradingResult,
+    ItemResult,
+    Markdown,
+    Message,
+    Score,
+    Status,
+)
 from tests.service import course
 from tests.support import small_course
 

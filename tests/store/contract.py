@@ -30,11 +30,11 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from autograder.errors import GradebookError
-from autograder.grades import CellName, PersonMark, compute_standing
-from autograder.records import Cell, Deduction, GradingResult, StudentGroup
+from autograder.core.errors import GradebookError
+from autograder.core.records import Cell, Deduction, GradingResult, StudentGroup
+from autograder.grading.grades import CellName, PersonMark, compute_standing
+from autograder.grading.store import Decision, EnteredMarks, FrontEnd, Store, Student
 from autograder.rubric import Rubric
-from autograder.store import Decision, EnteredMarks, FrontEnd, Store, Student
 from tests.store.examples import RUBRIC, SHORT, as_student, better, entry, good, keep, middling, release
 
 MOMENT = datetime.datetime(2031, 2, 3, 4, 5, tzinfo=datetime.UTC)

@@ -10,7 +10,7 @@ from decimal import Decimal
 from msgspec.structs import replace
 
 from autograder import rubric as rubrics
-from autograder.records import (
+from autograder.core.records import (
     Cell,
     CellOutput,
     CellRun,
@@ -24,8 +24,8 @@ from autograder.records import (
     Score,
     Status,
 )
+from autograder.grading.store import GradedEntry, Key, Store
 from autograder.rubric import Rubric
-from autograder.store import GradedEntry, Key, Store
 
 _MHA = """
 [[question]]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from autograder.gradebook import Gradebook
-from autograder.grades import CellName, PersonMark
+from autograder.grading.grades import CellName, PersonMark
+from autograder.store.gradebook import Gradebook
 from autograder.store.memory import MemoryStore
 from tests.store.contract import Give, OpenedStore, StoreContract
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from autograder.records import GradingResult
-from autograder.store import OutlineReader, decode_result, encode_result
+from autograder.core.records import GradingResult
+from autograder.grading.store import OutlineReader, decode_result, encode_result
 from tests.store.examples import good, middling
 
 CLASS = 300

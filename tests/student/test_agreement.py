@@ -10,16 +10,16 @@ import nbformat
 import pytest
 
 from autograder import rubric as rubrics
-from autograder.kinds import list_forms
+from autograder.grading.verify.papers import with_sources
 from autograder.notebook.build import build_release
-from autograder.notebook.closed import normalize_name, split_entries
 from autograder.notebook.document import parse_notebook
 from autograder.notebook.release import load_release
+from autograder.notebook.student.report import MISSING, PROBLEM, READY
+from autograder.notebook.student.saved_notebook import report_on
 from autograder.notebook.student_check import build_student_check, read_specification
+from autograder.questions import list_forms
+from autograder.questions.closed import normalize_name, split_entries
 from autograder.rubric import Rubric
-from autograder.student.report import MISSING, PROBLEM, READY
-from autograder.student.saved_notebook import report_on
-from autograder.verify.papers import with_sources
 from tests.support.code_course import write_empty_checks
 from tests.support.small_course import answer, cell
 
@@ -159,7 +159,7 @@ def in_notebook(checking: str, name: str, source: str, language: str = "en") -> 
     module: dict[str, Any] = {"__name__": "coursecheck"}
     exec(compile(checking, "coursecheck.py", "exec"), module)
     entry = json.loads(module["SPECIFICATION"])["questions"][name]
-    report = module["_module"]("autograder.student.report").examine(name, entry, namespace, language)
+    report = module["_module"]("autograder.notebook.student.report").examine(name, entry, namespace, language)
     return [(line.state, line.text) for line in report.lines]
 
 

@@ -11,19 +11,19 @@ from typing import Any
 
 import pytest
 
-from autograder import generate
 from autograder import rubric as rubrics
 from autograder.course import Course
+from autograder.grading import generate
+from autograder.grading.verify.papers import with_sources
 from autograder.notebook.document import parse_notebook
+from autograder.notebook.student.rendering import as_html, as_text
+from autograder.notebook.student.saved_notebook import report_on
 from autograder.notebook.student_check import (
     FILE_NAME,
     collect_sentences,
     collect_sources,
     extract_specification,
 )
-from autograder.student.rendering import as_html, as_text
-from autograder.student.saved_notebook import report_on
-from autograder.verify.papers import with_sources
 
 COURSE = Course.from_folder(Path(__file__).parents[2])
 NAMES = COURSE.list_assignments()

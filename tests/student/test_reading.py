@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from autograder.student.report import MISSING, PROBLEM, READY, examine
+from autograder.notebook.student.report import MISSING, PROBLEM, READY, examine
 
 HUGE = 0xF**6000
 """An integer that Python does not print; in a cell it can stand as a hexadecimal number."""

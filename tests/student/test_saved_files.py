@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.app.inspection import NotebookInspection, inspect_notebook
-from autograder.errors import NotebookError
-from autograder.generate import generate_release
-from autograder.student.report import MISSING, PROBLEM, READY
-from autograder.student.saved_files import compute_digest, report_file
+from autograder.core.errors import NotebookError
+from autograder.grading.generate import generate_release
+from autograder.notebook.student.report import MISSING, PROBLEM, READY
+from autograder.notebook.student.saved_files import compute_digest, report_file
 from tests.support.files_course import LM, STARTER, written
 
 

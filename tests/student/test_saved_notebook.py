@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from autograder import generate
 from autograder import rubric as rubrics
+from autograder.core.errors import CourseError, NotebookError
 from autograder.course import Course
-from autograder.errors import CourseError, NotebookError
+from autograder.grading import generate
 from autograder.notebook.document import parse_notebook
+from autograder.notebook.student.report import MISSING, PERSON, PROBLEM, READY
+from autograder.notebook.student.saved_notebook import NotebookReport, report_on
 from autograder.notebook.student_check import FILE_NAME, read_specification
-from autograder.student.report import MISSING, PERSON, PROBLEM, READY
-from autograder.student.saved_notebook import NotebookReport, report_on
 
 NAME = "dl4nlp-exam"
 Change = Callable[[list[dict[str, Any]]], None]

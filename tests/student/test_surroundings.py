@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from autograder.notebook.document import parse_notebook
-from autograder.student.report import PROBLEM
-from autograder.student.saved_notebook import report_on
-from autograder.student.surroundings import find_failing_code, find_in_history, read_names
+from autograder.notebook.student.report import PROBLEM
+from autograder.notebook.student.saved_notebook import report_on
+from autograder.notebook.student.surroundings import find_failing_code, find_in_history, read_names
 
 SPECIFICATION = {
     "assignment": "small",

@@ -8,10 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.errors import RubricError
+from autograder.core.errors import RubricError
+from autograder.core.tables import convert_table
+from autograder.notebook.student.visible_checks import (
+    MOST_SHOWN,
+    VisibleCheckResult,
+    format_call,
+    run_visible_checks,
+)
 from autograder.rubric import VisibleCheck
-from autograder.student.visible_checks import MOST_SHOWN, VisibleCheckResult, format_call, run_visible_checks
-from autograder.tables import convert_table
 
 SUM = {"args": [{"array": [[1.0, 2.0]]}, 3], "type": "ndarray", "shape": [1, 2], "value": [[4.0, 5.0]]}
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.records import Ending, Observation, OpaqueValue, Ref, Tensor
+from autograder.core.records import Ending, Observation, OpaqueValue, Ref, Tensor
 
 DEEPEST = 4
 TEXTS = ("", "yes", "a", "fp16", "(8, 12, 128, 128)", "124,439,808", "\ud800", "{what}", "x" * 5000, "wpe")

@@ -8,11 +8,11 @@ from pathlib import Path
 import nbformat
 
 from autograder.checking.reading import load_check_file
+from autograder.core.records import GradingResult
 from autograder.course import Course
-from autograder.generate import generate_release
+from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.records import GradingResult
-from autograder.verify.papers import with_sources
+from autograder.grading.verify.papers import with_sources
 from tests.support.small_course import answer, cell
 
 NAME = "code"

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import nbformat
 
-from autograder.assignment import Assignment
-from autograder.checks.base import Evidence
-from autograder.checks.judging.manual import judge_manual
-from autograder.generate import generate_release
+from autograder.core.records import ExecutedNotebook, GradingResult
 from autograder.grading import scoring
+from autograder.grading.assignment import Assignment
+from autograder.grading.generate import generate_release
+from autograder.grading.store import GradedEntry, Key
 from autograder.notebook.read import read_notebook
-from autograder.records import ExecutedNotebook, GradingResult
-from autograder.store import GradedEntry, Key
+from autograder.questions.base.base import Evidence
+from autograder.questions.base.judging.manual import judge_manual
 from tests.support import small_course
 
 if TYPE_CHECKING:

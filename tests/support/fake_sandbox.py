@@ -6,9 +6,9 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
-from autograder.errors import BoxEnded, SandboxFault
-from autograder.limits import CLOCK_FACTOR, MemoryBudget
-from autograder.records import Call, CellRun, Ending, Limits, Observation
+from autograder.core.errors import BoxEnded, SandboxFault
+from autograder.core.limits import CLOCK_FACTOR, MemoryBudget
+from autograder.core.records import Call, CellRun, Ending, Limits, Observation
 from autograder.sandbox.base import Usage
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from autograder.records import Limits
+from autograder.core.records import Limits
 from autograder.sandbox.inside import linux
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.outside.prefork import KINDS

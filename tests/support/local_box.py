@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from autograder.records import Call, Observation, OpaqueValue, Ref, Tensor
+from autograder.core.records import Call, Observation, OpaqueValue, Ref, Tensor
 
 
 class LocalBox:

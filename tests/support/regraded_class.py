@@ -9,8 +9,8 @@ from typing import Any
 from autograder.app import classes, course_log
 from autograder.app.published import read_published
 from autograder.course import Course
-from autograder.generate import generate_release
-from autograder.gradebook import Gradebook
+from autograder.grading.generate import generate_release
+from autograder.store.gradebook import Gradebook
 from tests.service.course import answered
 from tests.support import small_course
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from autograder.checking.reading import load_check_file
-from autograder.records import Status
+from autograder.core.records import Status
 from reference.listings import RIGHT
 
 ROOT = Path(__file__).parents[2]

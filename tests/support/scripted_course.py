@@ -23,8 +23,8 @@ from typing import Any
 from msgspec import Struct
 
 from autograder.course import Course
-from autograder.generate import generate_release
-from autograder.verify.papers import with_sources
+from autograder.grading.generate import generate_release
+from autograder.grading.verify.papers import with_sources
 from tests.support import small_course
 from tests.support.calling_course import calling_course
 from tests.support.downloads import written

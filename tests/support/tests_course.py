@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from autograder.core.records import GradingResult
 from autograder.course import Course
-from autograder.generate import generate_release
+from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.records import GradingResult
-from autograder.verify.papers import with_sources
+from autograder.grading.verify.papers import with_sources
 from tests.support.small_course import answer, cell, write_course
 
 NAME = "tests"

@@ -21,10 +21,10 @@ from typing import Any
 
 import msgspec
 
+from autograder.authoring.demo import course as demo_course
+from autograder.core.records import GradingResult
 from autograder.course import Course
-from autograder.demo import course as demo_course
-from autograder.gradebook import Gradebook
-from autograder.records import GradingResult
+from autograder.store.gradebook import Gradebook
 from tests.survival.classroom import SURVIVED
 
 ROOT = Path(__file__).parents[2]

@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from autograder import assignment as assignments
+from autograder.core.records import GradingResult
 from autograder.course import Course
-from autograder.gradebook import Gradebook
+from autograder.grading import assignment as assignments
 from autograder.grading import batch
-from autograder.records import GradingResult
 from autograder.sandbox.pool import Pool
+from autograder.store.gradebook import Gradebook
 from tests.grading.test_batch import CONTROL, NAME, hand_in, make_course
 
 WORKERS = 2

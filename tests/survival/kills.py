@@ -13,11 +13,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder import atomic
-from autograder.gradebook import Gradebook, book, results
+from autograder.core import atomic
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.proof import selftest
+from autograder.store.gradebook import Gradebook, book, results
 from tests.support.thorough import THOROUGH
 
 OF_COMMANDS = 50 if THOROUGH else 15

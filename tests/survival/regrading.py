@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from autograder import atomic
 from autograder.app import course_log, regrade_entry, regrading
 from autograder.app.stores import RehearsalStore
+from autograder.core import atomic
 from autograder.course import Course
-from autograder.gradebook import Gradebook, marks, results
+from autograder.store.gradebook import Gradebook, marks, results
 from tests.support.regraded_class import NAME
 
 STEPS: Mapping[str, tuple[Any, str]] = {

@@ -18,8 +18,8 @@ import pytest
 
 from autograder.app import classes
 from autograder.course import Course
-from autograder.gradebook import Gradebook
-from autograder.grades import PersonMark
+from autograder.grading.grades import PersonMark
+from autograder.store.gradebook import Gradebook
 from tests.support import small_course
 from tests.support.made_once import made_once
 from tests.support.regraded_class import NAME, accept_13, final, make_class

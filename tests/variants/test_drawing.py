@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from autograder.errors import RubricError
+from autograder.core.errors import RubricError
 from autograder.rubric import load_rubric
-from autograder.variants.drawing import Fault, Variant, draw_variant
-from autograder.variants.options import Draws, read_draws
+from autograder.rubric.variants.drawing import Fault, Variant, draw_variant
+from autograder.rubric.variants.options import Draws, read_draws
 
 ROOT = Path(__file__).parents[2]
 SECRET = bytes(range(32))

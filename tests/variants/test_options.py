@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.errors import RubricError
+from autograder.core.errors import RubricError
 from autograder.rubric import Rubric, parse_rubric
-from autograder.variants.drawing import Fault, Variant
+from autograder.rubric.variants.drawing import Fault, Variant
 
 RUBRIC = """
 version = 1

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from autograder.errors import NotebookError, RubricError
+from autograder.core.errors import NotebookError, RubricError
 from autograder.notebook.fill import Listing, fill_notebook, label_release, read_label
-from autograder.variants.expressions import fill_table, fill_text
+from autograder.rubric.variants.expressions import fill_table, fill_text
 
 VALUES = {"d_model": 768, "n_heads": 12, "activation": "GELU"}
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from autograder.assignment import load_assignment
 from autograder.cli.app import app
+from autograder.core.errors import CourseError
 from autograder.course import Course
-from autograder.errors import CourseError
+from autograder.grading.assignment import load_assignment
+from autograder.grading.verify import verify
+from autograder.grading.verify.explaining import Explainer
 from autograder.sandbox.pool import Pool
-from autograder.verify import verify
-from autograder.verify.explaining import Explainer
 from tests.support.code_course import NAME, code_course
 
 SCALE = '''

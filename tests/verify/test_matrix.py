@@ -6,13 +6,10 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.checks.base import TRIVIAL, Trial
-from autograder.records import ItemResult, Limits, Message, Note, ResourceUsage, Score, Status
-from autograder.rubric import Item, Question, parse_rubric
-from autograder.sandbox import limit_notes
-from autograder.verify import headroom
-from autograder.verify.findings import Mark, Matrix, Row, VerifyFinding
-from autograder.verify.matrix import (
+from autograder.core.records import ItemResult, Limits, Message, Note, ResourceUsage, Score, Status
+from autograder.grading.verify import headroom
+from autograder.grading.verify.findings import Mark, Matrix, Row, VerifyFinding
+from autograder.grading.verify.matrix import (
     build_matrix,
     build_row,
     check_coverage,
@@ -20,6 +17,9 @@ from autograder.verify.matrix import (
     mark_item,
     take_largest,
 )
+from autograder.questions.base.base import TRIVIAL, Trial
+from autograder.rubric import Item, Question, parse_rubric
+from autograder.sandbox import limit_notes
 
 RUBRIC = parse_rubric(
     b"""

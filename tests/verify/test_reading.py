@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from autograder.errors import BoxEnded
-from autograder.records import Call, Cell, CellRun, Ending, Limits, Observation
+from autograder.core.errors import BoxEnded
+from autograder.core.records import Call, Cell, CellRun, Ending, Limits, Observation
+from autograder.grading.verify.trials import is_read_only, read_variables
 from autograder.sandbox.base import Usage
-from autograder.verify.trials import is_read_only, read_variables
 
 PLAN = (Call("x", read=True),)
 

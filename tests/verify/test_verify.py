@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
-from autograder import assignment as assignments
+from autograder.core.errors import CourseError, RubricError
 from autograder.course import Course
-from autograder.errors import CourseError, RubricError
-from autograder.generate import generate_release
+from autograder.grading import assignment as assignments
+from autograder.grading.generate import generate_release
+from autograder.grading.verify import Verification, VerifyFinding, verify
 from autograder.sandbox.pool import Pool
-from autograder.verify import Verification, VerifyFinding, verify
 from tests.support.small_course import NAME, changed, small_course
 
 pytestmark = pytest.mark.sandbox

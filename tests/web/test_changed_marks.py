@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from autograder.grades import PersonMark
+from autograder.grading.grades import PersonMark
 from tests.service import course
 from tests.support.small_course import NAME
 from tests.web.people import Small

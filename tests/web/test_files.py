@@ -13,7 +13,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from autograder.app import open_course
 from autograder.course import Course
-from autograder.generate import generate_release
+from autograder.grading.generate import generate_release
 from tests.service import course
 from tests.support.files_course import LM, STARTER, written
 from tests.web.people import Small
@@ -109,8 +109,8 @@ def test_no_page_reads_the_data_of_an_assignment(
 
 def test_a_worker_gets_what_the_rubric_wants(offered: dict[str, Small], tmp_path: Path) -> None:
     """With the key's files and the data, from the database alone; too much of a file is not read."""
-    from autograder import assignment as assignments
-    from autograder.errors import NotebookError
+    from autograder.core.errors import NotebookError
+    from autograder.grading import assignment as assignments
     from autograder.service import attempts, versions
 
     at = offered["captions"]
@@ -187,7 +187,7 @@ def test_modules_alone_come_back_as_they_were(offered: dict[str, Small], tmp_pat
 @pytest.mark.parametrize("path", ["../x", "/etc/x", "a//b", "a/.hidden", "a/../b"])
 def test_a_path_that_leads_elsewhere_is_refused(offered: dict[str, Small], path: str) -> None:
     """Whoever calls: nothing of that name is kept."""
-    from autograder.errors import ServiceError
+    from autograder.core.errors import ServiceError
     from autograder.service import attempts
 
     with pytest.raises(ServiceError, match="cannot be a file's name"):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from autograder.errors import ServiceError
+from autograder.core.errors import ServiceError
 from autograder.web import identity
 from tests.web.people import PASSWORD, Small
 from tests.web.platform import CLIENT, SECRET, Platform

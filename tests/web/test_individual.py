@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from autograder.app import open_course
-from autograder.generate import generate_release
-from autograder.records import ExecutedNotebook, Markdown
+from autograder.core.records import ExecutedNotebook, Markdown
+from autograder.grading.generate import generate_release
 from tests.service import course
 from tests.service.test_individual import RIGHT, grade_waiting, judged
 from tests.support import small_course
@@ -19,7 +19,7 @@ from tests.web.test_student import text
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from autograder.records import GradingResult
+    from autograder.core.records import GradingResult
     from autograder.rubric import Rubric
     from autograder.service.models import Attempt, CourseRecord
 
@@ -112,9 +112,9 @@ def test_nobody_sees_what_another_did_alone(at: Small) -> None:
 
 def test_staff_form_groups_of_such_an_assignment(at: Small) -> None:
     """Whoever leaves has what they handed in themselves, and the exports have a line for each."""
+    from autograder.grading.store import Student
     from autograder.service import collecting
     from autograder.service.store import DatabaseStore
-    from autograder.store import Student
     from autograder.web import shown
 
     DatabaseStore(at.record).enroll_students(Student(one) for one in ("ada", "bob", "cleo"))

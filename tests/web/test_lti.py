@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from jwcrypto.jwk import JWK
 
-from autograder.errors import ServiceError
+from autograder.core.errors import ServiceError
 from autograder.web import identity
 from tests.web.lms import LTI, ROLES, LearningPlatform
 from tests.web.people import Small

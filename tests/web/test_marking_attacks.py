@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from autograder.assignment import Assignment
-from autograder.grades import PersonMark
+from autograder.grading.assignment import Assignment
+from autograder.grading.grades import PersonMark
 from tests.service.room import CLASS, room_of
 from tests.support import essays
 from tests.web.people import Small

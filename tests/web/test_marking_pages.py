@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import Struct
 
-from autograder.assignment import Assignment
+from autograder.grading.assignment import Assignment
 from tests.feedback.examples import png
 from tests.service.room import CLASS, Room, room_of
 from tests.support import essays

@@ -15,7 +15,7 @@ import requests
 
 from autograder.app import open_course
 from autograder.app.classes import collect_standings
-from autograder.errors import ServiceError
+from autograder.core.errors import ServiceError
 from autograder.service.receipts import Signer, verify_receipt
 from autograder.web.maintenance import get_folder
 from tests.cli.running import run

@@ -13,7 +13,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from autograder.app.sheet_files import COLUMNS
-from autograder.grades import PersonMark
+from autograder.grading.grades import PersonMark
 from tests.web.people import Small
 from tests.web.test_staff import entries, graded
 from tests.web.test_student import text
@@ -155,7 +155,7 @@ def test_a_group_that_the_store_refuses_is_entered_not_at_all(
 ) -> None:
     """The third of its marks fails: the first two are not there either, and the page tells."""
     from autograder.app import sheets
-    from autograder.errors import GradebookError
+    from autograder.core.errors import GradebookError
     from autograder.service.store import DatabaseStore
     from autograder.web import shown
 

@@ -37,8 +37,8 @@ def graded(at: Small, student: str) -> Any:
 
 def canned(at: Small, made: Any) -> Any:
     """An attempt, with a result that waits for a person."""
+    from autograder.core.records import GradingResult
     from autograder.grading import scoring
-    from autograder.records import GradingResult
     from autograder.service import attempts
     from autograder.web import shown
 

@@ -293,8 +293,8 @@ def test_feedback_comes_when_marks_are_published(at: Small, monkeypatch: pytest.
     claimed = attempts.claim_attempt(made.pk)
     assert claimed is not None
     assignment = shown.get_assignment(at.offer)
+    from autograder.core.records import GradingResult
     from autograder.grading import scoring
-    from autograder.records import GradingResult
 
     score = scoring.leave_open("ada", assignment.rubric, "a person looks", (), "namespaces")
     attempts.keep_result(claimed, GradingResult(score, digest=made.digest), assignment.rubric, "e" * 64)

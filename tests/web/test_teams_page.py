@@ -83,7 +83,7 @@ def test_marks_of_people_are_not_lost(at: Small, client: Any) -> None:
     """Who has some, and would be left without an attempt, stays in the group."""
     from decimal import Decimal
 
-    from autograder.grades import PersonMark
+    from autograder.grading.grades import PersonMark
     from autograder.service.store import DatabaseStore
 
     form(at, client, new="yes", group="red", members="ada bob")

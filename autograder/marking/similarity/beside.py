@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from markupsafe import Markup, escape
 from msgspec import Struct
 
-from autograder.checks.values.prose import merge_spans
-from autograder.feedback.sanitise import to_printable_text
 from autograder.marking.similarity import prose
 from autograder.marking.similarity.code import Digest
 from autograder.marking.similarity.pairs import Weights
 from autograder.marking.similarity.works import ComparedPiece, ComparedWork
+from autograder.pages.feedback.sanitise import to_printable_text
+from autograder.questions.base.values.prose import merge_spans
 
 COLOURS = 6
 _LEAST_NODES = 4

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from autograder.syntax import UNREADABLE, parse_module
+from autograder.core.syntax import UNREADABLE, parse_module
 
 MOST_CHARACTERS = 150_000
 """Maximum length of a student's code, far above that of any real work."""

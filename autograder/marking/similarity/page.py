@@ -7,13 +7,13 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from autograder.feedback.labels import Labels
-from autograder.feedback.render import fill_template
-from autograder.feedback.sanitise import to_printable_text
-from autograder.feedback.sorting import POLICY_WITH_SORTING, SCRIPT
 from autograder.marking.similarity.beside import COLOURS, AlignedRow, arrange_works
 from autograder.marking.similarity.pairs import AlikePair, Weights, to_percent
 from autograder.marking.similarity.works import ComparedWork
+from autograder.pages.feedback.labels import Labels
+from autograder.pages.feedback.render import fill_template
+from autograder.pages.feedback.sanitise import to_printable_text
+from autograder.pages.feedback.sorting import POLICY_WITH_SORTING, SCRIPT
 from autograder.rubric import Rubric
 
 _KINDS = {"all": "everything", "code": "all code", "text": "all texts"}

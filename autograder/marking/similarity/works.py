@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
+from autograder.core.records import Cell, Markdown
 from autograder.marking.similarity import code, prose
 from autograder.marking.similarity.code import CodeForm, Digest, OwnNames
-from autograder.records import Cell, Markdown
 
 _SHORTEST_NAME = 4
 """Minimum length of a name that indicates its author."""

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from autograder.errors import SandboxFault
-from autograder.limits import BYTES_OF_DESCRIPTION, BYTES_OF_TEXT, BYTES_OF_VALUE
-from autograder.records import (
+from autograder.core.errors import SandboxFault
+from autograder.core.limits import BYTES_OF_DESCRIPTION, BYTES_OF_TEXT, BYTES_OF_VALUE
+from autograder.core.records import (
     Call,
     CellOutput,
     CellRun,

@@ -124,7 +124,7 @@ class Checks:
         self._student: tuple[StudentBox, dict[str, DefinedNames]] | None = None
 
     def run_check(self, call: Mapping[str, Any], box: StudentBox) -> dict[str, Any]:
-        """Run one part of a check; return the plain parts of a `autograder.records.CellOutcome`.
+        """Run one part of a check; return the plain parts of a `autograder.core.records.CellOutcome`.
 
         Args:
             call: ``digest`` of the file of checks, ``check``, ``part``, ``seed`` in hexadecimal, and

@@ -26,7 +26,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from autograder.paths import list_files_below
+from autograder.core.paths import list_files_below
 from autograder.sandbox.inside import linux, models, relocation
 
 INNER_ID = 1000

@@ -21,7 +21,7 @@ _TEST = "<test>"
 def outcome(
     code: str, namespace: dict[str, Any], *, doctest: bool, refusals: type[BaseException] | tuple[()] = ()
 ) -> dict[str, Any]:
-    """Run a test; return the plain parts of a `autograder.records.CellOutcome`.
+    """Run a test; return the plain parts of a `autograder.core.records.CellOutcome`.
 
     Args:
         code: source code of the test.

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from autograder.errors import SandboxUnavailable
+from autograder.core.errors import SandboxUnavailable
 
 FILTERS = Path(__file__).parent / "filters"
 MACHINES = ("x86_64", "aarch64")

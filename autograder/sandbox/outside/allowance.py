@@ -13,8 +13,8 @@ import os
 import time
 from collections.abc import Callable
 
-from autograder.errors import SandboxFault
-from autograder.limits import CLOCK_FACTOR, MAX_CLOCK_FACTOR, UNKNOWN_WAIT_FACTOR
+from autograder.core.errors import SandboxFault
+from autograder.core.limits import CLOCK_FACTOR, MAX_CLOCK_FACTOR, UNKNOWN_WAIT_FACTOR
 
 GRACE, MOST_GRACE = 0.005, 0.1
 """Seconds at the beginning that are not checked: a hundredth of the allowed time, between these bounds.

@@ -21,9 +21,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from autograder.errors import BoxEnded, SandboxFault, UnlocatedLimit
-from autograder.limits import CLOCK_FACTOR, FLOOD_FACTOR, MemoryBudget
-from autograder.records import Call, CellRun, Ending, Limits, Observation
+from autograder.core.errors import BoxEnded, SandboxFault, UnlocatedLimit
+from autograder.core.limits import CLOCK_FACTOR, FLOOD_FACTOR, MemoryBudget
+from autograder.core.records import Call, CellRun, Ending, Limits, Observation
 from autograder.sandbox import packages
 from autograder.sandbox.base import Reply, Usage
 from autograder.sandbox.exchange import values, wire

@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from autograder.errors import BoxLost, SandboxFault
-from autograder.records import Ending
+from autograder.core.errors import BoxLost, SandboxFault
+from autograder.core.records import Ending
 
 EXIT_SECONDS = 3.0
 """How long a dying process may take to be dead: others of its namespace die first."""

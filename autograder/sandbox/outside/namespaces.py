@@ -25,9 +25,9 @@ from typing import Any
 
 import msgspec
 
-from autograder.errors import PreloadMissing, SandboxFault, SandboxUnavailable
-from autograder.limits import KERNEL_CPU_FACTOR
-from autograder.records import Limits
+from autograder.core.errors import PreloadMissing, SandboxFault, SandboxUnavailable
+from autograder.core.limits import KERNEL_CPU_FACTOR
+from autograder.core.records import Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.inside.seccomp import shipped_filter
 from autograder.sandbox.levels import Isolation

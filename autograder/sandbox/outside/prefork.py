@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from autograder.records import Limits
+from autograder.core.records import Limits
 from autograder.sandbox.outside.box import NamespaceBox
 
 OpenBox = Callable[[Limits, int], NamespaceBox]

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from autograder.records import CellRun, Ending, LimitEvent, LimitKind, Limits, Observation
+from autograder.core.records import CellRun, Ending, LimitEvent, LimitKind, Limits, Observation
 from autograder.sandbox.inside import hints
 from autograder.sandbox.inside.jail import EXIT_NO_MEMORY, EXIT_NOT_CONFINED
 from autograder.sandbox.outside import watchdog

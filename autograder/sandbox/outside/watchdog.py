@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from autograder.limits import UNKNOWN_WAIT_FACTOR
+from autograder.core.limits import UNKNOWN_WAIT_FACTOR
 
 INTERVAL = 0.05
 """Seconds between two measurements."""

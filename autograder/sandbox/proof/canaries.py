@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from autograder.limits import KERNEL_CPU_FACTOR
-from autograder.records import Ending, Limits
+from autograder.core.limits import KERNEL_CPU_FACTOR
+from autograder.core.records import Ending, Limits
 
 CONFINED = ("namespaces",)
 ALWAYS = ("namespaces", "none")

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from autograder.errors import SandboxError, SandboxFault
-from autograder.records import Call
+from autograder.core.errors import SandboxError, SandboxFault
+from autograder.core.records import Call
 from autograder.sandbox.base import Box, Environment, Sandbox
 from autograder.sandbox.pool import start_sandbox
 from autograder.sandbox.proof.canaries import CANARIES, LIMITS, Canary, build_settings

@@ -21,8 +21,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from autograder import atomic
-from autograder.errors import SandboxFault, SandboxUnavailable
+from autograder.core import atomic
+from autograder.core.errors import SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.proof import doctor
 from autograder.sandbox.proof.doctor import Layer, Start

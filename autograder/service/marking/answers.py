@@ -10,18 +10,18 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from autograder.assignment import Assignment
-from autograder.checks.judging.manual import read_manual_options
-from autograder.checks.values import prose
-from autograder.feedback.answers import MarkedCell
-from autograder.feedback.sanitise import to_printable_text
+from autograder.core.records import GradingResult, ItemResult, Status
+from autograder.core.stream import derive_key
+from autograder.grading.assignment import Assignment
+from autograder.grading.store import decode_result
 from autograder.marking.grouping import hash_results
 from autograder.marking.points import collect_verdicts, list_items
-from autograder.records import GradingResult, ItemResult, Status
+from autograder.pages.feedback.answers import MarkedCell
+from autograder.pages.feedback.sanitise import to_printable_text
+from autograder.questions.base.judging.manual import read_manual_options
+from autograder.questions.base.values import prose
 from autograder.rubric import Item, Question, Rubric
 from autograder.service.models import Attempt, CellMark, CurrentResult, Offer
-from autograder.store import decode_result
-from autograder.stream import derive_key
 
 MOST_TEXT = 100_000
 """Maximum number of characters of an answer that are stored for marking."""

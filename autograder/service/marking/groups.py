@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from msgspec import Struct
 
+from autograder.core.records import GradingResult, ItemResult
 from autograder.marking.grouping import (
     AnswerGroup,
     Binding,
@@ -20,7 +21,6 @@ from autograder.marking.grouping import (
     group_formulas,
     group_similar_answers,
 )
-from autograder.records import GradingResult, ItemResult
 from autograder.rubric import Rubric
 from autograder.service.marking import saving
 from autograder.service.marking.answers import MarkableCell, load_results

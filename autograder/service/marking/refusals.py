@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autograder import messages
-from autograder.errors import ServiceError
+from autograder.core.errors import ServiceError
 
 
 class ActionRefused(ServiceError):

@@ -13,10 +13,10 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from msgspec import Struct
 
-from autograder.feedback.sanitise import clean_input
-from autograder.grades import NOTHING
+from autograder.core.records import Score
+from autograder.grading.grades import NOTHING
 from autograder.marking.points import collect_verdicts, list_items
-from autograder.records import Score
+from autograder.pages.feedback.sanitise import clean_input
 from autograder.rubric import Item, Question, Rubric
 from autograder.service import audit
 from autograder.service.marking import saving

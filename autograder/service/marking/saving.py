@@ -16,9 +16,9 @@ from django.utils import timezone
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.errors import ServiceError
-from autograder.feedback.sanitise import clean_input
+from autograder.core.errors import ServiceError
 from autograder.marking.points import compute_cell_points, get_bounds, is_within
+from autograder.pages.feedback.sanitise import clean_input
 from autograder.rubric import Item
 from autograder.service.marking.answers import MarkableCell, load_verdicts
 from autograder.service.marking.refusals import ActionRefused

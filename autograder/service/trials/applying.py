@@ -12,10 +12,11 @@ from collections.abc import Iterable, Mapping
 from django.db import transaction
 from django.utils import timezone
 
+from autograder.core.errors import ServiceError
+from autograder.core.records import GradingResult
 from autograder.course import Handin
-from autograder.errors import ServiceError
+from autograder.grading.store import GradedEntry, Key, decode_result
 from autograder.marking.following import MarkFollower
-from autograder.records import GradingResult
 from autograder.rubric import Rubric
 from autograder.service import attempts, audit, changes, tasks, versions
 from autograder.service.models import (
@@ -33,7 +34,6 @@ from autograder.service.models import (
 )
 from autograder.service.store import DatabaseStore
 from autograder.service.trials.marks import encode_items, follow_mark
-from autograder.store import GradedEntry, Key, decode_result
 
 SERVER = "autograder serve"
 """Name in the log in place of a person: the server imports the folder when it starts."""

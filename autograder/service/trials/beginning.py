@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from autograder import assignment as assignments
 from autograder.course import Course
+from autograder.grading import assignment as assignments
 from autograder.service import audit, versions
 from autograder.service.models import Account, CourseRecord, Offer, Version, VersionTrial
 from autograder.service.trials import trying

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 from msgspec import Struct
 
+from autograder.core.records import GradingResult, Score
 from autograder.marking.following import MarkFollower
 from autograder.marking.moves import (
     MarkedScore,
@@ -17,7 +18,6 @@ from autograder.marking.moves import (
     compare_student,
     sort_moves,
 )
-from autograder.records import GradingResult, Score
 from autograder.service import attempts, versions
 from autograder.service.models import CellMark, CurrentResult, State, VersionTrial
 from autograder.service.store import get_bonus_points

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
-from autograder.grades import CellName, PersonMark
+from autograder.grading.grades import CellName, PersonMark
 from autograder.marking.following import MarkFollower
 from autograder.service.models import CellMark
 

@@ -13,14 +13,14 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 from msgspec import Struct
 
+from autograder.core.records import GradingResult
 from autograder.grading import scoring
 from autograder.grading.batch import with_handin
-from autograder.records import GradingResult
+from autograder.grading.store import GradedEntry, Key
 from autograder.rubric import Rubric
 from autograder.service import attempts, tasks, versions
 from autograder.service.models import State, TrialResult, VersionTrial
 from autograder.service.store import DatabaseStore
-from autograder.store import GradedEntry, Key
 
 MOST_TRIES = 3
 LEASE = timedelta(seconds=30)

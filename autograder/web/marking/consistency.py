@@ -8,10 +8,10 @@ from decimal import Decimal
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
-from autograder.feedback.labels import Labels
-from autograder.feedback.sanitise import render_sentence, to_printable_text
 from autograder.marking.statistics import compute_figures
 from autograder.marking.statistics_page import PlotWords, draw_plots
+from autograder.pages.feedback.labels import Labels
+from autograder.pages.feedback.sanitise import render_sentence, to_printable_text
 from autograder.service.marking import answers, consistency
 from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import CellMark, CellPlace, Member, Role

@@ -11,9 +11,9 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from msgspec import Struct
 
-from autograder.feedback.labels import Labels
-from autograder.feedback.sanitise import to_printable_text
 from autograder.marking.grouping import STEPS, Binding
+from autograder.pages.feedback.labels import Labels
+from autograder.pages.feedback.sanitise import to_printable_text
 from autograder.service.marking import answers, groups, queue, saving
 from autograder.service.marking.groups import MarkingGroup
 from autograder.service.marking.refusals import ActionRefused

@@ -16,16 +16,16 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from msgspec import Struct
 
-from autograder.feedback.answers import list_runs_about
-from autograder.feedback.labels import Labels
-from autograder.feedback.render import render_cells
-from autograder.records import GradingResult
+from autograder.core.records import GradingResult
+from autograder.grading.store import decode_result
+from autograder.pages.feedback.answers import list_runs_about
+from autograder.pages.feedback.labels import Labels
+from autograder.pages.feedback.render import render_cells
 from autograder.rubric import Rubric
 from autograder.service.marking import answers, comments, queue, saving
 from autograder.service.marking.answers import MarkableCell
 from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import CellMark, CellPlace, CurrentResult, IndependentMark, Offer, Role
-from autograder.store import decode_result
 from autograder.web import shown
 from autograder.web.guard import Visit, allow_anyone, require_role
 from autograder.web.marking.shown import build_answer_view

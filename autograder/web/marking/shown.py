@@ -9,18 +9,18 @@ from decimal import Decimal
 from markupsafe import Markup
 from msgspec import Struct
 
-from autograder.checks.judging.manual import Examples, read_manual_options
-from autograder.checks.values import prose
-from autograder.feedback.answers import find_pictures, highlight_spans
-from autograder.feedback.code import Line, build_code_lines
-from autograder.feedback.handout import find_released_cell, list_prompts
-from autograder.feedback.labels import ICONS, Labels
-from autograder.feedback.prose import list_picture_faults, map_picture_uris, render_student_prose
-from autograder.feedback.sanitise import render_sentence, to_printable_text
-from autograder.feedback.typeset import Typesetter
+from autograder.core.records import GradingResult, ItemResult, PastedPicture, Status
 from autograder.marking.points import get_bounds
 from autograder.notebook.release import Release
-from autograder.records import GradingResult, ItemResult, PastedPicture, Status
+from autograder.pages.feedback.answers import find_pictures, highlight_spans
+from autograder.pages.feedback.code import Line, build_code_lines
+from autograder.pages.feedback.handout import find_released_cell, list_prompts
+from autograder.pages.feedback.labels import ICONS, Labels
+from autograder.pages.feedback.prose import list_picture_faults, map_picture_uris, render_student_prose
+from autograder.pages.feedback.sanitise import render_sentence, to_printable_text
+from autograder.pages.feedback.typeset import Typesetter
+from autograder.questions.base.judging.manual import Examples, read_manual_options
+from autograder.questions.base.values import prose
 from autograder.rubric import Item, Question, Rubric
 from autograder.service.marking.answers import MarkableCell
 from autograder.service.models import CellMark

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from autograder.checks.judging.oracle import MistakeValue, find_mistake, read_reply
-from autograder.errors import RubricError
+from autograder.core.errors import RubricError
+from autograder.core.records import ItemResult, Status
 from autograder.messages import get_template, load_sentences, render_message
-from autograder.records import ItemResult, Status
+from autograder.questions.base.judging.oracle import MistakeValue, find_mistake, read_reply
 from tests.checks.asking import check_of, error, judge, value
 
 COUNT = """

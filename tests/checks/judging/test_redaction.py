@@ -6,11 +6,11 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.checks.judging.redaction import redact_results
-from autograder.checks.judging.results import read_observed
+from autograder.core.records import ItemResult, Message, Observation, Status
+from autograder.core.wording import Phrase
 from autograder.messages import list_languages, render_message
-from autograder.records import ItemResult, Message, Observation, Status
-from autograder.wording import Phrase
+from autograder.questions.base.judging.redaction import redact_results
+from autograder.questions.base.judging.results import read_observed
 
 SOURCE = 'class NoMask(ValueError): pass\ndef f(k):\n    raise NoMask("no mask at all")\n'
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from autograder.checks.judging.results import (
+from autograder.core.records import Observation, Status
+from autograder.questions.base.judging.results import (
     make_failure,
     make_no_answer,
     make_result,
     make_review,
     read_observed,
 )
-from autograder.records import Observation, Status
 from autograder.rubric import parse_rubric
 
 RUBRIC = b"""

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.checks.values.literal import Literal, find_answer_literal, find_tree_literal, read_plain_texts
+from autograder.questions.base.values.literal import (
+    Literal,
+    find_answer_literal,
+    find_tree_literal,
+    read_plain_texts,
+)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.checks.values import prose
+from autograder.questions.base.values import prose
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from autograder.checks.base import Evidence
-from autograder.kinds.general.formula import FormulaCheck
+from autograder.core.records import Answer, ItemResult, Observation
 from autograder.messages import render_message
-from autograder.records import Answer, ItemResult, Observation
+from autograder.questions.base.base import Evidence
+from autograder.questions.formula import FormulaCheck
 from autograder.rubric import Rubric, parse_rubric
 
 HEAD = """

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from autograder.checks.base import Draw, Evidence
-from autograder.kinds.general.formula import FormulaCheck
-from autograder.records import Answer, ItemResult, Observation, OpaqueValue
+from autograder.core.records import Answer, ItemResult, Observation, OpaqueValue
+from autograder.questions.base.base import Draw, Evidence
+from autograder.questions.formula import FormulaCheck
 from autograder.rubric import Rubric, parse_rubric
 
 RUBRIC = b"""

@@ -6,11 +6,11 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.checks.base import Evidence
-from autograder.errors import RubricError
-from autograder.kinds import make_check
+from autograder.core.errors import RubricError
+from autograder.core.records import ItemResult, OpaqueValue, Status
 from autograder.messages import render_message
-from autograder.records import ItemResult, OpaqueValue, Status
+from autograder.questions import make_check
+from autograder.questions.base.base import Evidence
 from autograder.rubric import parse_rubric
 from tests.checks.asking import DRAW, answer, check_of, judge, value
 

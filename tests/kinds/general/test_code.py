@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from autograder import messages
-from autograder.assignment import load_assignment
-from autograder.errors import RubricError
+from autograder.core.errors import RubricError
+from autograder.core.records import ItemResult
+from autograder.grading.assignment import load_assignment
 from autograder.grading.pipeline import Grader
-from autograder.records import ItemResult
 from autograder.rubric import load_rubric
 from autograder.sandbox.pool import Pool
 from tests.support.code_course import NAME, code_course, grade

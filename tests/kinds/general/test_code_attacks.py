@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from autograder.assignment import load_assignment
+from autograder.grading.assignment import load_assignment
 from autograder.grading.pipeline import Grader
 from autograder.sandbox.pool import Pool
 from tests.support.code_course import NAME, code_course, grade

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.assignment import load_assignment
 from autograder.checking.reading import CheckFileError, parse_check_file
+from autograder.grading.assignment import load_assignment
 from autograder.grading.pipeline import Grader
 from autograder.sandbox.pool import Pool
 from tests.support.code_course import NAME, code_course, grade

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment import load_assignment
+from autograder.grading.assignment import load_assignment
 from autograder.grading.pipeline import Grader
 from autograder.sandbox.pool import Pool
 from tests.support.code_course import NAME, code_course, grade

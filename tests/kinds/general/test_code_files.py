@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.assignment import load_assignment
+from autograder.core.records import ItemResult
 from autograder.course import Course
-from autograder.generate import generate_release
+from autograder.grading.assignment import load_assignment
+from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.verify import verify
+from autograder.grading.verify.papers import with_sources
 from autograder.messages import render_message
-from autograder.records import ItemResult
 from autograder.sandbox.pool import Pool
-from autograder.verify import verify
-from autograder.verify.papers import with_sources
 from tests.support.small_course import answer, cell, write_course
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]

@@ -7,13 +7,13 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.assignment import load_assignment
-from autograder.checks.judging.forbidden import find_mentions
+from autograder.core.records import ItemResult, Status
+from autograder.grading.assignment import load_assignment
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.verify.papers import with_sources
 from autograder.messages import list_languages, render_message
-from autograder.records import ItemResult, Status
+from autograder.questions.base.judging.forbidden import find_mentions
 from autograder.sandbox.pool import Pool
-from autograder.verify.papers import with_sources
 from tests.redteam.exam import loaded, with_cells
 from tests.support.code_course import NAME, code_course
 

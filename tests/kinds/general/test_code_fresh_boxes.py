@@ -8,13 +8,13 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder.assignment import load_assignment
+from autograder.grading.assignment import load_assignment
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.verify.papers import with_sources
 from autograder.messages import render_message
 from autograder.sandbox.base import Box
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.session import Session
-from autograder.verify.papers import with_sources
 from tests.support.code_course import NAME, code_course, grade
 
 RIGHT = "def measure(thing):\n    return thing.size()\n"

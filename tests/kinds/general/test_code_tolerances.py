@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.assignment import load_assignment
+from autograder.grading.assignment import load_assignment
 from autograder.grading.pipeline import Grader
 from autograder.sandbox.pool import Pool
 from tests.kinds.general.test_notebook_tests_tolerances import OBJECTS, RIGHT, TOLERANCES

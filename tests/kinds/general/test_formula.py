@@ -6,9 +6,9 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.kinds.general.formula import FormulaCheck
+from autograder.core.records import Answer, Status
 from autograder.messages import render_message
-from autograder.records import Answer, Status
+from autograder.questions.formula import FormulaCheck
 from tests.formulas.examples import NOTATIONS
 from tests.kinds.general.formula_exam import CHECKS, LAYER, altered, formula, judged, own
 

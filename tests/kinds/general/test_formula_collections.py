@@ -6,10 +6,10 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.errors import RubricError
-from autograder.kinds.general.formula import FormulaCheck
+from autograder.core.errors import RubricError
+from autograder.core.records import OpaqueValue, Status
 from autograder.messages import render_message
-from autograder.records import OpaqueValue, Status
+from autograder.questions.formula import FormulaCheck
 from autograder.rubric import parse_rubric
 from tests.kinds.general.form_exam import HEAD, check_of, outcome, result_of
 

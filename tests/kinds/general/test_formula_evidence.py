@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.checks.base import Evidence
-from autograder.records import (
+from autograder.core.records import (
     Answer,
     Ending,
     ItemResult,
@@ -18,6 +17,7 @@ from autograder.records import (
     OpaqueValue,
     Status,
 )
+from autograder.questions.base.base import Evidence
 from tests.kinds.general.formula_exam import CHECKS, DRAW, formula, judged
 
 

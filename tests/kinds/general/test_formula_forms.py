@@ -6,9 +6,9 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.errors import RubricError
+from autograder.core.errors import RubricError
+from autograder.core.records import Status
 from autograder.messages import render_message
-from autograder.records import Status
 from tests.kinds.general.form_exam import check_of, outcome, result_of
 
 LAYER = 'accept = ["4*n*d*n_heads + 8*d^2"]\n'

@@ -7,16 +7,16 @@ from decimal import Decimal
 import pytest
 from msgspec import Struct
 
+from autograder.core.records import Message
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided
 from autograder.formulas.nodes import Num, Relation
 from autograder.formulas.notation.parse import parse_sides
 from autograder.formulas.values.points import Points
-from autograder.kinds.general.formula.answer_key import FormulaKey
-from autograder.kinds.general.formula.conditions import Situation
-from autograder.kinds.general.formula.graph import Credit, CreditGraph, CreditStep
-from autograder.kinds.general.formula.steps import CarriedResults
-from autograder.records import Message
+from autograder.questions.formula.answer_key import FormulaKey
+from autograder.questions.formula.conditions import Situation
+from autograder.questions.formula.graph import Credit, CreditGraph, CreditStep
+from autograder.questions.formula.steps import CarriedResults
 from tests.formulas import exam
 from tests.formulas.exam import FORMULAS, VOCABULARY
 

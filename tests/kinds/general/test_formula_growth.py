@@ -6,11 +6,11 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.checks.base import Evidence
-from autograder.errors import RubricError
-from autograder.kinds.general.formula import FormulaCheck
+from autograder.core.errors import RubricError
+from autograder.core.records import Answer, Observation, OpaqueValue, Status
 from autograder.messages import render_message
-from autograder.records import Answer, Observation, OpaqueValue, Status
+from autograder.questions.base.base import Evidence
+from autograder.questions.formula import FormulaCheck
 from autograder.rubric import parse_rubric
 from tests.kinds.general.form_exam import HEAD, check_of, outcome, result_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.errors import RubricError
-from autograder.kinds.general.formula import FormulaCheck
+from autograder.core.errors import RubricError
+from autograder.questions.formula import FormulaCheck
 from tests.kinds.general.formula_exam import altered
 
 

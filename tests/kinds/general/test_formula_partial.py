@@ -6,10 +6,10 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.checks.base import Evidence, list_trials
-from autograder.errors import RubricError
-from autograder.kinds.general.formula import FormulaCheck
-from autograder.records import Answer, ItemResult, Status
+from autograder.core.errors import RubricError
+from autograder.core.records import Answer, ItemResult, Status
+from autograder.questions.base.base import Evidence, list_trials
+from autograder.questions.formula import FormulaCheck
 from autograder.rubric import Rubric, parse_rubric
 
 RUBRIC = """

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.checks.values.literal import Literal, find_answer_literal
+from autograder.core.records import Status
 from autograder.formulas.lenient import remove_float_noise
-from autograder.kinds.general.formula import FormulaCheck
-from autograder.records import Status
+from autograder.questions.base.values.literal import Literal, find_answer_literal
+from autograder.questions.formula import FormulaCheck
 from autograder.rubric import parse_rubric
 from tests.kinds.general.form_exam import HEAD, result_of
 

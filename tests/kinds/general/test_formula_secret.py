@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from autograder.checks.base import SAMPLE, Draw, Evidence
+from autograder.core.records import Answer, Status
+from autograder.core.stream import derive_key
 from autograder.formulas.values.points import Points
-from autograder.kinds.general.formula import FormulaCheck
-from autograder.kinds.general.shape import ShapeCheck
-from autograder.records import Answer, Status
+from autograder.questions.base.base import SAMPLE, Draw, Evidence
+from autograder.questions.formula import FormulaCheck
+from autograder.questions.shape import ShapeCheck
 from autograder.rubric import parse_rubric
-from autograder.stream import derive_key
 
 SYMBOLS = """
 version = 1

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from autograder.checks.base import Draw, Evidence
-from autograder.errors import RubricError
-from autograder.feedback.typeset import Typesetter
-from autograder.kinds import list_forms
-from autograder.kinds.general.formula import FormulaCheck
+from autograder.core.errors import RubricError
+from autograder.core.records import Answer, ItemResult, Status
 from autograder.notebook.student_check import build_student_check
-from autograder.records import Answer, ItemResult, Status
+from autograder.pages.feedback.typeset import Typesetter
+from autograder.questions import list_forms
+from autograder.questions.base.base import Draw, Evidence
+from autograder.questions.formula import FormulaCheck
 from autograder.rubric import Rubric, parse_rubric
 
 RUBRIC = """

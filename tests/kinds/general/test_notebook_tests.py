@@ -7,10 +7,10 @@ from decimal import Decimal
 import pytest
 from msgspec.structs import replace
 
-from autograder.checks.base import Evidence
-from autograder.checks.judging.judgeable import explain_unjudgeable, list_imports, make_changed_forms
-from autograder.errors import RubricError
-from autograder.records import CellOutcome, Ending, Status
+from autograder.core.errors import RubricError
+from autograder.core.records import CellOutcome, Ending, Status
+from autograder.questions.base.base import Evidence
+from autograder.questions.base.judging.judgeable import explain_unjudgeable, list_imports, make_changed_forms
 from tests.checks.asking import answer, check_of
 
 QUESTION = """

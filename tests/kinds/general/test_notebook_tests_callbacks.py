@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.checks.judging.judgeable import list_imports
-from autograder.records import Cell, CellOutcome, CellTest, Limits
+from autograder.core.records import Cell, CellOutcome, CellTest, Limits
+from autograder.questions.base.judging.judgeable import list_imports
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.session import Session

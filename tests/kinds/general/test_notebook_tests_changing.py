@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.records import Cell, CellOutcome, CellTest, Limits
+from autograder.core.records import Cell, CellOutcome, CellTest, Limits
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.session import Session

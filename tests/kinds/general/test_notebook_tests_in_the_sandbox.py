@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.assignment import load_assignment
+from autograder.core.records import CellOutcome, CellTest
+from autograder.grading.assignment import load_assignment
 from autograder.grading.pipeline import Grader
-from autograder.records import CellOutcome, CellTest
 from autograder.sandbox.base import Box
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.testing import CellTester

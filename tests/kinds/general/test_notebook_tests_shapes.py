@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from autograder.checks.judging.judgeable import list_imports
-from autograder.records import Cell, CellOutcome, CellTest, Limits
+from autograder.core.records import Cell, CellOutcome, CellTest, Limits
+from autograder.core.stopwatch import Stopwatch
+from autograder.questions.base.judging.judgeable import list_imports
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.session import Session
 from autograder.sandbox.testing import CellTester, Key, create_visit
 from autograder.sandbox.timeouts import Timeouts
-from autograder.stopwatch import Stopwatch
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 RIGHT = """

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.errors import RubricError
-from autograder.kinds.general.number import sentences
+from autograder.core.errors import RubricError
+from autograder.core.records import ItemResult, Message, OpaqueValue, Ref, Status, Tensor
 from autograder.messages import list_languages, render_message
-from autograder.numbers import answers, quantities, units
-from autograder.numbers.tolerance import DIFFERENCES
-from autograder.records import ItemResult, Message, OpaqueValue, Ref, Status, Tensor
-from autograder.student.report import PROBLEM, READY, examine
+from autograder.notebook.student.report import PROBLEM, READY, examine
+from autograder.questions.number import sentences
+from autograder.questions.numbers import answers, quantities, units
+from autograder.questions.numbers.tolerance import DIFFERENCES
 from tests.checks.asking import answer, check_of, error, judge, value
 
 MEMORY = """

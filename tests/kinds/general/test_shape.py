@@ -7,9 +7,9 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from autograder.errors import RubricError
-from autograder.kinds import make_check
-from autograder.records import OpaqueValue, Status, Tensor
+from autograder.core.errors import RubricError
+from autograder.core.records import OpaqueValue, Status, Tensor
+from autograder.questions import make_check
 from autograder.rubric import parse_rubric
 from tests.checks.asking import answer, check_of, judge, value
 

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import autograder
-from autograder.checks.base import Check
-from autograder.errors import RubricError
-from autograder.kinds.general.table import sentences as tables
+from autograder.core.errors import RubricError
+from autograder.core.records import Answer, ItemResult, OpaqueValue, Status, Tensor
 from autograder.messages import render_message
-from autograder.records import Answer, ItemResult, OpaqueValue, Status, Tensor
+from autograder.questions.base.base import Check
+from autograder.questions.table import sentences as tables
 from tests.checks.asking import DRAW, answer, check_of, error, judge, value
 
 TABLE = """

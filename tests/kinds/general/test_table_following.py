@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from autograder.checks.base import Evidence
-from autograder.errors import RubricError
-from autograder.kinds.general.table import TableCheck
+from autograder.core.errors import RubricError
+from autograder.core.records import Answer, Call, ItemResult, Observation, Status
 from autograder.messages import list_languages, render_message
-from autograder.records import Answer, Call, ItemResult, Observation, Status
+from autograder.questions.base.base import Evidence
+from autograder.questions.table import TableCheck
 from tests.checks.asking import DRAW, answer, check_of, error, value
 from tests.support.local_box import LocalBox
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from autograder.formulas.errors import Unreadable
-from autograder.numbers.units import (
+from autograder.questions.numbers.units import (
     PREFIXES,
     UnitReading,
     format_base_unit,

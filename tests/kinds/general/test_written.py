@@ -6,9 +6,9 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.checks.base import Evidence
-from autograder.errors import RubricError
-from autograder.records import Answer, Status
+from autograder.core.errors import RubricError
+from autograder.core.records import Answer, Status
+from autograder.questions.base.base import Evidence
 from tests.checks.asking import DRAW, answer, check_of, judge
 
 WRITTEN = """

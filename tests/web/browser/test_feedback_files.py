@@ -15,7 +15,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from autograder.app import demo_run
-from autograder.demo import SUBJECTS
+from autograder.authoring.demo import SUBJECTS
 from tests.support.made_once import made_once
 from tests.support.thorough import sample
 from tests.web.browser.reader import HEIGHT, NARROW, RULES, WIDE

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from autograder.records import FileState, GradingResult, SubmissionFile
+from autograder.core.records import FileState, GradingResult, SubmissionFile
 from tests.service import course
 from tests.support.files_course import LM
 from tests.web.browser.reader import HEIGHT, SHOTS, WIDE, Reader

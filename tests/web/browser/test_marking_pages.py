@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import TimeoutError as NotInTime
 
-from autograder.assignment import Assignment
+from autograder.grading.assignment import Assignment
 from tests.service import course, told
 from tests.service.room import Room, room_of
 from tests.support import essays

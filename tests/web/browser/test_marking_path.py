@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from autograder.assignment import Assignment
+from autograder.grading.assignment import Assignment
 from tests.service.room import Room, room_of
 from tests.support import essays
 from tests.web.browser.reader import HEIGHT, NARROW, WIDE, Reader

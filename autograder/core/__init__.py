@@ -1,0 +1,1 @@
+"""Foundation: records, errors, limits, files, and other modules that everything may import."""

@@ -1,0 +1,1 @@
+"""Other systems: learning platforms, and courses of nbgrader and otter."""

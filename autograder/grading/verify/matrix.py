@@ -1,0 +1,223 @@
+"""Compare the items that a trial must lose with those that it lost. Pure; runs no code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
+
+from autograder.core.records import ItemResult, ResourceUsage, Score, Status
+from autograder.grading.verify.findings import Mark, Matrix, Row, VerifyFinding
+from autograder.messages import load_sentences
+from autograder.questions.base.base import TRIVIAL, Trial
+from autograder.rubric import Item, Question, Rubric
+
+_NOT_NOTICED = "make the check notice this, or take the item out of what the trial loses"
+_IS_RIGHT = "this mistake is right: it equals an answer that is right; correct its 'when' or take it out"
+_LOST_MORE = "find out why the check takes this for a mistake, or add the item to what the trial loses"
+_OPEN = "the check could not judge this; see the words for staff"
+_DECIDED = "the check decides this; take the item out of what needs review, or raise Unclear for it"
+_NOT_RECOGNISED = (
+    "compare with assert_close or assert_equal of autograder.checking: what assert, pytest.approx, "
+    "torch.testing and numpy.testing compare is not seen, and one truth value says too little"
+)
+_EARLIER = "look for a mistake or a step that fits earlier, or state what is given"
+_SPEECHLESS = "put it into the kind's sentences.py, beside the __init__.py that its entry point names"
+_NEVER_LOST = "plant a mistake that loses it: trials = 'module:function', or a named mistake in the rubric"
+
+
+def mark_item(item: Item, result: ItemResult) -> Mark:
+    """Return the mark of an item.
+
+    A manual item is kept as long as it needs review. An item with negative points is lost if it fails, even
+    if no points are left to deduct.
+    """
+    if item.manual:
+        return Mark.KEPT if result.status is Status.NEEDS_REVIEW else Mark.LOST
+    if result.status is Status.NEEDS_REVIEW:
+        return Mark.OPEN
+    if item.points < 0:
+        return Mark.LOST if result.status is Status.FAILED else Mark.KEPT
+    return Mark.KEPT if result.points == item.points else Mark.LOST
+
+
+def build_row(
+    trial: Trial,
+    question: Question,
+    rubric: Rubric,
+    score: Score,
+    key: Mapping[str, Mark],
+) -> Row:
+    """Compare a trial with its result.
+
+    Args:
+        trial: the trial.
+        question: the question of the planted answer.
+        rubric: the rubric of the assignment.
+        score: the score of the paper with the planted answer.
+        key: the mark of each item (``question.item``) of the key itself; items that the key does not keep are
+            skipped.
+    """
+    marks: dict[str, Mark] = {}
+    findings: list[VerifyFinding] = []
+    for result in score.items:
+        item = rubric.get_question(result.question).get_item(result.item)
+        place = f"{result.question}.{result.item}"
+        actual = mark_item(item, result)
+        is_own = result.question == question.id
+        if is_own:
+            marks[item.id] = actual
+            findings += _check_sentence(trial, question, result)
+        # The trial changes the answer to this question as well, so its result is open.
+        elif result.question in trial.earlier:
+            continue
+        must_lose = is_own and item.id in trial.loses
+        # Items of other questions must be kept: the planted answer is the only change.
+        wanted = Mark.LOST if must_lose else Mark.OPEN if is_own and item.id in trial.review else Mark.KEPT
+        is_stated = not is_own or (item.id not in trial.unstated and not trial.loses_any)
+        # A trial is not blamed for an item that the key itself does not keep.
+        if key.get(place, Mark.KEPT) is not Mark.KEPT or not is_stated:
+            continue
+        if actual is not wanted:
+            findings.append(_make_finding(trial, question, result, actual, wanted))
+        elif must_lose:
+            findings += _check_loss(trial, question, result)
+    loses = trial.loses
+    if trial.loses_any:
+        loses = tuple(item for item, actual in marks.items() if actual is Mark.LOST)
+        # A trial that may lose any item must lose at least one.
+        if not loses:
+            expected = "at least one item that is lost"
+            findings.append(
+                VerifyFinding(name_trial(trial, question), question.id, expected, "none", _NOT_NOTICED)
+            )
+    warnings = []
+    if trial.told_as and all(result.code != trial.told_as for result in score.items):
+        expected = f"at least one item that is told as {trial.told_as!r}"
+        got = f"{trial.name} is not recognised: its title and points never apply"
+        warnings.append(
+            VerifyFinding(name_trial(trial, question), question.id, expected, got, _NOT_RECOGNISED)
+        )
+    places = {finding.place for finding in findings}
+    wrong = tuple(item for item in marks if f"{question.id}.{item}" in places)
+    return Row(trial.name, trial.family, loses, marks, wrong, tuple(findings), tuple(warnings))
+
+
+def _check_loss(trial: Trial, question: Question, result: ItemResult) -> Iterator[VerifyFinding]:
+    """Report an item that is lost, but with another code or points than the trial states."""
+    description = f"told as {result.code!r}; {describe_result(result)}"
+    name, place = name_trial(trial, question), f"{result.question}.{result.item}"
+    stated_code, points = trial.codes.get(result.item, ""), trial.points.get(result.item, result.points)
+    if points != result.points:
+        expected = f"{format_points(points)} of {format_points(result.possible)} points"
+        yield VerifyFinding(name, place, expected, describe_result(result), _EARLIER)
+    elif stated_code not in ("", result.code):
+        yield VerifyFinding(name, place, f"told as {stated_code!r}", description, _EARLIER)
+
+
+def check_coverage(matrix: Matrix) -> tuple[VerifyFinding, ...]:
+    """Report the automatic items that no trial lost as it must: checks that were never seen to fail."""
+    lost = {
+        item
+        for row in matrix.rows
+        for item in row.loses
+        if row.marks.get(item) is Mark.LOST and item not in row.wrong
+    }
+    return tuple(
+        VerifyFinding(
+            "rubric",
+            f"{matrix.question}.{item}",
+            "at least one trial that loses it",
+            f"kept by all {len(matrix.rows)} trials" if matrix.rows else "no trial at all",
+            _NEVER_LOST,
+        )
+        for item in matrix.items
+        if item not in lost and item not in matrix.manual
+    )
+
+
+_WITHOUT_WORK = (
+    (Mark.KEPT, "earned by", "compare with the reference there, or state needs= with a check that does"),
+    (Mark.OPEN, "manual review for", "look at the value with assert_close or assert_equal first"),
+)
+"""Mark of an item for an answer without any work, verb of the warning, and remedy."""
+
+
+def list_warnings(matrix: Matrix) -> Iterator[VerifyFinding]:
+    """Yield warnings of the rows and about automatic items that an answer without any work keeps.
+
+    Items that need manual review for such an answer are included.
+    """
+    for row in matrix.rows:
+        yield from row.warnings
+    idle = [row for row in matrix.rows if row.family == TRIVIAL]
+    for mark, got, remedy in _WITHOUT_WORK:
+        by_names: dict[tuple[str, ...], list[str]] = {}
+        for item in (item for item in matrix.items if item not in matrix.manual):
+            # Items with the same rows share one warning.
+            by_names.setdefault(tuple(row.name for row in idle if row.marks.get(item) is mark), []).append(
+                item
+            )
+        for names, items in by_names.items():
+            if names:
+                expected = "an answer without any work that loses all items"
+                text = f"{', '.join(items)}: {got} {', '.join(names)}"
+                yield VerifyFinding(names[0], matrix.question, expected, text, remedy)
+
+
+def build_matrix(question: Question, rows: Iterable[Row]) -> Matrix:
+    """Collect all trials of one question."""
+    return Matrix(
+        question.id,
+        tuple(item.id for item in question.items),
+        tuple(item.id for item in question.items if item.manual),
+        tuple(rows),
+    )
+
+
+def take_largest(spent: Iterable[ResourceUsage]) -> ResourceUsage:
+    """Return the largest usage for each limit."""
+    used = list(spent) or [ResourceUsage()]
+    names = ResourceUsage.__struct_fields__
+    return ResourceUsage(**{name: max(getattr(usage, name) for usage in used) for name in names})
+
+
+def _make_finding(
+    trial: Trial, question: Question, result: ItemResult, actual: Mark, wanted: Mark
+) -> VerifyFinding:
+    expected = "lost" if wanted is Mark.LOST else f"kept: all {format_points(result.possible)} points"
+    remedy = _OPEN if actual is Mark.OPEN else _LOST_MORE
+    if wanted is Mark.OPEN:
+        expected, remedy = "manual review", _DECIDED
+    elif actual is Mark.KEPT:
+        remedy = _IS_RIGHT if _is_named(trial, question.get_item(result.item)) else _NOT_NOTICED
+    place = f"{result.question}.{result.item}"
+    return VerifyFinding(name_trial(trial, question), place, expected, describe_result(result), remedy)
+
+
+def _check_sentence(trial: Trial, question: Question, result: ItemResult) -> Iterator[VerifyFinding]:
+    """Report a result without a message: students would see only its code."""
+    if not result.student.text and result.student.code not in load_sentences():
+        place = f"{result.question}.{result.item}"
+        shown = f"the bare code {result.student.code!r}"
+        yield VerifyFinding(name_trial(trial, question), place, "a sentence for students", shown, _SPEECHLESS)
+
+
+def _is_named(trial: Trial, item: Item) -> bool:
+    """Return whether a trial plants a mistake that the rubric itself names for the item."""
+    return trial.codes.get(item.id) in [mistake.get("code") for mistake in item.options.get("mistake", ())]
+
+
+def name_trial(trial: Trial, question: Question) -> str:
+    """Return the name of a trial in findings."""
+    return f"trial {trial.name!r} of {question.id}"
+
+
+def describe_result(result: ItemResult) -> str:
+    """Describe a result for staff."""
+    points = f"{format_points(result.points)} of {format_points(result.possible)} points"
+    return f"{points} ({result.status.value}): {result.staff}"
+
+
+def format_points(points: Decimal) -> str:
+    """Format points without trailing zeros."""
+    return f"{points.normalize():f}"

@@ -1,1 +1,0 @@
-"""Kinds that are independent of the subject: formulas, numbers, shapes, tables, code, text."""

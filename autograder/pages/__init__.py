@@ -1,0 +1,1 @@
+"""Pages for people: feedback, staff pages, and assignments on paper."""

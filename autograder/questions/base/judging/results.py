@@ -1,0 +1,220 @@
+"""Construction of item results, and classification of observations: an answer, a student's fault, or ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from autograder.core.records import Answer, Ending, ItemResult, Message, Observation, Status
+from autograder.core.wording import Phrase
+from autograder.questions.base.values.literal import find_syntax_fault
+from autograder.questions.base.values.quoting import quote_text
+from autograder.rubric import Item, Question
+
+NO_POINTS = Decimal(0)
+_NAME_MISSING = "name.missing"
+
+
+class Finding(Struct, frozen=True):
+    """The judgement of one observation, or of one case, that is not right."""
+
+    status: Status
+    message: Message
+    staff: str = ""
+    points: Decimal = NO_POINTS
+    is_unread: bool = False
+    """The answer could not be read: it needs manual review, unless the rubric gives it no points."""
+
+    @property
+    def code(self) -> str:
+        """The stable name for statistics."""
+        return self.message.code
+
+
+def make_result(question: Question, item: Item, finding: Finding | None) -> ItemResult:
+    """Return the result of one item: full points if there is no finding.
+
+    An item with negative points deducts them if there is a finding, and is worth nothing otherwise.
+    """
+    possible = max(item.points, NO_POINTS)
+    if finding is None:
+        return ItemResult(
+            question.id, item.id, Status.PASSED, possible, possible, Message("passed"), "as expected"
+        )
+    wrong = item.points if item.points < 0 else finding.points
+    is_open = finding.is_unread and question.unreadable == "review"
+    status = Status.NEEDS_REVIEW if is_open else finding.status
+    points = wrong if status is Status.FAILED else NO_POINTS
+    return ItemResult(
+        question.id,
+        item.id,
+        status,
+        points,
+        possible,
+        finding.message,
+        finding.staff or finding.message.code,
+        finding.message.code,
+    )
+
+
+def make_failure(code: str, staff: str = "", /, **params: Phrase) -> Finding:
+    """Return the finding that the student's answer is not right."""
+    return Finding(Status.FAILED, Message(code, params), staff)
+
+
+def make_unread(message: Message, staff: str) -> Finding:
+    """Return the finding that the student's answer could not be read; the message gives the reason."""
+    return Finding(Status.FAILED, message, staff, is_unread=True)
+
+
+def make_no_answer(code: str = "no-answer", staff: str = "", /, **params: Phrase) -> Finding:
+    """Return the finding that there is nothing to judge."""
+    return Finding(Status.NO_ANSWER, Message(code, params), staff or "no answer")
+
+
+def make_review(staff: str, code: str = "review.fault", /, **params: Phrase) -> Finding:
+    """Return the finding that the answer could not be judged and needs manual review."""
+    return Finding(Status.NEEDS_REVIEW, Message(code, params), staff)
+
+
+AUTOMATIC = "; the automatic result would be: "
+"""Separates, for staff, the reason for a manual review from the automatic result."""
+
+
+def replace_by_review(result: ItemResult, message: Message, staff: str) -> ItemResult:
+    """Return a result that needs manual review in place of another one.
+
+    Args:
+        result: the one to replace.
+        message: for the student.
+        staff: the reason, for staff.
+    """
+    earned = f"{result.points:f} of {result.possible:f} points, " if result.points else ""
+    return msgspec.structs.replace(
+        result,
+        status=Status.NEEDS_REVIEW,
+        points=NO_POINTS,
+        student=message,
+        staff=f"{staff}{AUTOMATIC}{earned}{result.staff or result.code}",
+        code=message.code,
+    )
+
+
+def is_blank(answer: Answer) -> bool:
+    """Return whether a cell is unchanged since its release, or empty."""
+    return not answer.changed or not answer.source.strip()
+
+
+def read_observed(observed: Sequence[Observation], index: int, name: str) -> tuple[Any, Finding | None]:
+    """Return the value of a variable of the student's, or the finding.
+
+    Args:
+        observed: one entry per variable, fewer if the run was cut off.
+        index: of the variable.
+        name: of the variable.
+    """
+    if index >= len(observed):
+        return None, make_review(f"{name}: not asked")
+    observation = observed[index]
+    if observation.ok:
+        return observation.value, None
+    if observation.ending is not None:
+        return None, _judge_ending(observation.ending, name, observation.limit)
+    return None, _judge_exception(observation, name) if observation.error else make_review(
+        f"{name}: not asked: {observation.message}"
+    )
+
+
+def read_reference(expected: Sequence[Observation]) -> tuple[Any, Finding | None]:
+    """Return the expected value, or why there is none, which is never the student's fault."""
+    if not expected:
+        return None, make_review("the reference solution was not asked")
+    observation = expected[0]
+    if observation.ok:
+        return observation.value, None
+    why = (
+        observation.ending.value
+        if observation.ending
+        else f"{observation.error}: {quote_text(observation.message)}"
+    )
+    return None, make_review(f"the reference solution failed: {why}")
+
+
+def _judge_ending(ending: Ending, name: str, limit: str) -> Finding:
+    staff = f"{name}: the box ended: {ending.value}" + (f", allowed: {limit}" if limit else "")
+    return make_failure(f"ending.{ending.value}", staff, what=name, limit=limit or "–")
+
+
+def _judge_exception(observation: Observation, name: str) -> Finding:
+    error, text = quote_text(str(observation.error), 60), quote_text(str(observation.message))
+    staff = f"{name}: {error}: {text}"
+    # A NameError about another variable comes from code of the answer that failed.
+    if error == "NameError" and (not text or f"'{name}'" in text):
+        return make_no_answer(_NAME_MISSING, staff, name=name)
+    if error == "NotImplementedError":
+        return make_no_answer("not-implemented", staff, name=name)
+    met = next((limit_met.met for limit_met in observation.met if limit_met.told), None)
+    if met is not None:
+        staff, limit = f"{staff}; met a limit: {met.value}", observation.limit or "–"
+        return make_failure(f"limit.{met.value}", staff, what=name, error=error, limit=limit)
+    return make_failure("raised", staff, what=name, error=error, text=text or "–")
+
+
+def with_syntax_fault(
+    results: tuple[ItemResult, ...], answer: Answer, question: Question
+) -> tuple[ItemResult, ...]:
+    """Return the results; if a name is missing because its cell is not valid Python, say so.
+
+    A notebook runs nothing of such a cell, so that the sandbox only sees the missing name. There is an
+    answer, so the result is a failed one; a value in a line, as in ``size = "4*d``, is an answer that could
+    not be read.
+    """
+    if answer.cell_type != "code" or all(judged.code != _NAME_MISSING for judged in results):
+        return results
+    fault = find_syntax_fault(answer.source)
+    if fault is None:
+        return results
+
+    def replace_fault(result: ItemResult) -> ItemResult:
+        name = re.escape(str(result.student.params.get("name", "")))
+        is_value = re.search(rf"^{name}\s*=\s*[^\s#]", answer.source, re.MULTILINE) is not None
+        is_open = is_value and question.unreadable == "review"
+        status = Status.NEEDS_REVIEW if is_open else Status.FAILED
+        return msgspec.structs.replace(result, status=status, student=fault, code=fault.code)
+
+    return tuple(replace_fault(judged) if judged.code == _NAME_MISSING else judged for judged in results)
+
+
+def combine_cases(findings: Sequence[Finding | None], points: Decimal, *, credit: str) -> Finding | None:
+    """Combine the findings of several cases of one item.
+
+    Args:
+        findings: one per case; None is right.
+        points: of the item.
+        credit: ``"all"``: every case must be right; ``"each"``: every case earns an equal part.
+
+    Returns:
+        None if all are right. A case that could not be judged needs manual review, unless another one has
+        already decided that the item is wrong.
+    """
+    faults = [finding for finding in findings if finding is not None]
+    if not faults:
+        return None
+    ours = [finding for finding in faults if finding.status is Status.NEEDS_REVIEW]
+    wrong = [finding for finding in faults if finding.status is Status.FAILED]
+    if ours and (credit == "each" or not wrong):
+        return ours[0]
+    first = wrong[0] if wrong else faults[0]
+    if credit == "each" and len(faults) < len(findings):
+        part = points / len(findings)
+        return msgspec.structs.replace(
+            first, status=Status.FAILED, points=part * (len(findings) - len(faults))
+        )
+    if credit == "each":
+        return msgspec.structs.replace(first, points=NO_POINTS) if len(findings) > 1 else first
+    return msgspec.structs.replace(first, points=min(finding.points for finding in faults))
