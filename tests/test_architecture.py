@@ -298,7 +298,7 @@ def test_no_class_name_means_several_things() -> None:
     for name in OURS:
         for node in ast.walk(tree(name)):
             if isinstance(node, ast.ClassDef) and not node.name.startswith(("Meta", "Migration")):  # Django's
-                depth = 4 if part(name) == "kinds" else 2
+                depth = 3 if kind_of(name) else 2
                 where = ".".join(name.split(".")[:depth]) if node.name.startswith("_") else ""
                 places.setdefault((where, node.name), set()).add(name)
     assert {} == {name: modules for name, modules in places.items() if len(modules) > 1}

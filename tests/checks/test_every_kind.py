@@ -130,7 +130,7 @@ def _codes_in_source() -> set[str]:
     """Every text in the source of the checks and the scoring that looks like a code of the vocabulary."""
     folder = Path(autograder.__file__).parent
     elsewhere = {"repair", "formula"}  # these have vocabularies of their own
-    files = [path for part in ("checks", "kinds") for path in (folder / part).rglob("*.py")]
+    files = [*(folder / "questions").rglob("*.py")]
     own = {path for path in files if path.parent.name not in elsewhere}
     areas = "|".join(sorted({re.escape(code.partition(".")[0]) for code in GENERAL if "." in code}))
     found: set[str] = set()

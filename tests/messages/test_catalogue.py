@@ -150,7 +150,7 @@ def test_no_german_stands_in_the_program() -> None:
 def test_every_code_of_the_program_is_in_the_catalogue() -> None:
     """No module says a sentence that is not there, as far as the code stands in it whole."""
     codes = []
-    folders = ("feedback", "gradebook", "notebook", "paper", "student", "cli", "checks")
+    folders = ("pages", "store", "notebook", "cli", "questions")
     for path in (path for folder in folders for path in (PROGRAM / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             called = node.func if isinstance(node, ast.Call) and node.args else None
@@ -183,7 +183,7 @@ def test_every_sentence_of_an_area_is_said(area: str) -> None:
 @pytest.mark.parametrize("area", ["page", "sheet"])
 def test_every_label_of_a_template_is_there(area: str) -> None:
     """Templates and the modules beside them name their words without the area; each word is used."""
-    folder, call = {"page": ("feedback", "label"), "sheet": ("paper", "word")}[area]
+    folder, call = {"page": ("pages/feedback", "label"), "sheet": ("pages/paper", "word")}[area]
     sources = "".join(
         path.read_text("utf-8") for path in (PROGRAM / folder).rglob("*.*") if path.suffix in {".py", ".html"}
     )

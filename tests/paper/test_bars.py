@@ -14,7 +14,7 @@ from autograder.pages.feedback.typeset import render_tex
 from autograder.pages.paper.engine import PROGRAMS
 from tests.cli.running import ROOT
 
-STYLES = ("paper/templates/sheet.css", "feedback/templates/style.css", "web/static/style.css")
+STYLES = ("pages/paper/templates/sheet.css", "pages/feedback/templates/style.css", "web/static/style.css")
 FRACTIONS = (
     r"\frac{n_{heads}}{d_{model}}",
     r"\frac{g(y)}{p}",
