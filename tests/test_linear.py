@@ -18,9 +18,10 @@ import pytest
 from autograder.core.errors import AutograderError
 from autograder.core.images import build_image_uri
 from autograder.core.records import Cell
-from autograder.notebook import cell_types, closed, document, language, match, owntexts, prepare
+from autograder.notebook import cell_types, document, language, match, owntexts, prepare
 from autograder.notebook.student.reading import build_vocabulary, read_number_text, read_value
 from autograder.pages.feedback import sanitise
+from autograder.questions import closed
 from autograder.questions.base.judging import forbidden
 from autograder.questions.base.values import literal, prose, quoting
 from autograder.questions.base.values import tables as reading

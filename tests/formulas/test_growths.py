@@ -80,5 +80,5 @@ def test_statements_of_every_sign(asked: str, written: str) -> None:
         same = pair.at_most and pair.at_least
         assert (points > 0) == (same and (asked, written) in RIGHT)
         assert (code == "asymptotic.sign") == (same and (asked, written) not in RIGHT)
-        true = (asked == "O" and pair.at_most) or (asked == "Ω" and pair.at_least)
+        true = (asked == written == "O" and pair.at_most) or (asked == written == "Ω" and pair.at_least)
         assert code.startswith("asymptotic.not-tight") == (true and not same)

@@ -32,7 +32,7 @@ class BrokenSandbox:
         package = Path(autograder.__file__).parent
         copy = folder / "autograder"
         ignored = shutil.ignore_patterns("__pycache__")
-        for part in ("sandbox", "checking"):
+        for part in ("sandbox", "checking", "core"):
             shutil.copytree(package / part, copy / part, ignore=ignored)
         for path in package.glob("*.py"):
             shutil.copyfile(path, copy / path.name)

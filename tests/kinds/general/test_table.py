@@ -454,7 +454,7 @@ def test_hostile_cells_are_wrong_answers() -> None:
 def test_code_and_vocabulary_agree() -> None:
     """Every code of a table in the source has a sentence in both languages, and every sentence is used."""
     folder = Path(autograder.__file__).parent
-    sources = (*(folder / "kinds/general/table").glob("*.py"), folder / "checks/values/tables.py")
+    sources = (*(folder / "questions/table").glob("*.py"), folder / "questions/base/values/tables.py")
     sources = [path for path in sources if path.name != "sentences.py"]
     used = {code for path in sources for code in re.findall(r'"(table\.[a-z-]+)"', path.read_text("utf-8"))}
     assert set(tables.SENTENCES) == used
