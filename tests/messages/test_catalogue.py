@@ -28,7 +28,7 @@ from autograder.messages.translating import TranslationFiles, find_faults
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "autograder"
-OWN_USE = {"checks/values/prose.py", "authoring/starting.py"}
+OWN_USE = {"questions/base/values/prose.py", "authoring/starting.py"}
 """Where the name of the language stands for something else: what language a text of a student is in, and an
 example in a comment."""
 
