@@ -23,20 +23,20 @@ def test_a_submission_costs_a_few_times_the_bare_execution(
     """The class of `make bench` without its other programs: two sizes, so that the start is not counted."""
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     import peers_assignment as bench
-    from peers_tools import Ours, floor
+    from peers_tools import Ours, measure_floor
 
     ours = Ours(tmp_path, Path(sys.prefix))
 
     def spent(size: int) -> float:
-        students = list(bench.students(size, 0))
-        ours.hand_in({one.name: bench.answered(ours.release, one.answers) for one in students})
-        return ours.grade().processor
+        students = list(bench.generate_students(size, 0))
+        ours.submit_class({one.name: bench.fill_answers(ours.release, one.answers) for one in students})
+        return ours.grade_class().processor
 
     spent(1)  # the course's sandbox is tested
     ratio = MOST
     for _ in range(ROUNDS):
         few, many = spent(FEW), spent(MANY)
-        bare = floor("fork", list(bench.students(FEW, 0)), tmp_path).processor
+        bare = measure_floor("fork", list(bench.generate_students(FEW, 0)), tmp_path).processor
         ratio = min(ratio, (many - few) / (MANY - FEW) / bare)
         if ratio < MOST:
             break

@@ -255,7 +255,7 @@ from autograder.grading.verify import verify
 
 folder = pathlib.Path({str(tmp_path)!r})
 start_assignment(folder, "one", ["riddle"])
-course = Course.at(folder)
+course = Course.from_folder(folder)
 generate.generate_release(course, "one")
 loaded = assignment.load_assignment(course, "one")
 release = json.loads(loaded.release_bytes["one"])

@@ -30,14 +30,14 @@ POINTS: dict[str, tuple[Any, str]] = {
     "running a cell": (NamespaceBox, "_ran"),
     "asking a question": (NamespaceBox, "ask"),
     "closing a box": (NamespaceBox, "close"),
-    "preparing the gradebook": (Gradebook, "prepare"),
-    "recording a group": (Gradebook, "record"),
-    "writing the marks": (Gradebook, "_mark"),
-    "writing the result": (results, "keep"),
+    "preparing the gradebook": (Gradebook, "prepare_assignment"),
+    "recording a group": (Gradebook, "record_results"),
+    "writing the marks": (Gradebook, "_write_marks"),
+    "writing the result": (results, "keep_results"),
     "writing nbgrader's copy": (book, "write_autograded"),
-    "writing a file": (atomic, "_locked_partial"),
+    "writing a file": (atomic, "_create_locked_partial"),
     "testing the sandbox": (selftest, "ensure"),
-    "ending the run": (Gradebook, "finish"),
+    "ending the run": (Gradebook, "finish_run"),
 }
 
 

@@ -17,17 +17,17 @@ from autograder.store.gradebook import Gradebook, marks, results
 from tests.support.regraded_class import NAME
 
 STEPS: Mapping[str, tuple[Any, str]] = {
-    "keeping what was computed": (RehearsalStore, "record"),
-    "writing a file": (atomic, "write"),
-    "preparing the gradebook": (Gradebook, "prepare"),
-    "beginning the run": (Gradebook, "begin"),
-    "recording": (Gradebook, "record"),
-    "writing the marks": (Gradebook, "_mark"),
-    "writing a result": (results, "keep"),
-    "giving a mark": (marks, "give"),
+    "keeping what was computed": (RehearsalStore, "record_results"),
+    "writing a file": (atomic, "write_bytes"),
+    "preparing the gradebook": (Gradebook, "prepare_assignment"),
+    "beginning the run": (Gradebook, "start_run"),
+    "recording": (Gradebook, "record_results"),
+    "writing the marks": (Gradebook, "_write_marks"),
+    "writing a result": (results, "keep_results"),
+    "giving a mark": (marks, "write_mark"),
     "agreeing to change what was shown": (regrade_entry, "write_published"),
-    "writing the log": (course_log, "note"),
-    "forgetting the rehearsal": (RehearsalStore, "forget"),
+    "writing the log": (course_log, "append_entry"),
+    "forgetting the rehearsal": (RehearsalStore, "remove_all"),
 }
 CHOICE = regrading.RegradeChoice(apply=True, published=True, reason="13 was right as well.")
 

@@ -163,7 +163,7 @@ def test_predictions_are_graded_by_steps(grader: Grader, data: bytes | None, exp
 def test_an_unreadable_file_is_told_with_its_line(grader: Grader) -> None:
     """The student reads what stands in the way."""
     found = results(grader, {"predictions.csv": b"0\n1\n2,5\n1"})["predictions"]
-    assert "predictions.csv:3 cannot be read" in render_message(found.student, "en")
+    assert "predictions.csv:3 could not be read" in render_message(found.student, "en")
     assert "2 columns, and 1 before" in found.staff
 
 
