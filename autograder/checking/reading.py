@@ -168,12 +168,23 @@ def parse_check_file(modules: Mapping[str, str], name: str) -> CheckFile:
     return _Reader(modules, f"{PACKAGE}.{FOLDER}.{name}").read()
 
 
+def _parse_repeatedly(source: str) -> ast.Module:
+    """Parse a file of checks, also while other threads parse."""
+    # CPython 3.11 counts the depth of all threads together (gh-106905), which can make any of them fail.
+    for _ in range(5):
+        try:
+            return ast.parse(source)
+        except SystemError:
+            continue
+    return ast.parse(source)
+
+
 def drop_planted(source: str) -> str:
     """Return the source of a file of checks without its planted answers, on which no result depends."""
     if "planted" not in source:
         return source
     try:
-        tree = ast.parse(source)
+        tree = _parse_repeatedly(source)
     except (SyntaxError, ValueError, RecursionError):
         return source
     lines = source.splitlines(keepends=True)
@@ -232,7 +243,7 @@ def _read_text(path: Path) -> str:
 
 def _parse_source(source: str, name: str) -> ast.Module:
     try:
-        return ast.parse(source)
+        return _parse_repeatedly(source)
     except (SyntaxError, ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 0) or 0
         raise CheckFileError(f"not valid Python: {error}", _to_file(name), line) from error
