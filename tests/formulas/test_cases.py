@@ -118,6 +118,19 @@ def test_arguments_that_may_never_decide_go_to_a_person(first: str, second: str)
     assert equal(first, second) is None
 
 
+def test_argument_that_decides_only_inside_an_idle_maximum_is_undecided() -> None:
+    """The maximum is above the other argument of the minimum at all sampled points.
+
+    So each of its arguments is seen to decide, but never to change the value. For ``d_ff = d_model = 1`` and
+    1,000 heads, the two formulas differ.
+    """
+    formula = (
+        "min(max(n + {}*d_model*d_ff, d_ff*d_ff, 59*d_ff*n_heads*d_ff + 26*d_ff + 3*d_model*n_heads*d_model),"
+        " 48*d_ff*n_heads + n_heads*n_heads)"
+    )
+    assert equal(formula.format(3), formula.format(13)) is None
+
+
 def test_random_maxima() -> None:
     """Of random pairs, nested ones among them, none is judged wrongly, and most equal ones are seen."""
     draw, outcomes = Random(12), Counter[object]()

@@ -283,21 +283,26 @@ def _select_branches(
     operands = get_children(node)
     if not operands:
         return node
+    is_maximum = _is_maximum(node)
     parts: list[Node] = []
+    # A decision inside an argument has no effect on the value unless that argument decides itself.
+    inner: list[set[Decision]] = [set() if is_maximum else seen for _ in operands]
     for index, part in enumerate(operands):
-        branch = _select_branches(part, point, seen, (*path, index), equal)
+        branch = _select_branches(part, point, inner[index], (*path, index), equal)
         if branch is None:
             return None
         parts.append(branch)
-    if not (isinstance(node, Fn) and _is_maximum(node)):
+    if not is_maximum:
         return rebuild_node(node, parts)
-    winners = _find_extremes(parts, point, smallest=node.name == "min")
+    winners = _find_extremes(parts, point, smallest=isinstance(node, Fn) and node.name == "min")
     if winners is None:
         return None
     if not winners or not all(equal(parts[winners[0]], parts[other]) for other in winners[1:]):
         # Values that are equal or cannot be distinguished: the point may lie on a boundary between two cases.
         raise _Tie
-    seen.update((path, index) for index in winners)
+    for index in winners:
+        seen.add((path, index))
+        seen |= inner[index]
     return parts[winners[0]]
 
 
