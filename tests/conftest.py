@@ -5,15 +5,17 @@ Starting a sandbox costs a second, opening a box in it milliseconds.
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import random
 import re
 import reprlib
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -27,6 +29,8 @@ from autograder.sandbox.base import Environment
 from autograder.sandbox.levels import Isolation
 from autograder.sandbox.outside import launched
 from autograder.sandbox.outside.namespaces import NamespaceSandbox, ZygoteSandbox
+from autograder.sandbox.proof import selftest
+from autograder.sandbox.proof.doctor import Start
 from autograder.sandbox.runtime import get_current_runtime
 from autograder.service.postgres import EmbeddedPostgres
 from tests.support import launching
@@ -203,6 +207,43 @@ def quick_zygotes(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         return
     with launching.forked_zygotes(request.getfixturevalue("zygote_templates")):
+        yield
+
+
+@pytest.fixture(scope="session")
+def proofs() -> dict[str, selftest.Proof]:
+    """The self-tests of this process, by what they depend on."""
+    return {}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def selftest_once(request: pytest.FixtureRequest, proofs: dict[str, selftest.Proof]) -> Iterator[None]:
+    """Run the self-test once for all courses, except in the tests of the sandbox itself.
+
+    Every course would repeat it, for a second of processor time. A pool that starts its sandboxes in a way of
+    its own, such as a broken one, is tested itself.
+    """
+    folder = request.path.relative_to(request.config.rootpath / "tests").parts[0]
+    ensure = selftest.ensure
+
+    def ensure_once(
+        start: Start,
+        private: Path,
+        *,
+        isolation: str = "namespaces",
+        packages: Sequence[tuple[str, Path]] = (),
+    ) -> selftest.Proof:
+        tested = getattr(start, "__self__", None)
+        if not isinstance(tested, pool.Pool) or not isinstance(tested._start, functools.partial):
+            return ensure(start, private, isolation=isolation, packages=packages)
+        standing = selftest.compute_standing(isolation, Environment(packages=tuple(packages)))
+        if standing not in proofs:
+            proofs[standing] = ensure(start, private, isolation=isolation, packages=packages)
+        return proofs[standing]
+
+    with pytest.MonkeyPatch.context() as patch:
+        if folder not in {"redteam", "sabotage", "sandbox", "survival"}:
+            patch.setattr(selftest, "ensure", ensure_once)
         yield
 
 

@@ -117,13 +117,18 @@ FUNCTIONS: Mapping[str, tuple[Callable[[str], Any], int]] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def own_garbage_alone() -> Iterator[None]:
-    """What tests before left in memory takes no time here: the garbage collector does not look at it."""
-    gc.collect()
-    gc.freeze()
+@pytest.fixture(scope="module", autouse=True)
+def unfreeze_at_the_end() -> Iterator[None]:
+    """Return what is frozen to the garbage collector after all tests."""
     yield
     gc.unfreeze()
+
+
+@pytest.fixture(autouse=True)
+def freeze_earlier_objects() -> None:
+    """Hide what other tests left in memory from the garbage collector, so that it takes no time here."""
+    gc.collect()
+    gc.freeze()
 
 
 def text_of(piece: str, around: tuple[str, str], length: int) -> str:

@@ -28,8 +28,8 @@ from tests.support.thorough import THOROUGH
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
 NAME = small_course.NAME
-KILLS = 30 if THOROUGH else 12
-STUDENTS = tuple(f"s{number:02}" for number in range(24 if THOROUGH else 12))
+KILLS = 30 if THOROUGH else 6
+STUDENTS = tuple(f"s{number:02}" for number in range(24 if THOROUGH else 8))
 SECONDS_TO_FINISH = 800.0
 UNFINISHED = "SELECT count(*) FROM service_attempt WHERE state <> 'graded'"
 

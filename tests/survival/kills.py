@@ -20,7 +20,7 @@ from autograder.sandbox.proof import selftest
 from autograder.store.gradebook import Gradebook, book, results
 from tests.support.thorough import THOROUGH
 
-OF_COMMANDS = 50 if THOROUGH else 15
+OF_COMMANDS = 50 if THOROUGH else 5
 """How often a command is killed at a random moment, in the tests of commands."""
 VICTIMS = ("broker", "outer", "zygote", "box")
 POINTS: dict[str, tuple[Any, str]] = {

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.sandbox
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 600
-KILLS = 50 if THOROUGH else 5
+KILLS = 50 if THOROUGH else 2
 MATTER_MOST = (
     ("recording", "after"),
     ("agreeing to change what was shown", "before"),
@@ -107,7 +107,7 @@ def test_killed_at_every_step(changed: Path, tmp_path: Path) -> None:
 
 @pytest.mark.apart
 def test_killed_at_random_moments(changed: Path, tmp_path: Path) -> None:
-    """Five times, or fifty, in classes that begin anew whenever one came to its end."""
+    """Twice, or fifty times, in classes that begin anew whenever one came to its end."""
     wanted = _unkilled(changed, tmp_path / "unkilled")
     chance, kills, classes_done = random.Random(17), 0, 0
     while kills < KILLS:

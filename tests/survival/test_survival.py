@@ -17,7 +17,7 @@ from tests.survival.kills import VICTIMS
 pytestmark = pytest.mark.apart
 
 ROOT = Path(__file__).parents[2]
-KILLS = 16
+KILLS = 8
 
 
 def survive(*arguments: str) -> dict[str, Any]:
