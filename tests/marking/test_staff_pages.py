@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests.feedback.test_render import Page
 from tests.marking.staff_pages import HOSTILE, similar_page, statistics_page
+from tests.support.rotation import rotating
 
 PAGES: dict[str, Callable[[], str]] = {"statistics": statistics_page, "similar": similar_page}
 _SHOTS = os.environ.get("SCREENSHOTS", "")
@@ -49,7 +50,7 @@ def test_nothing_of_a_student_becomes_markup(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)], ids=["1280-light", "390-dark"])
+@pytest.mark.parametrize(("width", "dark"), rotating([(1280, False), (390, True)], 2))
 @pytest.mark.parametrize("name", PAGES)
 def test_a_browser_finds_nothing_to_complain_of(
     browser: Browser, name: str, width: int, dark: bool, tmp_path: Path

@@ -22,7 +22,7 @@ from tests.web.browser.reader import HEIGHT, NARROW, RULES, WIDE
 
 pytestmark = [pytest.mark.apart, pytest.mark.sandbox]
 
-STUDENTS = 5
+STUDENTS = 3
 _ARGUMENTS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
 _AXE = Axe()
 _OVER = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"

@@ -12,6 +12,7 @@ from django.utils import timezone
 from autograder.core.records import FileState, GradingResult, SubmissionFile
 from tests.service import course
 from tests.support.files_course import LM
+from tests.support.rotation import rotating
 from tests.web.browser.reader import HEIGHT, SHOTS, WIDE, Reader
 from tests.web.browser.test_pages import without_policy
 from tests.web.people import Small
@@ -50,7 +51,7 @@ def graded(at: Small) -> None:
     at.offer.save()
 
 
-@pytest.mark.parametrize(("language", "told"), [("en", "Your files"), ("de", "Ihre Dateien")])
+@pytest.mark.parametrize(("language", "told"), rotating([("en", "Your files"), ("de", "Ihre Dateien")], 2))
 def test_files_are_read_and_printed(
     offered: dict[str, Small],
     reader: Callable[..., Reader],

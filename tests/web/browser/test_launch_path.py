@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.support.rotation import rotating
 from tests.web.browser.reader import Reader
 from tests.web.lms import LearningPlatform
 from tests.web.people import Small
@@ -22,7 +23,7 @@ def follows(one: Reader, lms: LearningPlatform, who: str, *roles: str) -> None:
             one.page.get_by_role("button", name="Go on").click()
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("language", rotating(["en", "de"], 2))
 def test_from_the_first_link_to_a_course(
     at: Small, lms: LearningPlatform, reader: Callable[..., Reader], language: str
 ) -> None:

@@ -15,6 +15,7 @@ from autograder.grading.assignment import Assignment
 from tests.service import course, told
 from tests.service.room import Room, room_of
 from tests.support import essays
+from tests.support.rotation import rotating
 from tests.web.browser.reader import Reader
 from tests.web.people import Small
 from tests.web.test_trial_pages import address, tried
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.apart
 
-LANGUAGES = pytest.mark.parametrize("language", ["en", "de"])
+LANGUAGES = pytest.mark.parametrize("language", rotating(["en", "de"], 2))
 
 
 @pytest.fixture

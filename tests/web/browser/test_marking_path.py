@@ -10,6 +10,7 @@ import pytest
 from autograder.grading.assignment import Assignment
 from tests.service.room import Room, room_of
 from tests.support import essays
+from tests.support.rotation import rotating
 from tests.web.browser.reader import HEIGHT, NARROW, WIDE, Reader
 from tests.web.people import Small
 
@@ -43,7 +44,7 @@ def waits(one: Reader, key: str) -> None:
         one.page.keyboard.press(key)
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("language", rotating(["en", "de"], 2))
 def test_thirty_answers_by_keys_alone(
     class_: Room, essays_loaded: Assignment, reader: Callable[..., Reader], language: str
 ) -> None:

@@ -11,6 +11,7 @@ from playwright.sync_api import Route
 
 from autograder.messages import list_languages
 from tests.service import course, told
+from tests.support.rotation import rotating
 from tests.web.browser.reader import Reader
 from tests.web.people import PASSWORD, Small
 from tests.web.test_staff import canned
@@ -18,7 +19,7 @@ from tests.web.test_staff import canned
 pytestmark = pytest.mark.apart
 
 
-@pytest.fixture(params=sorted({"en", *list_languages()}))
+@pytest.fixture(params=rotating(sorted({"en", *list_languages()}), 2))
 def language(request: pytest.FixtureRequest) -> str:
     """Each language of the pages."""
     return str(request.param)
