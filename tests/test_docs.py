@@ -29,7 +29,7 @@ PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
     for path in sorted((ROOT / "docs").rglob("*.md"))
 }
-PAGES |= {name: (ROOT / name).read_text("utf-8") for name in ("README.md", "CHANGELOG.md")}
+PAGES |= {name: (ROOT / name).read_text("utf-8") for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")}
 TUTORIAL = PAGES["docs/instructors.md"]
 COMMANDS: dict[str, Any] = dict(vars(typer.main.get_command(app))["commands"])
 

@@ -10,22 +10,30 @@ import pytest
 from autograder import checking
 from autograder.checking.__main__ import main
 
-PAGE = (Path(__file__).parents[1] / "docs" / "checks.md").read_text("utf-8")
-BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "checks.md").read_text("utf-8")
+README = (ROOT / "README.md").read_text("utf-8")
+WRONG_SOFTMAX = "def softmax_backward(s, g):\n    p = s.softmax(-1)\n    return p * g * (1 - p)\n"
+WRONG_SCORES = "def attention_scores(q, k):\n    return q @ k.mT\n"
 
 
-def test_the_example_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The checks and the mutant of the page, as the page runs them; the mutant is named."""
-    path = tmp_path / "reference" / "checks" / "softmax.py"
+@pytest.mark.parametrize(
+    ("page", "wrong", "mutant"),
+    [(PAGE, WRONG_SOFTMAX, "diagonal only"), (README, WRONG_SCORES, "unscaled")],
+    ids=["checks", "readme"],
+)
+def test_example_grades_its_solution_and_names_the_mutant(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], page: str, wrong: str, mutant: str
+) -> None:
+    """The checks and the mutant of the page, as the page runs them."""
+    path = tmp_path / "reference" / "checks" / "example.py"
     path.parent.mkdir(parents=True)
-    path.write_text("".join(BLOCKS), "utf-8")
+    path.write_text("".join(re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)), "utf-8")
     assert 0 == main([str(path)]), capsys.readouterr()
-    (tmp_path / "mine.py").write_text(
-        "def softmax_backward(s, g):\n    p = s.softmax(-1)\n    return p * g * (1 - p)\n"
-    )
+    (tmp_path / "mine.py").write_text(wrong)
     capsys.readouterr()
     assert 1 == main([str(path), str(tmp_path / "mine.py")])
-    assert "= diagonal only" in capsys.readouterr().out
+    assert f"= {mutant}" in capsys.readouterr().out
 
 
 def test_the_table_has_every_name() -> None:

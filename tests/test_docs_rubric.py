@@ -29,8 +29,9 @@ PAGES = {
     for name in list_registered()
 }
 COMMON["exams.md"] = COMMON["exams.md"].partition("## An exam: its tasks and its time")[2]
+README = DOCS.with_name("README.md").read_text("utf-8")
 EXAMPLES = re.findall(
-    r"^```toml\n(.*?)^```", "\n".join((*COMMON.values(), *PAGES.values())), re.DOTALL | re.MULTILINE
+    r"^```toml\n(.*?)^```", "\n".join((README, *COMMON.values(), *PAGES.values())), re.DOTALL | re.MULTILINE
 )
 RECORDS = (
     *(
