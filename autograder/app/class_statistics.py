@@ -27,7 +27,7 @@ from autograder.rubric import Rubric
 
 COLUMNS = (
     *("part", "question", "item", "title", "possible", "students", "open", "unanswered", "full", "none"),
-    *("mean", "difficulty", "discrimination", "alpha_without", "seconds", "mistakes"),
+    *("mean", "difficulty", "discrimination", "seconds", "mistakes"),
 )
 """Columns of `list_rows`."""
 
@@ -152,7 +152,6 @@ def _make_row(
         "mean": _format_points(part_figures.mean) if part_figures.settled else "",
         "difficulty": _format_float(part_figures.difficulty),
         "discrimination": _format_float(part_figures.discrimination),
-        "alpha_without": _format_float(part_figures.alpha_without),
         "seconds": _format_float(took.median) if took else "",
         **more,
     }
@@ -167,7 +166,6 @@ def _make_row(
 def as_plain(class_statistics: ClassStatistics) -> dict[str, Any]:
     """Return all figures as plain data, for programs."""
     class_figures = class_statistics.figures
-    curve = class_figures.curve
     return {
         "assignment": class_statistics.rubric.assignment.name,
         "rubric_version": class_statistics.rubric.version,
@@ -178,22 +176,6 @@ def as_plain(class_statistics: ClassStatistics) -> dict[str, Any]:
         "median": class_figures.median if class_figures.settled else None,
         "deviation": class_figures.deviation,
         "tenths": class_figures.bars,
-        "reliability": {
-            "questions": _to_dict(class_figures.by_question),
-            "items": _to_dict(class_figures.by_item),
-        },
-        "grades": curve
-        and {
-            "names": curve.grades,
-            "moved": [
-                {"by": entry.by, "counts": entry.counts, "passed": entry.passed} for entry in curve.together
-            ],
-            "alone": [
-                {"grade": entry.grade, "from": entry.least, "by": curve.moves, "reached": entry.reached}
-                for entry in curve.alone
-            ],
-            "provisional": curve.provisional,
-        },
         "seconds": {name: _to_dict(entry) for name, entry in class_figures.times.items()},
         "questions": [
             _make_part(entry, {"seconds": _to_dict(entry.cells)}) for entry in class_figures.questions
@@ -217,7 +199,6 @@ def _make_part(part_figures: QuestionFigures | ItemFigures, more: Mapping[str, A
         "mean": part_figures.mean if part_figures.settled else None,
         "difficulty": part_figures.difficulty,
         "discrimination": part_figures.discrimination,
-        "alpha_without": part_figures.alpha_without,
         **more,
     }
 

@@ -7,16 +7,13 @@ import statistics as numbers
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
 
 from msgspec import Struct
 
 from autograder.core.records import CellRun, GradingResult, ItemResult, Message, Status
 from autograder.grading.grades import NOTHING, Standing
 from autograder.marking.agreement import compute_mean
-from autograder.marking.boundaries import GradeCurve, compute_grade_curve
 from autograder.marking.points import list_items
-from autograder.marking.reliability import Reliability, compute_correlation, compute_reliability
 from autograder.pages.feedback.answers import get_answer_text
 from autograder.rubric import Item, Question, Rubric
 
@@ -26,6 +23,8 @@ _MOST_EXAMPLES = 3
 _MOST_READ = 40
 """Maximum number of answers with a mistake that are searched for the most frequent ones."""
 _LONGEST_EXAMPLE = 1_500
+FEWEST = 10
+"""With fewer students, no correlation is reported."""
 _SHORTEST_NAME = 3
 """Minimum length of a name that is removed from answers; shorter ones occur in too many words."""
 
@@ -70,8 +69,6 @@ class ItemFigures(Struct, frozen=True):
     """Difficulty index: the share of the possible points that was earned, so 1 is easy. None without data."""
     discrimination: float | None
     """Correlation of the item's points with those of all others; None if undefined."""
-    alpha_without: float | None
-    """Alpha of all other items."""
     mistakes: tuple[NamedMistake, ...]
     """The most frequent first."""
 
@@ -96,8 +93,6 @@ class QuestionFigures(Struct, frozen=True):
     mean: Decimal
     difficulty: float | None
     discrimination: float | None
-    alpha_without: float | None
-    """Alpha of all other questions."""
     cells: Seconds | None
     """Wall-clock time of running the question's cells."""
 
@@ -107,25 +102,16 @@ class ClassFigures(Struct, frozen=True):
 
     students: int
     settled: int
-    """Number of students without open points; mean, median, deviation, totals, bars and grades describe
-    them."""
+    """Number of students without open points; mean, median, deviation and bars describe them."""
     mean: Decimal
     """0 if ``settled`` is 0, like the median."""
     median: Decimal
     deviation: float | None
     """Standard deviation of the points; None for one student."""
-    totals: tuple[Decimal, ...]
-    """Total points that count, in ascending order."""
     bars: tuple[int, ...]
     """Students by tenths of the possible points, from none to all."""
     items: tuple[ItemFigures, ...]
     questions: tuple[QuestionFigures, ...]
-    by_question: Reliability | None
-    """Reliability with questions as parts. Items of a question depend on each other, so alpha of items is too
-    high."""
-    by_item: Reliability | None
-    curve: GradeCurve | None
-    """None if there are no grades, or no student has one yet."""
     times: Mapping[str, Seconds]
     """``"grading"`` and ``"sandbox"`` in wall-clock time, and ``"processor"`` of the sandbox, per student."""
 
@@ -148,34 +134,15 @@ def compute_figures(
     settled = [entry for entry in class_.values() if not _is_open(entry)]
     points = sorted(entry.total for entry in settled)
     calculator = _FigureCalculator(rubric, results, class_, names or {})
-    parts = {entry.id: calculator.collect_question_points(entry) for entry in rubric.questions}
-    items = {
-        (entry.id, item.id): calculator.collect_item_points(entry, item)
-        for entry in rubric.questions
-        for item in entry.items
-    }
-    by_question, by_item = (
-        _compute_common_reliability(parts, len(class_)),
-        _compute_common_reliability(items, len(class_)),
-    )
-    scale = rubric.assignment.grading
     return ClassFigures(
         len(class_),
         len(settled),
         compute_mean(points),
         numbers.median(points) if points else NOTHING,
         numbers.stdev(map(float, points)) if len(points) > 1 else None,
-        tuple(points),
         _count_bars(points, rubric.assignment.points),
-        tuple(
-            calculator.compute_item(entry, item, items[entry.id, item.id], by_item)
-            for entry in rubric.questions
-            for item in entry.items
-        ),
-        tuple(calculator.compute_question(entry, parts[entry.id], by_question) for entry in rubric.questions),
-        by_question,
-        by_item,
-        compute_grade_curve(settled, scale) if scale and settled else None,
+        tuple(calculator.compute_item(entry, item) for entry in rubric.questions for item in entry.items),
+        tuple(calculator.compute_question(entry) for entry in rubric.questions),
         _collect_times(results.values()),
     )
 
@@ -202,7 +169,7 @@ class _FigureCalculator:
         }
         self._given = {student: _collect_manual_points(stand, rubric) for student, stand in stands.items()}
 
-    def collect_question_points(self, question: Question) -> dict[str, Decimal]:
+    def _collect_question_points(self, question: Question) -> dict[str, Decimal]:
         """Return the points of students without open points in the question."""
         return {
             student: question_standing.points
@@ -211,7 +178,7 @@ class _FigureCalculator:
             if question_standing.id == question.id and not question_standing.pending
         }
 
-    def collect_item_points(self, question: Question, item: Item) -> dict[str, Decimal]:
+    def _collect_item_points(self, question: Question, item: Item) -> dict[str, Decimal]:
         """Return the known points of an item, manual ones first."""
         key, points = (question.id, item.id), dict[str, Decimal]()
         for student, student_results in self._found.items():
@@ -224,10 +191,9 @@ class _FigureCalculator:
                 points[student] = result.points
         return points
 
-    def compute_question(
-        self, question: Question, points: Mapping[str, Decimal], parts: Reliability | None
-    ) -> QuestionFigures:
-        """Return the figures of a question from its points."""
+    def compute_question(self, question: Question) -> QuestionFigures:
+        """Return the figures of a question."""
+        points = self._collect_question_points(question)
         cells = {question.answer_cell, *question.list_cells()}
         average = compute_mean(list(points.values()))
         return QuestionFigures(
@@ -237,7 +203,6 @@ class _FigureCalculator:
             average,
             _compute_difficulty(points, question.points),
             self._compute_discrimination(points),
-            parts.without.get(question.id) if parts else None,
             _summarise_seconds(
                 [
                     sum(run.seconds for cell, run in runs if cell in cells)
@@ -247,11 +212,9 @@ class _FigureCalculator:
             ),
         )
 
-    def compute_item(
-        self, question: Question, item: Item, points: Mapping[str, Decimal], parts: Reliability | None
-    ) -> ItemFigures:
-        """Return the figures of an item from its points."""
-        key = (question.id, item.id)
+    def compute_item(self, question: Question, item: Item) -> ItemFigures:
+        """Return the figures of an item."""
+        key, points = (question.id, item.id), self._collect_item_points(question, item)
         item_results = {
             student: student_results[key]
             for student, student_results in self._found.items()
@@ -268,7 +231,6 @@ class _FigureCalculator:
             compute_mean(list(points.values())),
             _compute_difficulty(points, item.points),
             self._compute_discrimination(points),
-            parts.without.get(_format_name(key)) if parts else None,
             tuple(self._list_mistakes(question, item)),
         )
 
@@ -277,7 +239,10 @@ class _FigureCalculator:
         settled_points = {student: value for student, value in points.items() if student in self._totals}
         # A part correlates with itself, so a total that included it would overstate discrimination.
         other_points = [float(self._totals[student] - value) for student, value in settled_points.items()]
-        return compute_correlation([float(value) for value in settled_points.values()], other_points)
+        # The correlation is undefined if either side is constant, and means little for a few students.
+        if len(other_points) < FEWEST or min(len(set(settled_points.values())), len(set(other_points))) == 1:
+            return None
+        return numbers.correlation([float(value) for value in settled_points.values()], other_points)
 
     def _list_mistakes(self, question: Question, item: Item) -> Iterable[NamedMistake]:
         students_by_code: dict[str, list[str]] = {}
@@ -346,28 +311,6 @@ def _collect_manual_points(stand: Standing, rubric: Rubric) -> dict[Place, Decim
             for item in inside:
                 manual_points[question.id, item.id] = cell.items.get(item.id, whole)
     return manual_points
-
-
-def _compute_common_reliability(
-    parts: Mapping[Any, Mapping[str, Decimal]], students: int
-) -> Reliability | None:
-    """Compute reliability over the students with known points in every part.
-
-    A part that is open for more than half of the class is left out, because it would exclude too many
-    students.
-    """
-    parts_by_name = {
-        _format_name(name): points for name, points in parts.items() if 2 * len(points) >= students
-    }
-    everybody = [set(points) for points in parts_by_name.values()]
-    common = sorted(set.intersection(*everybody)) if everybody else []
-    return compute_reliability(
-        {name: [float(points[student]) for student in common] for name, points in parts_by_name.items()}
-    )
-
-
-def _format_name(part: object) -> str:
-    return "/".join(part) if isinstance(part, tuple) else str(part)
 
 
 def _compute_difficulty(points: Mapping[str, Decimal], possible: Decimal) -> float | None:

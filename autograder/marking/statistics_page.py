@@ -1,17 +1,15 @@
-"""The staff page of class statistics: one static HTML file with plots."""
+"""The staff page of class statistics: one static HTML file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from urllib.parse import quote
 
-from markupsafe import Markup
 from msgspec import Struct
 
 from autograder.grading.grades import Standing
-from autograder.marking.plots import Axes, Dot, draw_curve, draw_histogram, draw_scatter
-from autograder.marking.statistics import ClassFigures, ItemFigures, Seconds
+from autograder.marking.statistics import ClassFigures, Seconds
 from autograder.pages.feedback.grade import format_grade_range
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.render import fill_template
@@ -79,7 +77,6 @@ def render_statistics(
         version=rubric.version,
         possible=rubric.assignment.points,
         figures=figures,
-        plots=draw_plots(rubric, figures, labels),
         rows=sorted(rows, key=lambda row: (-row.points, row.author.name)),
         named=named,
         scale=scale,
@@ -90,77 +87,9 @@ def render_statistics(
         said=lambda message: render_sentence(message, "en"),
         two=lambda value: "–" if value is None else labels.number(Decimal(f"{value:.2f}")),
         spent=_format_seconds,
-        signed=lambda points: f"{'+' if points > 0 else ''}{labels.number(points)}",
         label=labels,
         policy=POLICY_WITH_SORTING,
         script=SCRIPT,
-    )
-
-
-def draw_plots(
-    rubric: Rubric, figures: ClassFigures, labels: Labels, words: PlotWords | None = None
-) -> Plots:
-    """Draw the plots of a class.
-
-    Args:
-        rubric: the common one.
-        figures: of the class.
-        labels: of the page's language.
-        words: titles and axis labels; default: English.
-    """
-    plot_words, scale = words or PlotWords(), rubric.assignment.grading
-    boundaries = [(labels.grade(step.grade), step.least) for step in scale.steps[:-1]] if scale else []
-    if scale and not scale.steps:
-        boundaries = [(plot_words.passing, scale.passing)]
-    return Plots(
-        draw_histogram(figures.bars, Axes(plot_words.spread, plot_words.percent, plot_words.students)),
-        draw_curve(
-            figures.totals,
-            rubric.assignment.points,
-            boundaries,
-            Axes(plot_words.curve, plot_words.points, plot_words.students),
-        ),
-        draw_scatter(
-            _make_dots(figures.items, labels),
-            Axes(plot_words.items, plot_words.difficulty, plot_words.discrimination),
-        ),
-    )
-
-
-class PlotWords(Struct, frozen=True):
-    """Titles and axis labels of the plots."""
-
-    spread: str = "Students by their share of the points"
-    curve: str = "How many students have at least so many points, with the boundaries of the grades"
-    items: str = "Items by their difficulty and how they go with the rest"
-    percent: str = "per cent of the points"
-    points: str = "points"
-    students: str = "students"
-    difficulty: str = "share of the points that was earned: 1 is easy"
-    discrimination: str = "goes with the rest"
-    passing: str = "pass"
-
-
-class Plots(Struct, frozen=True):
-    """The plots as SVG."""
-
-    spread: Markup
-    curve: Markup
-    items: Markup
-
-
-def _make_dots(items: Iterable[ItemFigures], labels: Labels) -> list[Dot]:
-    return [
-        Dot(item_figures.difficulty, item_figures.discrimination, f"{_format_title(item_figures, labels)}")
-        for item_figures in items
-        if item_figures.difficulty is not None and item_figures.discrimination is not None
-    ]
-
-
-def _format_title(item_figures: ItemFigures, labels: Labels) -> str:
-    return (
-        f"{labels.pick(item_figures.question.title, item_figures.question.id)}: "
-        f"{labels.pick(item_figures.item.text, item_figures.item.id)}"
     )
 
 
