@@ -145,7 +145,6 @@ class Course(Struct, frozen=True):
         candidates = (self.sources / assignment, self.root / "source" / assignment, self.root / assignment)
         notebooks = (
             self.root / f"{assignment}.ipynb",
-            self.root / "dist" / "student" / f"{assignment}.ipynb",
         )
         alone = (self.root,) if any(path.is_file() for path in notebooks) else ()
         return next((path for path in (*candidates, *alone) if path.is_dir()), candidates[0])
