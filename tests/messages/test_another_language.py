@@ -38,8 +38,8 @@ from autograder.notebook.student.rendering import as_text
 from autograder.notebook.student.saved_notebook import report_on
 from autograder.notebook.student_check import FILE_NAME, build_student_check, read_specification
 from autograder.pages.feedback.render import render_page
-from autograder.pages.paper import make_sheet
-from autograder.pages.paper import render_sheet as printed
+from autograder.pages.paper.sheet import make_sheet
+from autograder.pages.paper.sheet import render_sheet as printed
 from autograder.rubric import Rubric
 from autograder.rubric.timestamps import Timing, Window
 from autograder.store.gradebook.book import format_comments

@@ -12,7 +12,6 @@ import pytest
 from autograder.grading import generate
 from autograder.notebook.release import ReleaseCell
 from autograder.pages.feedback.typeset import Typesetter
-from autograder.pages.paper import make_sheet, render_sheet
 from autograder.pages.paper.answer_boxes import (
     LEAST_TEXT,
     MOST_MILLIMETRES,
@@ -21,6 +20,7 @@ from autograder.pages.paper.answer_boxes import (
     render_form,
 )
 from autograder.pages.paper.guide import SheetLabels, build_item_guide
+from autograder.pages.paper.sheet import make_sheet, render_sheet
 from autograder.rubric import Rubric, parse_rubric
 from tests.paper.conftest import COURSE
 from tests.support.solution_lines import solution_fragments
