@@ -21,7 +21,7 @@ from autograder.exchange.adopting import otter, peers
 from autograder.grading import assignment as assignments
 from autograder.grading.assignment import Assignment
 from autograder.grading.batch import read_handin
-from autograder.pages.feedback.comparison import ComparisonRow, ComparisonView, render_comparison
+from autograder.pages.rendering import fill_template
 from autograder.rubric import Question
 
 _SAME = Decimal("0.001")
@@ -148,23 +148,10 @@ def compare_scores(
 
 def _write_page(comparison: PeerComparison) -> None:
     comparison.page.parent.mkdir(parents=True, exist_ok=True)
-    rows = tuple(
-        ComparisonRow(
-            difference.student,
-            difference.question,
-            format_number(difference.ours, "en"),
-            "no mark" if difference.theirs is None else format_number(difference.theirs, "en"),
-            difference.reason,
-            difference.told,
-            difference.answer,
-            difference.test,
-        )
-        for difference in comparison.differences
+    page = fill_template(
+        "comparison.html", comparison=comparison, number=lambda points: format_number(points, "en")
     )
-    view = ComparisonView(
-        comparison.assignment, comparison.peer, comparison.compared, comparison.same, rows, comparison.remarks
-    )
-    atomic.write_bytes(comparison.page, render_comparison(view).encode())
+    atomic.write_bytes(comparison.page, page.encode())
 
 
 class _ResultPair(Struct, frozen=True):

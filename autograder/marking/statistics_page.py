@@ -12,9 +12,8 @@ from autograder.grading.grades import Standing
 from autograder.marking.statistics import ClassFigures, Seconds
 from autograder.pages.feedback.grade import format_grade_range
 from autograder.pages.feedback.labels import Labels
-from autograder.pages.feedback.render import fill_template
 from autograder.pages.feedback.sanitise import render_sentence, to_printable_text
-from autograder.pages.feedback.sorting import POLICY_WITH_SORTING, SCRIPT
+from autograder.pages.rendering import fill_template
 from autograder.rubric import Rubric
 
 _TIMES = {
@@ -88,8 +87,7 @@ def render_statistics(
         two=lambda value: "–" if value is None else labels.number(Decimal(f"{value:.2f}")),
         spent=_format_seconds,
         label=labels,
-        policy=POLICY_WITH_SORTING,
-        script=SCRIPT,
+        sortable=True,
     )
 
 

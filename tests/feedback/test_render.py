@@ -35,8 +35,9 @@ from autograder.core.records import (
 )
 from autograder.messages import get_template, load_sentences
 from autograder.pages.feedback.labels import ICONS, Labels
-from autograder.pages.feedback.render import capitalise_sentence, render_page
+from autograder.pages.feedback.render import render_page
 from autograder.pages.feedback.sanitise import POLICY
+from autograder.pages.rendering import capitalise_sentence
 from tests.feedback.examples import RUBRIC, TOML, good, graded, hostile, item, middling, said
 
 STUDENTS = {"good": good(), "middling": middling(), "hostile": hostile()}

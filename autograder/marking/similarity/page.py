@@ -11,9 +11,8 @@ from autograder.marking.similarity.beside import COLOURS, AlignedRow, arrange_wo
 from autograder.marking.similarity.pairs import AlikePair, Weights, to_percent
 from autograder.marking.similarity.works import ComparedWork
 from autograder.pages.feedback.labels import Labels
-from autograder.pages.feedback.render import fill_template
 from autograder.pages.feedback.sanitise import to_printable_text
-from autograder.pages.feedback.sorting import POLICY_WITH_SORTING, SCRIPT
+from autograder.pages.rendering import fill_template
 from autograder.rubric import Rubric
 
 _KINDS = {"all": "everything", "code": "all code", "text": "all texts"}
@@ -66,8 +65,7 @@ def render_similar(
         pairs=shown,
         remarks=[to_printable_text(remark, 2_000) for remark in remarks],
         colours=range(COLOURS),
-        policy=POLICY_WITH_SORTING,
-        script=SCRIPT,
+        sortable=True,
     )
 
 

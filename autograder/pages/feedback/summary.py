@@ -15,10 +15,9 @@ from autograder.core.records import GradingResult, ItemResult, Note, Score, Stat
 from autograder.grading.grades import Standing, compute_standing
 from autograder.pages.feedback.grade import describe_rules, format_grade_range
 from autograder.pages.feedback.labels import Labels
-from autograder.pages.feedback.render import fill_template
 from autograder.pages.feedback.sanitise import to_printable_text
-from autograder.pages.feedback.sorting import POLICY_WITH_SORTING, SCRIPT
 from autograder.pages.feedback.waiting import list_waiting_items
+from autograder.pages.rendering import fill_template
 from autograder.rubric import Rubric
 from autograder.rubric.scales import Grade, Scale
 
@@ -109,8 +108,7 @@ def render_summary(
         remarks=[to_printable_text(remark, 4 * _MOST_NOTE) for remark in remarks],
         grades=compute_distribution(stands, scale, labels) if scale else None,
         label=labels,
-        script=SCRIPT,
-        policy=POLICY_WITH_SORTING,
+        sortable=True,
     )
 
 

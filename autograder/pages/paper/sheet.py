@@ -9,7 +9,6 @@ import base64
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from pathlib import Path
 from typing import Any, Literal
 
 from markupsafe import Markup
@@ -21,18 +20,16 @@ from autograder.notebook.document import load_tree
 from autograder.notebook.language import select_language
 from autograder.notebook.release import ReleaseCell, load_release
 from autograder.pages.feedback.prose import Pictures, render_prose
-from autograder.pages.feedback.render import fill_template
-from autograder.pages.feedback.sanitise import POLICY
 from autograder.pages.feedback.typeset import Typesetter
 from autograder.pages.paper.answer_boxes import AnswerBox, make_empty_box, make_solved_box, render_form
 from autograder.pages.paper.guide import ItemGuide, SheetLabels, build_item_guide
+from autograder.pages.rendering import fill_template
 from autograder.rubric import Question, Rubric
 
 _CHAPTER = re.compile(r"\s*#{1,2}\s")
 _CHECKING = re.compile(r"\s*(from coursecheck import .*|import coursecheck)?\s*")
 _MOST_TOGETHER = 30
 """Lines of given code that are kept on one page with their question."""
-TEMPLATES = Path(__file__).parent / "templates"
 Size = Literal["a4", "letter"]
 
 
@@ -258,10 +255,9 @@ def render_sheet(sheet: Sheet, size: Size = "a4") -> str:
     right = f"{sheet.title} · {sheet.student}" if sheet.student else sheet.title
     return fill_template(
         "sheet.html",
-        TEMPLATES,
+        language=words.language,
         sheet=sheet,
         word=words,
-        policy=POLICY,
         size={"a4": "A4", "letter": "letter"}[size],
         left=_escape_css(left),
         right=_escape_css(right),
