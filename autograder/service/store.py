@@ -19,14 +19,11 @@ from autograder.core.records import GradingResult, Score
 from autograder.grading.grades import CellName, CellPoints, PersonMark, compute_automatic_points
 from autograder.grading.store import (
     AnswerName,
-    Decision,
-    EnteredMarks,
     FrontEnd,
     GradedEntry,
     Key,
     OutlineReader,
     Student,
-    apply_decision,
     decode_result,
     encode_bounded,
     encode_result,
@@ -324,24 +321,6 @@ class DatabaseStore:
             row.decided = row.decided if decided is None else str(decided)
             row.save()
 
-    def apply_decisions(self, assignment: str, decisions: Mapping[AnswerName, Decision]) -> EnteredMarks:
-        """See `Store.apply_decisions`."""
-        written, kept = 0, []
-        with self._open_transaction("the decisions could not be entered"):
-            rows = self._lock_rows(assignment, decisions)
-            for answer, decision in decisions.items():
-                row = rows.get(answer)
-                if row is None:
-                    continue
-                applied = apply_decision(_to_mark(row), decision, _to_decimal(row.decided))
-                kept += [answer] if applied.kept else []
-                if applied.written:
-                    written += 1
-                    row.decided = str(decision.points)
-                _enter_mark(row, applied.mark)
-            CellMark.objects.bulk_update(rows.values(), _ENTERED)
-        return EnteredMarks(written, tuple(kept))
-
     def _lock_rows(self, assignment: str, answers: Iterable[AnswerName]) -> dict[AnswerName, CellMark]:
         """Lock the rows of answers, always in the same order, so that no deadlock is possible."""
         wanted = set(answers)
@@ -374,18 +353,6 @@ class DatabaseStore:
         return ()
 
 
-_ENTERED = (
-    "points",
-    "extra",
-    "again",
-    "comment",
-    "decided",
-    "touched",
-    "items",
-    "stage",
-    "revision",
-    "flagged",
-)
 _WRITTEN = ("automatic", "pending", "again", "worth", "items", "points", "revision")
 
 

@@ -15,14 +15,11 @@ from autograder.core.records import GradingResult
 from autograder.grading.grades import CellName, PersonMark, compute_automatic_points
 from autograder.grading.store import (
     AnswerName,
-    Decision,
-    EnteredMarks,
     FrontEnd,
     GradedEntry,
     Key,
     OutlineReader,
     Student,
-    apply_decision,
     decode_result,
     encode_bounded,
 )
@@ -199,24 +196,6 @@ class MemoryStore:
                 del kept.given[student][cell]
             if decided is not None:
                 kept.decided[student, *cell] = decided
-
-    def apply_decisions(self, assignment: str, decisions: Mapping[AnswerName, Decision]) -> EnteredMarks:
-        """See `Store.apply_decisions`."""
-        written, stays = 0, []
-        with self._lock:
-            kept = self._kept.get(assignment, _AssignmentState())
-            for answer, decision in decisions.items():
-                student, cell = answer[0], answer[1:]
-                if cell not in kept.automatic.get(student, {}):
-                    continue
-                mark = kept.given[student].get(cell, PersonMark())
-                applied = apply_decision(mark, decision, kept.decided.get(answer))
-                stays += [answer] if applied.kept else []
-                if applied.written:
-                    written += 1
-                    kept.decided[answer] = decision.points
-                kept.given[student][cell] = applied.mark
-        return EnteredMarks(written, tuple(stays))
 
     def record_deductions(self, assignment: str, taken: Mapping[str, Decimal]) -> None:
         """See `Store.record_deductions`; totals are not shown here."""

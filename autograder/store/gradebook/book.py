@@ -15,7 +15,7 @@ from autograder.core.errors import GradebookError, describe_error
 from autograder.core.records import GradingResult, ItemResult, Score
 from autograder.core.tables import join_names
 from autograder.grading.grades import CellName, PersonMark, compute_standing
-from autograder.grading.store import AnswerName, Decision, EnteredMarks, FrontEnd, GradedEntry, Key, Student
+from autograder.grading.store import AnswerName, FrontEnd, GradedEntry, Key, Student
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.sanitise import escape_markup, render_sentence
 from autograder.rubric import Question, Rubric
@@ -270,11 +270,6 @@ class Gradebook:
             items.write_items(connection, assignment, (student, *cell), mark)
             if decided is not None:
                 marks.record_decision(connection, assignment, (student, *cell), float(decided))
-
-    def apply_decisions(self, assignment: str, decisions: Mapping[AnswerName, Decision]) -> EnteredMarks:
-        """See `Store.apply_decisions`."""
-        with self._open_writing() as connection:
-            return marks.enter_decisions(connection, assignment, decisions)
 
     def record_deductions(self, assignment: str, taken: Mapping[str, Decimal]) -> None:
         """See `Store.record_deductions`: stored as nbgrader's own plugin for late submissions does."""

@@ -18,7 +18,7 @@ from msgspec import Struct
 from autograder.core.errors import GradebookError
 from autograder.core.records import GradingResult, Score
 from autograder.grading.grades import CellName, PersonMark, compute_automatic_points
-from autograder.grading.store import AnswerName, Decision, EnteredMarks, Student, apply_decision
+from autograder.grading.store import AnswerName, Student
 from autograder.rubric import Rubric
 from autograder.store.gradebook import tables
 from autograder.store.gradebook.cells import COMMENTED, GRADED, GradebookCell, load_cells
@@ -402,7 +402,7 @@ def _update_row(
 
 
 def load_decided_points(connection: sa.Connection, assignment: str) -> dict[AnswerName, Decimal]:
-    """Return the points that came from decisions, by answer."""
+    """Return the points that were copied from another group member, by answer."""
     table = tables.DECIDED
     columns = (table.c.student, table.c.notebook, table.c.cell, table.c.points)
     rows = connection.execute(sa.select(*columns).where(table.c.assignment == assignment))
@@ -410,57 +410,12 @@ def load_decided_points(connection: sa.Connection, assignment: str) -> dict[Answ
     return {answer: points for answer, points in points_by_answer.items() if points is not None}
 
 
-def enter_decisions(
-    connection: sa.Connection, assignment: str, decisions: Mapping[AnswerName, Decision]
-) -> EnteredMarks:
-    """Write decisions as manual marks, unless a person entered a different one directly."""
-    grade = tables.GRADE
-    query = _select_class_rows(
-        grade, assignment, grade.c.id, grade.c.manual_score, grade.c.needs_manual_grade
-    )
-    rows = {(row[0], row[1], row[2]): row[3:] for row in connection.execute(query)}
-    before = load_decided_points(connection, assignment)
-    written, kept = 0, []
-    for key, decision in decisions.items():
-        if key not in rows:
-            continue
-        identifier, manual, pending = rows[key]
-        applied = apply_decision(
-            PersonMark(_to_decimal(manual), again=bool(pending)), decision, before.get(key)
-        )
-        if applied.kept:
-            kept.append(key)
-        elif applied.written:
-            values = {"manual_score": float(decision.points), "needs_manual_grade": False}
-            connection.execute(sa.update(grade).where(grade.c.id == identifier).values(values))
-            record_decision(connection, assignment, key, float(decision.points))
-            written += 1
-    # Answers that keep their mark keep their comment too.
-    theirs = {key: entry.comment for key, entry in decisions.items() if entry.comment and key not in kept}
-    _write_missing_comments(connection, assignment, theirs)
-    return EnteredMarks(written, tuple(kept))
-
-
 def record_decision(connection: sa.Connection, assignment: str, key: AnswerName, points: float) -> None:
-    """Record that a mark came from the list of decisions, so that it follows later changes of the list."""
+    """Record that a mark was copied from another group member, so that it follows later changes there."""
     table = tables.DECIDED
     values = dict(zip(("assignment", "student", "notebook", "cell"), (assignment, *key), strict=True))
     connection.execute(sa.delete(table).where(*(table.c[name] == value for name, value in values.items())))
     connection.execute(sa.insert(table).values(**values, points=points))
-
-
-def _write_missing_comments(
-    connection: sa.Connection, assignment: str, texts: Mapping[AnswerName, str]
-) -> None:
-    """Write comments for cells without a manual comment."""
-    comment = tables.COMMENT
-    query = _select_class_rows(comment, assignment, comment.c.id, comment.c.manual_comment)
-    for student, notebook, cell, identifier, existing in connection.execute(query).all():
-        text = texts.get((student, notebook, cell))
-        if text and not existing:
-            connection.execute(
-                sa.update(comment).where(comment.c.id == identifier).values(manual_comment=text)
-            )
 
 
 def _select_rows(table: sa.Table, *columns: sa.Column[Any]) -> sa.Select[Any]:

@@ -48,7 +48,7 @@ DECIDED = sa.Table(
     sa.Column("cell", sa.String(128), primary_key=True),
     sa.Column("points", sa.Float, nullable=False),
 )
-"""Our own table: marks that were entered from the list of decisions."""
+"""Our own table: marks that were copied from another group member."""
 
 _Value = TypeVar("_Value")
 _NAMED_AT_ONCE = 400
