@@ -231,10 +231,10 @@ def group_formulas(
 ) -> tuple[AnswerGroup, ...]:
     """Group answers with proven equal formulas, under the relations that their items grant.
 
-    Two formulas are proven equal if they have the same exact value at secret points. Formulas without one, such
-    as roots and relations, are only grouped by the same reading. Answers with different results stay separate: a
-    chain with a broken link reads as its last side, and an answer that follows from a student's wrong result is
-    right only for that student.
+    Two formulas are proven equal if they have the same exact value at secret points. Formulas without one,
+    such as roots and relations, are only grouped by the same reading. Answers with different results stay
+    separate: a chain with a broken link reads as its last side, and an answer that follows from a student's
+    wrong result is right only for that student.
 
     Args:
         results: id → the results that the mark depends on, in the same order for all. If one has no reading,
