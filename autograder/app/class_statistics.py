@@ -19,8 +19,13 @@ from autograder.core.stream import derive_key
 from autograder.course import Course
 from autograder.grading import assignment as assignments
 from autograder.grading.grades import Standing
-from autograder.marking.statistics import ClassFigures, ItemFigures, QuestionFigures, compute_figures
-from autograder.marking.statistics_page import render_statistics
+from autograder.marking.statistics import (
+    ClassFigures,
+    ItemFigures,
+    QuestionFigures,
+    compute_figures,
+    render_statistics,
+)
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.sanitise import render_sentence
 from autograder.rubric import Rubric

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 from autograder.authoring.demo import EXAM, SUBJECTS, DemoStudent, Subject, write_class
-from autograder.authoring.demo.class_list import MAX_STUDENTS
+from autograder.authoring.demo.students import MAX_STUDENTS
 from autograder.core.errors import NotebookError
 from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release

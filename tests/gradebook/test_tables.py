@@ -13,8 +13,7 @@ from alembic.script import ScriptDirectory
 
 from autograder.core.errors import GradebookError
 from autograder.store.gradebook.book import Gradebook
-from autograder.store.gradebook.nbgrader_api import api
-from autograder.store.gradebook.tables import convert_errors, find_newest_revision
+from autograder.store.gradebook.tables import api, convert_errors, find_newest_revision
 
 MIGRATIONS = Path(api.__file__).parent / "alembic"
 

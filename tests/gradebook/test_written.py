@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autograder.store.gradebook.written import WrittenMarks, compute_signature
+from autograder.store.gradebook.book import WrittenMarks, compute_signature
 from tests.store.examples import RUBRIC, entry, good, release
 
 RELEASES = {"exam": release()}

@@ -195,7 +195,7 @@ def test_editors_templates_and_the_reference_know_it(place: Path) -> None:
         """
 from autograder.authoring.pages import render_pages
 from autograder.authoring.schema import build_schema
-from autograder.authoring.templates import load_template
+from autograder.authoring.starting import load_template
 
 made = render_pages("")
 print(json.dumps([

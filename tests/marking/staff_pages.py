@@ -23,8 +23,7 @@ from autograder.grading.grades import compute_standing
 from autograder.marking.similarity.page import render_similar
 from autograder.marking.similarity.pairs import compute_weights, find_similar_pairs
 from autograder.marking.similarity.works import FeatureExtractor, Work, WorkPiece
-from autograder.marking.statistics import compute_figures
-from autograder.marking.statistics_page import render_statistics
+from autograder.marking.statistics import compute_figures, render_statistics
 from autograder.rubric import Rubric
 from tests.support.copied_class import CopiedClass, copied_class
 

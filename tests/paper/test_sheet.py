@@ -19,8 +19,7 @@ from autograder.pages.paper.answer_boxes import (
     make_solved_box,
     render_form,
 )
-from autograder.pages.paper.guide import SheetLabels, build_item_guide
-from autograder.pages.paper.sheet import make_sheet, render_sheet
+from autograder.pages.paper.sheet import SheetLabels, build_item_guide, make_sheet, render_sheet
 from autograder.rubric import Rubric, parse_rubric
 from tests.paper.conftest import COURSE
 from tests.support.solution_lines import solution_fragments

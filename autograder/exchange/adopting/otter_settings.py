@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from autograder.exchange.adopting.yaml_text import read_yaml
+import yaml
+
+from autograder.core.errors import CourseError
 
 _PLUGINS = {
     "RateLimiting": "how often somebody hands in is for the platform to say",
@@ -17,6 +19,24 @@ _PLUGINS = {
 _OTHER = "a plugin is a program that changes what was handed in, or its marks; none is run"
 _BEGIN = re.compile(r".*# BEGIN PLUGIN(?: (EXPORT))?\s*$")
 _END = re.compile(r".*# END PLUGIN\s*$")
+
+
+def read_yaml(text: str, label: str) -> dict[str, Any]:
+    """Parse a table of settings; an empty text is an empty table.
+
+    Raises:
+        CourseError: it is not YAML, or not a table.
+    """
+    try:
+        # safe_load builds no Python objects; deep nesting ends in a RecursionError.
+        table = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise CourseError(f"{label}: not YAML that can be read: {str(error)[:200]}") from error
+    if table is None:
+        return {}
+    if not isinstance(table, dict):
+        raise CourseError(f"{label}: expected a table of settings, got {type(table).__name__}")
+    return table
 
 
 def format_cell_start(settings: Mapping[str, Any]) -> str:

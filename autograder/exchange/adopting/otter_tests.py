@@ -13,7 +13,7 @@ from msgspec import Struct
 from autograder.core.errors import CourseError
 from autograder.core.syntax import UNREADABLE, parse_module
 from autograder.exchange.adopting.found import FoundTest
-from autograder.exchange.adopting.yaml_text import read_yaml
+from autograder.exchange.adopting.otter_settings import read_yaml
 
 Stated = int | float | list[Any] | dict[str, Any] | None
 """Forms in which otter accepts the points of a question."""
