@@ -32,7 +32,7 @@ from autograder.rubric import Rubric
 
 COLUMNS = (
     *("part", "question", "item", "title", "possible", "students", "open", "unanswered", "full", "none"),
-    *("mean", "difficulty", "discrimination", "seconds", "mistakes"),
+    *("mean", "difficulty", "discrimination", "mistakes"),
 )
 """Columns of `list_rows`."""
 
@@ -146,7 +146,6 @@ def _make_row(
         part_figures.item if isinstance(part_figures, ItemFigures) else part_figures.question,
     )
     text = part_figures.item.text if isinstance(part_figures, ItemFigures) else part_figures.question.title
-    took = part_figures.cells if isinstance(part_figures, QuestionFigures) else None
     row = {
         "part": part,
         "question": part_figures.question.id,
@@ -157,7 +156,6 @@ def _make_row(
         "mean": _format_points(part_figures.mean) if part_figures.settled else "",
         "difficulty": _format_float(part_figures.difficulty),
         "discrimination": _format_float(part_figures.discrimination),
-        "seconds": _format_float(took.median) if took else "",
         **more,
     }
     # Texts may begin like a formula. Figures must stay numbers, negative ones included.
@@ -181,10 +179,7 @@ def as_plain(class_statistics: ClassStatistics) -> dict[str, Any]:
         "median": class_figures.median if class_figures.settled else None,
         "deviation": class_figures.deviation,
         "tenths": class_figures.bars,
-        "seconds": {name: _to_dict(entry) for name, entry in class_figures.times.items()},
-        "questions": [
-            _make_part(entry, {"seconds": _to_dict(entry.cells)}) for entry in class_figures.questions
-        ],
+        "questions": [_make_part(entry, {}) for entry in class_figures.questions],
         "items": [_make_part(entry, _make_item(entry, class_statistics)) for entry in class_figures.items],
         "points": {
             class_statistics.called[student]: stand.total
@@ -237,10 +232,6 @@ def _select_remarks(class_figures: ClassStatistics) -> tuple[str, ...]:
         f"remarks about the class: {len(class_figures.remarks)}, which name people and are shown with "
         "--names",
     )
-
-
-def _to_dict(record: Struct | None) -> dict[str, Any] | None:
-    return None if record is None else {name: getattr(record, name) for name in record.__struct_fields__}
 
 
 def _format_points(points: Decimal) -> str:

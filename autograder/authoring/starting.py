@@ -1,8 +1,8 @@
 """Write a new assignment, and a new course around it if the folder is empty.
 
 Rubric, checks and source notebook are starting points for the author to change. They are made of templates:
-an example question of each kind, as a Markdown file of fenced blocks in the kind's folder. A template's blocks
-are named by the first line of their fence::
+an example question of each kind, as a Markdown file of fenced blocks in the kind's folder. The blocks of a
+template are named by the first line of their fence::
 
     ```toml assignment     settings the assignment needs: ``preload`` and ``symbols``; optional
     ```toml rubric         one [[question]]

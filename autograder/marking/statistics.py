@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from autograder.core.records import CellRun, GradingResult, ItemResult, Message, Status
+from autograder.core.records import GradingResult, ItemResult, Message, Status
 from autograder.grading.grades import NOTHING, Standing
 from autograder.marking.agreement import compute_mean
 from autograder.marking.points import list_items
@@ -78,17 +78,6 @@ class ItemFigures(Struct, frozen=True):
     """The most frequent first."""
 
 
-class Seconds(Struct, frozen=True):
-    """Distribution of a duration."""
-
-    measured: int
-    """Number of students with a measurement."""
-    median: float
-    nine_in_ten: float
-    """90th percentile."""
-    longest: float
-
-
 class QuestionFigures(Struct, frozen=True):
     """Figures of one question in a class; a manual mark of the whole cell counts."""
 
@@ -98,8 +87,6 @@ class QuestionFigures(Struct, frozen=True):
     mean: Decimal
     difficulty: float | None
     discrimination: float | None
-    cells: Seconds | None
-    """Wall-clock time of running the question's cells."""
 
 
 class ClassFigures(Struct, frozen=True):
@@ -117,8 +104,6 @@ class ClassFigures(Struct, frozen=True):
     """Students by tenths of the possible points, from none to all."""
     items: tuple[ItemFigures, ...]
     questions: tuple[QuestionFigures, ...]
-    times: Mapping[str, Seconds]
-    """``"grading"`` and ``"sandbox"`` in wall-clock time, and ``"processor"`` of the sandbox, per student."""
 
 
 def compute_figures(
@@ -148,7 +133,6 @@ def compute_figures(
         _count_bars(points, rubric.assignment.points),
         tuple(calculator.compute_item(entry, item) for entry in rubric.questions for item in entry.items),
         tuple(calculator.compute_question(entry) for entry in rubric.questions),
-        _collect_times(results.values()),
     )
 
 
@@ -199,22 +183,13 @@ class _FigureCalculator:
     def compute_question(self, question: Question) -> QuestionFigures:
         """Return the figures of a question."""
         points = self._collect_question_points(question)
-        cells = {question.answer_cell, *question.list_cells()}
-        average = compute_mean(list(points.values()))
         return QuestionFigures(
             question,
             len(points),
             len(self._stands) - len(points),
-            average,
+            compute_mean(list(points.values())),
             _compute_difficulty(points, question.points),
             self._compute_discrimination(points),
-            _summarise_seconds(
-                [
-                    sum(run.seconds for cell, run in runs if cell in cells)
-                    for runs in (_list_runs(graded, question.notebook) for graded in self._results.values())
-                    if any(cell in cells for cell, _ in runs)
-                ]
-            ),
         )
 
     def compute_item(self, question: Question, item: Item) -> ItemFigures:
@@ -332,46 +307,6 @@ def _count_bars(points: Sequence[Decimal], possible: Decimal) -> tuple[int, ...]
     return tuple(counts[index] for index in range(_BARS))
 
 
-def _list_runs(graded: GradingResult, notebook: str) -> list[tuple[str, CellRun]]:
-    return [
-        (cell.grade_id, run)
-        for notebook_record in graded.notebooks
-        if notebook_record.name == notebook
-        for cell, run in zip(notebook_record.cells, notebook_record.runs, strict=False)
-        if run is not None
-    ]
-
-
-def _collect_times(results: Iterable[GradingResult]) -> dict[str, Seconds]:
-    """Collect the measured durations of submissions; zero means not measured."""
-    graded = list(results)
-    measured = {
-        "grading": [entry.seconds for entry in graded],
-        "sandbox": [entry.sandbox_seconds for entry in graded],
-        "processor": [entry.spent.processor_seconds for entry in graded],
-    }
-    summaries = {
-        name: _summarise_seconds([entry for entry in times if entry > 0]) for name, times in measured.items()
-    }
-    return {name: times for name, times in summaries.items() if times is not None}
-
-
-def _summarise_seconds(times: Sequence[float]) -> Seconds | None:
-    if not times:
-        return None
-    ordered = sorted(times)
-    # Nearest-rank percentile: the ceiling of 0.9 n, computed in integers.
-    nine_in_ten = ordered[max(0, -(-9 * len(ordered) // 10) - 1)]
-    return Seconds(len(ordered), numbers.median(ordered), nine_in_ten, ordered[-1])
-
-
-_TIMES = {
-    "grading": "Grading one submission, by the clock",
-    "sandbox": "Of it, opening and closing boxes and the wire",
-    "processor": "The notebook's own processor time, in the sandbox",
-}
-
-
 class _Author(Struct, frozen=True):
     """Display name of a student on the page."""
 
@@ -428,13 +363,11 @@ def render_statistics(
         rows=sorted(rows, key=lambda row: (-row.points, row.author.name)),
         named=named,
         scale=scale,
-        times=[(title, figures.times[key]) for key, title in _TIMES.items() if key in figures.times],
         remarks=[to_printable_text(remark, 2_000) for remark in remarks],
         author=make_author,
         example=lambda example_shown: to_printable_text(example_shown.text, 2_000),
         said=lambda message: render_sentence(message, "en"),
         two=lambda value: "–" if value is None else labels.number(Decimal(f"{value:.2f}")),
-        spent=_format_seconds,
         label=labels,
         sortable=True,
     )
@@ -447,8 +380,3 @@ def _make_row(stand: Standing, author: _Author, labels: Labels) -> _Row:
         for question_standing in stand.questions
     )
     return _Row(author, stand.total, grade, not stand.final, questions)
-
-
-def _format_seconds(seconds: Seconds | None) -> str:
-    """Format a median with the maximum, in seconds."""
-    return "–" if seconds is None else f"{seconds.median:.2f} ({seconds.longest:.2f})"

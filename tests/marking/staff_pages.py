@@ -10,12 +10,10 @@ from pathlib import Path
 from autograder import rubric as rubrics
 from autograder.core.records import (
     Cell,
-    CellRun,
     ExecutedNotebook,
     GradingResult,
     ItemResult,
     Message,
-    ResourceUsage,
     Score,
     Status,
 )
@@ -45,13 +43,9 @@ def result(rubric: Rubric, student: str, numbers: random.Random) -> GradingResul
             items.append(ItemResult(question.id, item.id, status, points, possible, told, "", code))
         cells.append(Cell(f"answer = {numbers.randrange(4)}  # {HOSTILE}", question.answer_cell))
     name = rubric.assignment.notebooks[0].name
-    runs = tuple(CellRun(seconds=numbers.random()) for _ in cells)
     return GradingResult(
         Score(student, rubric.assignment.name, rubric.version, tuple(items)),
-        (ExecutedNotebook(name, tuple(cells), runs),),
-        seconds=1 + numbers.random(),
-        sandbox_seconds=numbers.random(),
-        spent=ResourceUsage(processor_seconds=numbers.random()),
+        (ExecutedNotebook(name, tuple(cells), (None,) * len(cells)),),
     )
 
 

@@ -12,12 +12,10 @@ from msgspec.structs import replace
 
 from autograder.core.records import (
     Cell,
-    CellRun,
     ExecutedNotebook,
     GradingResult,
     ItemResult,
     Message,
-    ResourceUsage,
     Score,
     Status,
 )
@@ -66,7 +64,7 @@ POINTS = (
 CODES = {0: "count.other", 2: "count.half"}
 
 
-def graded(student: str, points: int, source: str = "", seconds: float = 0.0) -> GradingResult:
+def graded(student: str, points: int, source: str = "") -> GradingResult:
     """A result: the first item by the grader, the others for a person."""
     status = Status.PASSED if points == 4 else Status.FAILED
     told = Message("x", text={"en": f"It is {points}."})
@@ -76,13 +74,9 @@ def graded(student: str, points: int, source: str = "", seconds: float = 0.0) ->
         ItemResult("q2", "y", Status.NEEDS_REVIEW, Decimal(0), Decimal(2), told, ""),
     )
     cells = (Cell(source, "q1-answer"), Cell("locked", "q1", locked=True))
-    runs = (CellRun(seconds=seconds), CellRun(seconds=seconds / 2)) if seconds else (None, None)
     return GradingResult(
         Score(student, "exam", 1, items),
-        (ExecutedNotebook("exam", cells, runs),),
-        seconds=3 * seconds,
-        sandbox_seconds=seconds,
-        spent=ResourceUsage(processor_seconds=2 * seconds),
+        (ExecutedNotebook("exam", cells, (None, None)),),
     )
 
 
@@ -93,10 +87,10 @@ def marks(x: int, y: int) -> PersonMarks:
 
 
 def class_of(
-    points: Sequence[tuple[int, int, int]] = POINTS, **more: object
+    points: Sequence[tuple[int, int, int]] = POINTS,
 ) -> tuple[Mapping[str, GradingResult], Mapping[str, Standing]]:
     """A class with such points in its items."""
-    results = {f"s{at:02}": graded(f"s{at:02}", one[0], **more) for at, one in enumerate(points)}  # type: ignore[arg-type]
+    results = {f"s{at:02}": graded(f"s{at:02}", one[0]) for at, one in enumerate(points)}
     stands = {
         name: compute_standing(result.score, RUBRIC, marks(*one[1:]))
         for (name, result), one in zip(results.items(), points, strict=True)
@@ -226,29 +220,14 @@ def test_names_in_answers(text: str, names: tuple[str, ...], wanted: str) -> Non
     assert wanted == redact_names(text, names)
 
 
-def test_times_are_of_those_who_were_measured() -> None:
-    """By the clock and of the processor; of a question, its own cells together."""
-    results, stands = class_of(seconds=2.0)
-    results = {**results, "s00": graded("s00", 4)}
-    found = compute_figures(RUBRIC, results, stands)
-    assert {"grading": 6.0, "sandbox": 2.0, "processor": 4.0} == {
-        name: one.median for name, one in found.times.items()
-    }
-    assert 11 == found.times["grading"].measured
-    cells = found.questions[0].cells
-    assert cells is not None
-    assert (11, 3.0, 3.0, 3.0) == (cells.measured, cells.median, cells.nine_in_ten, cells.longest)
-
-
 def test_nobody_and_one_student() -> None:
     """There are figures, and what cannot be told is not."""
     empty = compute_figures(RUBRIC, {}, {})
-    assert (0, Decimal(0), Decimal(0), None, {}) == (
+    assert (0, Decimal(0), Decimal(0), None) == (
         empty.students,
         empty.mean,
         empty.median,
         empty.deviation,
-        empty.times,
     )
     alone = told(POINTS[:1])
     assert (1, Decimal(10), None) == (alone.students, alone.mean, alone.deviation)

@@ -144,17 +144,8 @@ MARKING: Mapping[str, str | tuple[str, str]] = {
     "web.stat-question": "Question",
     "web.stat-difficulty": "Difficulty",
     "web.stat-difficulty-told": "Difficulty is the share of the points that was earned: 1 is easy.",
-    "web.stat-seconds": "Seconds to run: median (longest)",
     "web.stat-examples": "The most frequent named mistakes",
     "web.stat-examples-told": "Answers stand without names; what else in them tells who wrote them is not "
     "known here.",
     "web.stat-no-example": "No answer is kept that shows it.",
-    "web.stat-time": "Time",
-    "web.stat-time-of": "Seconds for",
-    "web.stat-time-grading": "Grading one attempt, by the clock",
-    "web.stat-time-sandbox": "Of it, opening and closing boxes",
-    "web.stat-time-processor": "The notebook's own processor time",
-    "web.stat-median": "Median",
-    "web.stat-nine-in-ten": "Nine in ten within",
-    "web.stat-longest": "Longest",
 }
