@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import statistics as numbers
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -231,16 +230,3 @@ def test_nobody_and_one_student() -> None:
     )
     alone = told(POINTS[:1])
     assert (1, Decimal(10), None) == (alone.students, alone.mean, alone.deviation)
-
-
-def test_figures_do_not_follow_from_the_order_of_students() -> None:
-    """The same class in another order has the same figures, but for whose answer is shown."""
-    results, stands = class_of()
-    order = list(results)
-    random.Random(3).shuffle(order)
-    again = compute_figures(RUBRIC, {one: results[one] for one in order}, stands)
-    first = compute_figures(RUBRIC, results, stands)
-    assert (first.mean, first.bars) == (again.mean, again.bars)
-    for one, other in zip(first.items, again.items, strict=True):
-        assert (one.mean, one.full) == (other.mean, other.full)
-        assert one.discrimination == pytest.approx(other.discrimination)
