@@ -18,7 +18,7 @@ from autograder.core.records import (
     Status,
 )
 from autograder.grading.grades import compute_standing
-from autograder.marking.similarity.page import render_similar
+from autograder.marking.similarity.beside import render_similar
 from autograder.marking.similarity.pairs import compute_weights, find_similar_pairs
 from autograder.marking.similarity.works import FeatureExtractor, Work, WorkPiece
 from autograder.marking.statistics import compute_figures, render_statistics

@@ -21,9 +21,14 @@ from msgspec.structs import replace
 from autograder.core.errors import CourseError, NotebookError
 from autograder.core.paths import find_path_fault
 from autograder.exchange.adopting import otter_settings
-from autograder.exchange.adopting.found import FoundAssignment, FoundNotebook, FoundQuestion
-from autograder.exchange.adopting.judged import find_shadowing_names, with_reasons
-from autograder.exchange.adopting.modules import list_preloads
+from autograder.exchange.adopting.found import (
+    FoundAssignment,
+    FoundNotebook,
+    FoundQuestion,
+    find_shadowing_names,
+    list_preloads,
+    with_reasons,
+)
 from autograder.exchange.adopting.otter_source import OtterSource, SourceCell, is_source, read_source
 from autograder.exchange.adopting.otter_tests import OtterCase, Stated, resolve_points
 from autograder.notebook.document import join_source, load_tree
