@@ -1,4 +1,4 @@
-"""Records of an adopted assignment, its imports, and which of its tests can be judged outside the student's sandbox.
+"""Records of an adopted assignment, its imports, and which tests can be judged outside the student's sandbox.
 
 All of it is the same for nbgrader and otter.
 """

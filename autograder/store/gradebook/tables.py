@@ -155,8 +155,6 @@ def insert_or_update(
     table: sa.Table,
     rows: Sequence[Mapping[str, Any]],
     key: Sequence[str],
-    *,
-    keeps: bool = False,
 ) -> None:
     """Insert rows, or update those with the same unique key to these values.
 
@@ -165,7 +163,6 @@ def insert_or_update(
         table: the table of the rows.
         rows: column → value.
         key: columns of the unique key.
-        keeps: leave existing rows unchanged.
     """
     if not rows:
         return
@@ -175,11 +172,7 @@ def insert_or_update(
 
         insert = postgresql.insert(table)
     values = {name: insert.excluded[name] for name in rows[0] if name not in key}
-    unique = list(key)
-    if keeps:
-        statement = insert.on_conflict_do_nothing(index_elements=unique)
-    else:
-        statement = insert.on_conflict_do_update(index_elements=unique, set_=values)
+    statement = insert.on_conflict_do_update(index_elements=list(key), set_=values)
     connection.execute(statement, list(rows))
 
 
