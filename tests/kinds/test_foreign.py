@@ -192,12 +192,15 @@ def test_editors_templates_and_the_reference_know_it(place: Path) -> None:
     """The schema has its options, `autograder new` its template, the documentation its page."""
     found = told(
         place,
+        f"DOCS = {str(ROOT / 'docs')!r}"
         """
+from pathlib import Path
+
 from autograder.authoring.pages import render_pages
 from autograder.authoring.schema import build_schema
 from autograder.authoring.starting import load_template
 
-made = render_pages("")
+made = render_pages(Path(DOCS))
 print(json.dumps([
     "question-riddle" in build_schema()["$defs"],
     load_template("puzzle", "module").kind,
