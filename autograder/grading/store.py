@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from autograder.core.errors import CourseError, GradebookError
 from autograder.core.records import (
     Deduction,
     ExecutedNotebook,
@@ -28,6 +29,7 @@ from autograder.core.records import (
     StudentGroup,
 )
 from autograder.grading.grades import CellName, PersonMark
+from autograder.notebook.release import load_release
 from autograder.rubric import Rubric
 
 AnswerName = tuple[str, str, str]
@@ -74,6 +76,26 @@ class GradedEntry(Struct, frozen=True):
     """The rubric the student was graded by; for a variant, the personal one."""
     submitted_at: datetime | None = None
     """Submission time. A time without a zone is taken as UTC; None leaves the stored time unchanged."""
+
+
+def collect_graded_cells(rubric: Rubric, releases: Mapping[str, bytes]) -> frozenset[CellName]:
+    """Return the cells that carry points by the rubric.
+
+    Raises:
+        GradebookError: a notebook is not released, or has no such cell that is marked as graded.
+    """
+    wanted = frozenset(
+        (question.notebook, cell) for question in rubric.questions for cell in question.list_cells()
+    )
+    for notebook in rubric.assignment.notebooks:
+        try:
+            released = load_release(releases[notebook.name], notebook.name).by_id
+        except (KeyError, CourseError) as error:
+            raise GradebookError(f"notebook {notebook.name!r} is not released: {error}") from error
+        for notebook_name, cell in sorted(wanted):
+            if notebook_name == notebook.name and not (cell in released and released[cell].grade):
+                raise GradebookError(f"notebook {notebook_name!r} has no cell {cell!r} marked as graded")
+    return wanted
 
 
 class FrontEnd(Struct, frozen=True):

@@ -13,7 +13,7 @@ from django.db import DatabaseError, transaction
 from django.utils import timezone
 from msgspec.structs import replace
 
-from autograder.core.errors import CourseError, GradebookError
+from autograder.core.errors import GradebookError
 from autograder.core.limits import Budgets, compute_budgets
 from autograder.core.records import GradingResult, Score
 from autograder.grading.grades import CellName, CellPoints, PersonMark, compute_automatic_points
@@ -24,12 +24,12 @@ from autograder.grading.store import (
     Key,
     OutlineReader,
     Student,
+    collect_graded_cells,
     decode_result,
     encode_bounded,
     encode_result,
 )
 from autograder.marking.points import collect_verdicts, compute_cell_points, list_items, scale_points
-from autograder.notebook.release import load_release
 from autograder.rubric import Question, Rubric
 from autograder.service.marking import answers
 from autograder.service.models import (
@@ -78,7 +78,7 @@ class DatabaseStore:
     def prepare_assignment(self, rubric: Rubric, releases: Mapping[str, bytes]) -> None:
         """See `Store.prepare_assignment`."""
         name = rubric.assignment.name
-        wanted = _collect_wanted_cells(rubric, releases)
+        wanted = collect_graded_cells(rubric, releases)
         with self._open_transaction(f"assignment {name!r} could not be prepared"):
             # Serialise preparations: two processes would both create the missing cells.
             CourseRecord.objects.select_for_update().get(pk=self._course.pk)
@@ -354,19 +354,6 @@ class DatabaseStore:
 
 
 _WRITTEN = ("automatic", "pending", "again", "worth", "items", "points", "revision")
-
-
-def _collect_wanted_cells(rubric: Rubric, releases: Mapping[str, bytes]) -> set[CellName]:
-    wanted = {(question.notebook, cell) for question in rubric.questions for cell in question.list_cells()}
-    for notebook in rubric.assignment.notebooks:
-        try:
-            released = load_release(releases[notebook.name], notebook.name).by_id
-        except (KeyError, CourseError) as error:
-            raise GradebookError(f"notebook {notebook.name!r} is not released: {error}") from error
-        for notebook_name, cell in sorted(wanted):
-            if notebook_name == notebook.name and not (cell in released and released[cell].grade):
-                raise GradebookError(f"notebook {notebook_name!r} has no cell {cell!r} marked as graded")
-    return wanted
 
 
 def _to_columns(key: Key) -> dict[str, object]:

@@ -9,7 +9,7 @@ from typing import Self
 
 from msgspec.structs import replace
 
-from autograder.core.errors import CourseError, GradebookError
+from autograder.core.errors import GradebookError
 from autograder.core.limits import compute_budgets
 from autograder.core.records import GradingResult
 from autograder.grading.grades import CellName, PersonMark, compute_automatic_points
@@ -20,10 +20,10 @@ from autograder.grading.store import (
     Key,
     OutlineReader,
     Student,
+    collect_graded_cells,
     decode_result,
     encode_bounded,
 )
-from autograder.notebook.release import load_release
 from autograder.rubric import Rubric
 
 _Automatic = tuple[Decimal | None, bool]
@@ -60,17 +60,7 @@ class MemoryStore:
 
     def prepare_assignment(self, rubric: Rubric, releases: Mapping[str, bytes]) -> None:
         """See `Store.prepare_assignment`."""
-        wanted = frozenset(
-            (question.notebook, cell) for question in rubric.questions for cell in question.list_cells()
-        )
-        for notebook in rubric.assignment.notebooks:
-            try:
-                released = load_release(releases[notebook.name], notebook.name).by_id
-            except (KeyError, CourseError) as error:
-                raise GradebookError(f"notebook {notebook.name!r} is not released: {error}") from error
-            for notebook_name, cell in wanted:
-                if notebook_name == notebook.name and not (cell in released and released[cell].grade):
-                    raise GradebookError(f"notebook {notebook_name!r} has no cell {cell!r} marked as graded")
+        wanted = collect_graded_cells(rubric, releases)
         with self._lock:
             kept = self._kept.get(rubric.assignment.name) or _AssignmentState()
             for marks in kept.given.values():
