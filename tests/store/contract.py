@@ -133,7 +133,7 @@ class StoreContract:
     def test_lone_surrogates_are_replaced(self, store: Store) -> None:
         """Texts that UTF-8 cannot carry are stored with U+FFFD, and everything else as it was."""
         (notebook,) = good().notebooks
-        cells = (notebook.cells[0], Cell("print('\ud800')", ""))
+        cells = (notebook.cells[0], Cell("print('\ud800')", ""), *notebook.cells[2:])
         graded = replace(good(), notebooks=(replace(notebook, cells=cells),))
         keep(store, graded, RUBRIC)
         found = store.load_results("exam")[graded.score.student]
@@ -486,7 +486,7 @@ class StoreContract:
             keep(opened.store, graded, RUBRIC, MOMENT)
         opened.give("grace", FORMULA, PersonMark(Decimal("0.25"), Decimal("0.5")))
         opened.store.give_mark("exam", "grace", WHY, PersonMark(Decimal("0.5")))
-        assert {"ada": (Decimal(7), False), "grace": (Decimal("4.25"), True)} == totals(opened.store)
+        assert {"ada": (Decimal(16), False), "grace": (Decimal("9.25"), True)} == totals(opened.store)
 
     def test_whoever_is_enrolled_has_handed_in_nothing(self, store: Store) -> None:
         """A class list is no list of submissions; entering it twice, or with less, is no error."""
