@@ -5,7 +5,7 @@ Its one script sorts the table. The page's policy names the script by its hash, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from msgspec import Struct
@@ -24,43 +24,6 @@ _MOST_NOTE = 500
 _MOST_OF_A_KIND = 5
 """Most notes of one code about one student that are listed separately."""
 _TENS = 10
-
-_MOST_REASON = 1000
-
-
-class WaitingItem(Struct, frozen=True):
-    """Item that was meant to be graded automatically, but needs manual review."""
-
-    student: str
-    place: str
-    """Question and item."""
-    why: str
-
-
-def list_waiting_items(graded: GradingResult, stands: Standing, rubric: Rubric) -> Iterator[WaitingItem]:
-    """Yield a student's items in manual review with cells not marked yet; items marked by hand are left out.
-
-    Args:
-        graded: result of grading.
-        stands: the student's marks, including manual ones.
-        rubric: the common rubric.
-    """
-    pending = {(entry.id, cell.name) for entry in stands.questions for cell in entry.cells if cell.pending}
-    # Items marked by hand always wait, which needs no explanation.
-    cells = {
-        (question.id, item.id): item.cell or question.id
-        for question in rubric.questions
-        for item in question.items
-        if not item.manual
-    }
-    for entry in graded.score.items:
-        cell = cells.get((entry.question, entry.item))
-        if entry.status is Status.NEEDS_REVIEW and (entry.question, cell) in pending:
-            yield WaitingItem(
-                to_printable_text(graded.score.student, 200),
-                f"{entry.question}, {entry.item}",
-                to_printable_text(entry.staff or "no reason is known", _MOST_REASON),
-            )
 
 
 class _Remark(Struct, frozen=True):
@@ -253,9 +216,25 @@ def _list_flags(stands: Standing) -> list[Note]:
 
 
 def _list_reasons(graded: GradingResult, stands: Standing, rubric: Rubric) -> list[Note]:
-    """Return a note for each item that needs manual review."""
-    waiting = list_waiting_items(graded, stands, rubric)
-    return [Note("waits", f"needs manual review: {item.why}", item.place) for item in waiting]
+    """Return why automatic items need manual review, for cells that are not marked yet."""
+    pending = {(entry.id, cell.name) for entry in stands.questions for cell in entry.cells if cell.pending}
+    # Items marked by hand always wait, which needs no explanation.
+    cells = {
+        (question.id, item.id): item.cell or question.id
+        for question in rubric.questions
+        for item in question.items
+        if not item.manual
+    }
+    return [
+        Note(
+            "waits",
+            f"needs manual review: {entry.staff or 'no reason is known'}",
+            f"{entry.question}, {entry.item}",
+        )
+        for entry in graded.score.items
+        if entry.status is Status.NEEDS_REVIEW
+        and (entry.question, cells.get((entry.question, entry.item))) in pending
+    ]
 
 
 def _list_remarks(graded: GradingResult) -> list[Note]:
