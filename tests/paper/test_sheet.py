@@ -113,13 +113,6 @@ def test_a_solution_inside_a_function_keeps_its_head() -> None:
     assert ["def f(x):\n    return 2 * x", "y = 1"] == shown
 
 
-def test_the_same_sheet_again(page: Page, exam: Rubric) -> None:
-    """A sheet depends on the release and the language alone."""
-    files = generate.build_release_files(COURSE, exam, "de")
-    releases = {one.name: files[f"{one.name}.ipynb"] for one in exam.assignment.notebooks}
-    assert page("de") == render_sheet(make_sheet(exam, releases, language="de"))
-
-
 def test_name_number_and_page_on_every_page(page: Page) -> None:
     """The header has fields for name and number, the footer the page's number; solutions have no name."""
     german = page("de")
