@@ -124,7 +124,7 @@ def load_written(
     return {
         student_id: written
         for student_id, written in last_written.items()
-        if characters.get(student_id) == characters
+        if characters.get(student_id) == written.characters
     }
 
 
