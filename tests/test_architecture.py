@@ -89,7 +89,7 @@ SUBLAYERS = {
         {"personal"},
         {"verify"},
     ),
-    "pages": ({"rendering"}, {"feedback"}, {"paper"}),
+    "pages": ({"feedback"}, {"paper"}),
 }
 """The sublayers of a part that is too large for one, from the ground up, with the same rule between them.
 

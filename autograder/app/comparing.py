@@ -24,7 +24,7 @@ from autograder.exchange.adopting import otter
 from autograder.grading import assignment as assignments
 from autograder.grading.assignment import Assignment
 from autograder.grading.batch import read_handin
-from autograder.pages.rendering import fill_template
+from autograder.pages.feedback.rendering import fill_template
 from autograder.rubric import Question
 
 _SAME = Decimal("0.001")

@@ -16,8 +16,8 @@ from autograder.core.errors import CourseError
 from autograder.core.records import Message
 from autograder.grading.grades import Standing
 from autograder.marking.moves import ItemMove
+from autograder.pages.feedback.rendering import fill_template
 from autograder.pages.feedback.sanitise import render_sentence
-from autograder.pages.rendering import fill_template
 
 OPEN = "open"
 

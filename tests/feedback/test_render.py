@@ -34,8 +34,8 @@ from autograder.core.records import (
 )
 from autograder.messages import get_template
 from autograder.pages.feedback.render import render_page
+from autograder.pages.feedback.rendering import capitalise_sentence
 from autograder.pages.feedback.sanitise import POLICY
-from autograder.pages.rendering import capitalise_sentence
 from tests.feedback.examples import RUBRIC, TOML, good, graded, hostile, item, middling, said
 
 STUDENTS = {"good": good(), "middling": middling(), "hostile": hostile()}

@@ -441,7 +441,7 @@ ESCAPING = (
     Weakening(
         "escaping",
         "pages are not escaped",
-        (Edit("autograder/pages/rendering.py", "autoescape=True", "autoescape=False"),),
+        (Edit("autograder/pages/feedback/rendering.py", "autoescape=True", "autoescape=False"),),
         ("pages", "injections"),
     ),
     Weakening(

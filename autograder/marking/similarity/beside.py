@@ -13,8 +13,8 @@ from autograder.marking.similarity.code import Digest
 from autograder.marking.similarity.pairs import AlikePair, Weights, to_percent
 from autograder.marking.similarity.works import ComparedPiece, ComparedWork
 from autograder.pages.feedback.labels import Labels
+from autograder.pages.feedback.rendering import fill_template
 from autograder.pages.feedback.sanitise import to_printable_text
-from autograder.pages.rendering import fill_template
 from autograder.questions.base.values.prose import merge_spans
 from autograder.rubric import Rubric
 

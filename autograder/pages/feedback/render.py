@@ -12,9 +12,9 @@ from autograder.notebook.release import Release
 from autograder.pages.feedback.answers import find_cells_about
 from autograder.pages.feedback.cells import build_notebook_view
 from autograder.pages.feedback.labels import Labels
+from autograder.pages.feedback.rendering import fill_template
 from autograder.pages.feedback.sanitise import render_sentence
 from autograder.pages.feedback.view import SubmittedView, build_page_view
-from autograder.pages.rendering import fill_template
 from autograder.rubric import Rubric
 from autograder.rubric.timestamps import Timing, format_moment, to_window_zone
 

@@ -22,9 +22,9 @@ from autograder.notebook.language import select_language
 from autograder.notebook.release import ReleaseCell, load_release
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.prose import Pictures, render_prose
+from autograder.pages.feedback.rendering import fill_template
 from autograder.pages.feedback.typeset import Typesetter
 from autograder.pages.paper.answer_boxes import AnswerBox, make_empty_box, make_solved_box, render_form
-from autograder.pages.rendering import fill_template
 from autograder.questions import load_kind
 from autograder.questions.base.judging.manual import Examples, read_manual_options
 from autograder.rubric import Item, Question, Rubric

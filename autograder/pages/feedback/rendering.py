@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from autograder.pages.feedback.sanitise import POLICY
 
-TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATES = Path(__file__).parents[1] / "templates"
 SCRIPT = Markup((TEMPLATES / "sort.js").read_text("utf-8"))  # noqa: S704 - ours, and nothing is put into it
 """Sorts tables of the class ``sortable`` by a click on a heading. Without it they keep their order."""
 _DIGEST = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
