@@ -64,8 +64,6 @@ docs: $(STAMP)
 	mv docs/cli.md.new docs/cli.md
 	$(BIN)/python -m autograder.cli.reference grades > docs/grades.schema.json.new
 	mv docs/grades.schema.json.new docs/grades.schema.json
-	$(BIN)/python -m autograder.authoring.grammar > docs/formulas.md.new
-	mv docs/formulas.md.new docs/formulas.md
 	$(BIN)/python -m autograder.authoring.pages docs
 
 # Debian's python3 has pip, but cannot put it into a new environment without a further package: the second way does.

@@ -381,7 +381,7 @@ def test_use_cases_print_nothing_and_know_no_front_end() -> None:
     quiet = [name for name in OURS if part(name) in {"app", "store", "grading"}]
     found = offenders(quiet, roots, {"sys", "typer", "rich", "click", "logging"})
     known = {  # they ask about modules, or about Python
-        "autograder.store.gradebook.nbgrader_api",
+        "autograder.store.gradebook.tables",
         "autograder.grading.generate",
         "autograder.grading.harmless",
         "autograder.grading.version",

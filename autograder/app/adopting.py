@@ -90,7 +90,7 @@ def _choose_assignments(root: Path, name: str) -> dict[str, ModuleType]:
     if not available:
         raise CourseError(
             f"{root}: expected an nbgrader course, with notebooks in source/<assignment>/ or "
-            "release/<assignment>/, or an otter assignment: a notebook with # ASSIGNMENT CONFIG, or dist/"
+            "release/<assignment>/, or an otter assignment: a notebook with # ASSIGNMENT CONFIG"
         )
     return {
         assignment: otter if assignment in of_otter else nbgrader

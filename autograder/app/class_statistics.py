@@ -19,15 +19,20 @@ from autograder.core.stream import derive_key
 from autograder.course import Course
 from autograder.grading import assignment as assignments
 from autograder.grading.grades import Standing
-from autograder.marking.statistics import ClassFigures, ItemFigures, QuestionFigures, compute_figures
-from autograder.marking.statistics_page import render_statistics
+from autograder.marking.statistics import (
+    ClassFigures,
+    ItemFigures,
+    QuestionFigures,
+    compute_figures,
+    render_statistics,
+)
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.sanitise import render_sentence
 from autograder.rubric import Rubric
 
 COLUMNS = (
     *("part", "question", "item", "title", "possible", "students", "open", "unanswered", "full", "none"),
-    *("mean", "difficulty", "discrimination", "alpha_without", "seconds", "mistakes"),
+    *("mean", "difficulty", "discrimination", "mistakes"),
 )
 """Columns of `list_rows`."""
 
@@ -141,7 +146,6 @@ def _make_row(
         part_figures.item if isinstance(part_figures, ItemFigures) else part_figures.question,
     )
     text = part_figures.item.text if isinstance(part_figures, ItemFigures) else part_figures.question.title
-    took = part_figures.cells if isinstance(part_figures, QuestionFigures) else None
     row = {
         "part": part,
         "question": part_figures.question.id,
@@ -152,8 +156,6 @@ def _make_row(
         "mean": _format_points(part_figures.mean) if part_figures.settled else "",
         "difficulty": _format_float(part_figures.difficulty),
         "discrimination": _format_float(part_figures.discrimination),
-        "alpha_without": _format_float(part_figures.alpha_without),
-        "seconds": _format_float(took.median) if took else "",
         **more,
     }
     # Texts may begin like a formula. Figures must stay numbers, negative ones included.
@@ -167,7 +169,6 @@ def _make_row(
 def as_plain(class_statistics: ClassStatistics) -> dict[str, Any]:
     """Return all figures as plain data, for programs."""
     class_figures = class_statistics.figures
-    curve = class_figures.curve
     return {
         "assignment": class_statistics.rubric.assignment.name,
         "rubric_version": class_statistics.rubric.version,
@@ -178,26 +179,7 @@ def as_plain(class_statistics: ClassStatistics) -> dict[str, Any]:
         "median": class_figures.median if class_figures.settled else None,
         "deviation": class_figures.deviation,
         "tenths": class_figures.bars,
-        "reliability": {
-            "questions": _to_dict(class_figures.by_question),
-            "items": _to_dict(class_figures.by_item),
-        },
-        "grades": curve
-        and {
-            "names": curve.grades,
-            "moved": [
-                {"by": entry.by, "counts": entry.counts, "passed": entry.passed} for entry in curve.together
-            ],
-            "alone": [
-                {"grade": entry.grade, "from": entry.least, "by": curve.moves, "reached": entry.reached}
-                for entry in curve.alone
-            ],
-            "provisional": curve.provisional,
-        },
-        "seconds": {name: _to_dict(entry) for name, entry in class_figures.times.items()},
-        "questions": [
-            _make_part(entry, {"seconds": _to_dict(entry.cells)}) for entry in class_figures.questions
-        ],
+        "questions": [_make_part(entry, {}) for entry in class_figures.questions],
         "items": [_make_part(entry, _make_item(entry, class_statistics)) for entry in class_figures.items],
         "points": {
             class_statistics.called[student]: stand.total
@@ -217,7 +199,6 @@ def _make_part(part_figures: QuestionFigures | ItemFigures, more: Mapping[str, A
         "mean": part_figures.mean if part_figures.settled else None,
         "difficulty": part_figures.difficulty,
         "discrimination": part_figures.discrimination,
-        "alpha_without": part_figures.alpha_without,
         **more,
     }
 
@@ -251,10 +232,6 @@ def _select_remarks(class_figures: ClassStatistics) -> tuple[str, ...]:
         f"remarks about the class: {len(class_figures.remarks)}, which name people and are shown with "
         "--names",
     )
-
-
-def _to_dict(record: Struct | None) -> dict[str, Any] | None:
-    return None if record is None else {name: getattr(record, name) for name in record.__struct_fields__}
 
 
 def _format_points(points: Decimal) -> str:

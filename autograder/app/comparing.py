@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import json
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -17,11 +20,11 @@ from autograder.core.records import Cell, ItemResult, Score, Status
 from autograder.core.syntax import UNREADABLE, parse_module
 from autograder.core.wording import format_number
 from autograder.course import Course, Handin
-from autograder.exchange.adopting import otter, peers
+from autograder.exchange.adopting import otter
 from autograder.grading import assignment as assignments
 from autograder.grading.assignment import Assignment
 from autograder.grading.batch import read_handin
-from autograder.pages.feedback.comparison import ComparisonRow, ComparisonView, render_comparison
+from autograder.pages.feedback.rendering import fill_template
 from autograder.rubric import Question
 
 _SAME = Decimal("0.001")
@@ -35,12 +38,16 @@ _LESS_STRICT = {
 }
 
 
+PeerMarks = Mapping[str, Mapping[str, float]]
+"""By student and by grade cell (nbgrader) or question (otter). Answers without a mark are missing."""
+
+
 class PeerClass(Struct, frozen=True):
     """Marks of a class given by another program."""
 
     peer: str
     """``"nbgrader"`` or ``"otter"``."""
-    marks: peers.PeerMarks
+    marks: PeerMarks
 
 
 class MarkDifference(Struct, frozen=True):
@@ -92,9 +99,9 @@ def read_peer_marks(course: Course, name: str, path: Path) -> PeerClass:
     if not rubrics.load_rubric(course.locate_rubric(name)).assignment.adopted:
         raise CourseError(f"{name} was not adopted, so no other program grades it; see autograder adopt")
     if not path.is_dir():
-        return PeerClass("nbgrader", peers.read_gradebook_marks(path, name))
+        return PeerClass("nbgrader", read_gradebook_marks(path, name))
     files = {handin.student: path / handin.student / "results.json" for handin in course.list_handins(name)}
-    read = {student: peers.read_results_marks(file) for student, file in files.items() if file.is_file()}
+    read = {student: read_results_marks(file) for student, file in files.items() if file.is_file()}
     if not read:
         raise CourseError(f"{path}: expected STUDENT/results.json, as otter writes them; there is none")
     marks = {
@@ -102,6 +109,51 @@ def read_peer_marks(course: Course, name: str, path: Path) -> PeerClass:
         for student, of_student in read.items()
     }
     return PeerClass("otter", marks)
+
+
+def read_gradebook_marks(gradebook: Path, assignment: str) -> PeerMarks:
+    """Read the automatic marks from a gradebook of nbgrader.
+
+    Raises:
+        CourseError: it is not one.
+    """
+    query = (
+        "select submitted_assignment.student_id, base_cell.name, grade.auto_score from grade"
+        " join base_cell on base_cell.id = grade.cell_id"
+        " join submitted_notebook on submitted_notebook.id = grade.notebook_id"
+        " join submitted_assignment on submitted_assignment.id = submitted_notebook.assignment_id"
+        " join assignment on assignment.id = submitted_assignment.assignment_id"
+        " where assignment.name = ? and grade.auto_score is not null"
+    )
+    marks: dict[str, dict[str, float]] = {}
+    try:
+        with contextlib.closing(sqlite3.connect(f"{gradebook.resolve().as_uri()}?mode=ro", uri=True)) as book:
+            for student, cell, score in book.execute(query, (assignment,)):
+                marks.setdefault(student, {})[cell] = float(score)
+    except sqlite3.Error as error:
+        raise CourseError(
+            f"{gradebook}: expected a gradebook of nbgrader's (SQLite), got: {error}"
+        ) from error
+    return marks
+
+
+def read_results_marks(path: Path) -> Mapping[str, float]:
+    """Read the marks of each question from a results.json. Points of a question's cases are added up.
+
+    Raises:
+        CourseError: it is not a results.json.
+    """
+    try:
+        tests = json.loads(path.read_bytes())["tests"]
+        marks: dict[str, float] = {}
+        for test in tests:
+            # otter names a case "question - case"; "Public Tests" is a summary.
+            name = str(test.get("name", "")).partition(" - ")[0]
+            if name != "Public Tests" and test.get("score") is not None:
+                marks[name] = marks.get(name, 0.0) + float(test["score"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CourseError(f"{path}: expected a results.json with a list 'tests': {error!r}") from error
+    return marks
 
 
 def compare_marks(
@@ -148,23 +200,10 @@ def compare_scores(
 
 def _write_page(comparison: PeerComparison) -> None:
     comparison.page.parent.mkdir(parents=True, exist_ok=True)
-    rows = tuple(
-        ComparisonRow(
-            difference.student,
-            difference.question,
-            format_number(difference.ours, "en"),
-            "no mark" if difference.theirs is None else format_number(difference.theirs, "en"),
-            difference.reason,
-            difference.told,
-            difference.answer,
-            difference.test,
-        )
-        for difference in comparison.differences
+    page = fill_template(
+        "comparison.html", comparison=comparison, number=lambda points: format_number(points, "en")
     )
-    view = ComparisonView(
-        comparison.assignment, comparison.peer, comparison.compared, comparison.same, rows, comparison.remarks
-    )
-    atomic.write_bytes(comparison.page, render_comparison(view).encode())
+    atomic.write_bytes(comparison.page, page.encode())
 
 
 class _ResultPair(Struct, frozen=True):

@@ -19,7 +19,7 @@ from autograder.app.grade_lines import GradeLine, QuestionMark
 from autograder.core.errors import CourseError
 from autograder.core.tables import join_names
 from autograder.exchange.platforms import gradebooks
-from autograder.exchange.platforms.csvfiles import CsvTable, strip_guard, write_table
+from autograder.exchange.platforms.csvfiles import CsvTable, normalize_column, strip_guard, write_table
 from autograder.exchange.platforms.people import Identification, Register
 from autograder.exchange.platforms.worksheets import (
     Worksheet,
@@ -280,7 +280,7 @@ def _fill_canvas_rows(
     entered: dict[str, None] = {}
     without: dict[str, None] = {}
     for row in gradebooks.list_student_rows(table):
-        values = [gradebooks.get_value(table, row, column) for column in gradebooks.COLUMNS]
+        values = [table.get_value(row, [normalize_column(column)]) for column in gradebooks.COLUMNS]
         match = register.find_student(Identification(values[2], values[0], login=values[3], number=values[1]))
         line = lines.get(match.student)
         present = strip_guard(row[grades]) if grades >= 0 else ""

@@ -13,7 +13,7 @@ from autograder.core.tables import join_names
 from autograder.course import Handin
 from autograder.grading.batch import refresh_result, was_refused
 from autograder.grading.grades import CellName, PersonMark
-from autograder.grading.store import AnswerName, Decision, Store
+from autograder.grading.store import AnswerName, Store
 from autograder.rubric import Rubric
 
 
@@ -63,7 +63,6 @@ def copy_shared_marks(
     if not members:
         return []
     marks, decided = store.load_marks(name), store.load_decided_points(name)
-    entered: dict[AnswerName, Decision] = {}
     remarks = []
     for students in members.values():
         for cell, given_marks in _find_individual_marks(students, marks, decided).items():
@@ -71,28 +70,39 @@ def copy_shared_marks(
             if cell[0] in alone:
                 continue
             # Different marks are decisions of graders: report them instead of overwriting one.
-            if len({decision.points for decision in given_marks.values()}) > 1:
+            if len({mark.points for mark in given_marks.values()}) > 1:
                 who = join_names(sorted(given_marks))
                 remarks.append(f"{who} share {cell[1]}, but people gave each of them another mark")
                 continue
             shared = next(iter(given_marks.values()))
-            entered |= {(student, *cell): shared for student in students if student not in given_marks}
-    if entered:
-        store.apply_decisions(name, entered)
+            for student in students:
+                mark = marks.get(student, {}).get(cell, PersonMark())
+                copied = _copy_mark(mark, shared, decided.get((student, *cell)))
+                if student not in given_marks and copied != mark:
+                    store.give_mark(name, student, cell, copied, shared.points)
     return remarks
+
+
+def _copy_mark(mark: PersonMark, shared: PersonMark, decided: Decimal | None) -> PersonMark:
+    """Return a member's mark with the points of another member's; a mark of their own stays as it is."""
+    if mark.points is not None and mark.points != decided:
+        return mark
+    # Points of items explain the mark that they add up to, and no other.
+    items = mark.items if mark.points == shared.points else {}
+    comment = mark.comment or shared.comment
+    return replace(mark, points=shared.points, again=False, comment=comment, items=items)
 
 
 def _find_individual_marks(
     students: Iterable[str],
     marks: Mapping[str, Mapping[CellName, PersonMark]],
     decided: Mapping[AnswerName, Decimal],
-) -> dict[CellName, dict[str, Decision]]:
+) -> dict[CellName, dict[str, PersonMark]]:
     """Return the individual manual marks, by cell and student."""
-    decisions: dict[CellName, dict[str, Decision]] = {}
+    individual_marks: dict[CellName, dict[str, PersonMark]] = {}
     for student in students:
         for cell, mark in marks.get(student, {}).items():
-            # A mark that equals the decision was copied by `copy_shared_marks`, and must not be copied back.
+            # A mark with these points was copied by `copy_shared_marks`, and must not be copied back.
             if mark.points is not None and decided.get((student, *cell)) != mark.points and not mark.again:
-                decision = Decision(cell[1], "", mark.points, mark.comment)
-                decisions.setdefault(cell, {})[student] = decision
-    return decisions
+                individual_marks.setdefault(cell, {})[student] = mark
+    return individual_marks

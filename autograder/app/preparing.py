@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder import rubric as rubrics
@@ -28,8 +27,7 @@ from autograder.grading.personal.distribution import DistributionSummary
 from autograder.grading.personal.variant_set import make_variants
 from autograder.grading.verify import Mark, Matrix, MutatedCell, Row, Verification, VerifyFinding
 from autograder.grading.verify.explaining import Explainer
-from autograder.pages.paper import make_sheet, print_pdf, render_sheet
-from autograder.pages.paper.sheet import Size
+from autograder.pages.paper.sheet import Size, make_sheet, render_sheet
 from autograder.rubric import Rubric
 from autograder.sandbox.pool import Pool
 
@@ -46,14 +44,6 @@ __all__ = [
     "release",
 ]
 """Includes names of lower layers that front ends need."""
-
-
-class PrintedAssignment(Struct, frozen=True):
-    """An assignment on paper."""
-
-    path: Path
-    problem: str = ""
-    """Why it is an HTML page instead of a PDF; empty if a page was requested."""
 
 
 def is_personal(course: Course, name: str) -> bool:
@@ -179,8 +169,8 @@ def print_paper(
     size: Size = "a4",
     output: Path | None = None,
     isolation: Isolation = Isolation.NAMESPACES,
-) -> PrintedAssignment:
-    """Print an assignment with a box for every answer, or the solutions for graders.
+) -> Path:
+    """Write an assignment as a page to print, with a box for every answer, or the solutions for graders.
 
     Args:
         course: the course.
@@ -189,7 +179,7 @@ def print_paper(
         solutions: print the answer key, the items, and alternative right answers.
         student: print the variant of this student; empty: the common one.
         size: of the paper.
-        output: ends in ``.pdf`` or ``.html``; default: a PDF below paper/.
+        output: ends in ``.html``; default: a file below paper/.
         isolation: how the reference is confined if a variant is drawn.
 
     Raises:
@@ -204,10 +194,10 @@ def print_paper(
     if language and language not in languages:
         raise CourseError(f"--language: expected one of {', '.join(languages)}, got {language!r}")
     language = language or languages[0]
-    file = f"{'-'.join(filter(None, (name, student, 'solutions' * solutions)))}.pdf"
+    file = f"{'-'.join(filter(None, (name, student, 'solutions' * solutions)))}.html"
     path = output or course.root / "paper" / file
-    if path.suffix not in {".pdf", ".html"}:
-        raise CourseError(f"--output {path}: expected a file that ends in .pdf or .html")
+    if path.suffix != ".html":
+        raise CourseError(f"--output {path}: expected a file that ends in .html")
     printed_rubric, releases, key = _build_printed_content(course, rubric, language, student, isolation)
     sheet = make_sheet(
         printed_rubric,
@@ -217,15 +207,9 @@ def print_paper(
         pictures=_read_pictures(course, rubric),
         student=student,
     )
-    page, problem = render_sheet(sheet, size), ""
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix == ".pdf":
-        problem = print_pdf(page, path).problem
-        # Without a PDF printer, keep the page, which any browser can print.
-        path = path.with_suffix(".html") if problem else path
-    if path.suffix == ".html":
-        atomic.write_bytes(path, page.encode())
-    return PrintedAssignment(path, problem)
+    atomic.write_bytes(path, render_sheet(sheet, size).encode())
+    return path
 
 
 def _build_printed_content(

@@ -16,7 +16,7 @@ from autograder.core.errors import CourseError
 from autograder.core.records import Message
 from autograder.grading.grades import Standing
 from autograder.marking.moves import ItemMove
-from autograder.pages.feedback.regrade import RegradeItemView, RegradeStudentView, RegradeView, render_regrade
+from autograder.pages.feedback.rendering import fill_template
 from autograder.pages.feedback.sanitise import render_sentence
 
 OPEN = "open"
@@ -103,33 +103,7 @@ def render_page(comparison: Regrade, language: str = "en") -> str:
     grouped: dict[str, list[RegradeRow]] = {}
     for row in list_rows(comparison, language):
         grouped.setdefault(row.student, []).append(row)
-    students = tuple(
-        RegradeStudentView(
-            student_move.move.student,
-            _format_signed(student_move.move.by),
-            _format_total(student_move.move.before),
-            _format_total(student_move.move.after),
-            _format_grade(student_move.move.before),
-            _format_grade(student_move.move.after),
-            student_move.shown if student_move.moves_shown else "",
-            tuple(_make_item_view(row) for row in grouped[student_move.move.student]),
-        )
-        for student_move in comparison.moved
-    )
-    return render_regrade(
-        RegradeView(
-            comparison.assignment,
-            comparison.total,
-            comparison.same,
-            comparison.gain,
-            comparison.lose,
-            students,
-            comparison.failed,
-            comparison.differences,
-            comparison.remarks,
-            bool(comparison.entry),
-        )
-    )
+    return fill_template("regrade.html", regrade=comparison, rows_by_student=grouped, signed=_format_signed)
 
 
 def write_page(comparison: Regrade, path: Path, language: str = "en") -> None:
@@ -142,15 +116,6 @@ def write_page(comparison: Regrade, path: Path, language: str = "en") -> None:
         atomic.write_bytes(path, render_page(comparison, language).encode(), mode=0o600)
     except OSError as error:
         raise CourseError(f"{path}: cannot be written: {error.strerror}") from error
-
-
-def _make_item_view(row: RegradeRow) -> RegradeItemView:
-    name = f"{row.question}.{row.item}" if row.item else ""
-    before, after = (
-        f"{points} of {possible}" if points else ""
-        for points, possible in ((row.before, row.possible_before), (row.after, row.possible_after))
-    )
-    return RegradeItemView(name, before, after, row.told_before, row.told_after, row.why)
 
 
 def _make_row(student_move: RegradeMove, item: ItemMove | None, why: str, language: str) -> RegradeRow:

@@ -19,7 +19,7 @@ from autograder.grading import assignment as assignments
 from autograder.grading.assignment import Assignment
 from autograder.grading.batch import read_handin
 from autograder.grading.pipeline import SubmittedFiles
-from autograder.marking.similarity.page import render_similar
+from autograder.marking.similarity.beside import render_similar
 from autograder.marking.similarity.pairs import AlikePair, Weights, compute_weights, find_similar_pairs
 from autograder.marking.similarity.works import ComparedWork, FeatureExtractor, Work, WorkPiece, list_pieces
 from autograder.notebook.files import read_file

@@ -1,12 +1,12 @@
-"""The documentation page about formulas, generated from the tables of the formula parser.
+"""Tables of the documentation page about formulas, generated from the tables of the formula parser.
 
-Regenerate it with ``make docs``; a test fails if it is stale, or if an example is read differently.
+``make docs`` writes them into docs/formulas.md; a test fails if they are stale, or if an example is read
+differently.
 """
 
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from autograder.formulas import Unreadable, Vocabulary, to_text
@@ -78,113 +78,24 @@ LIMITS: Sequence[tuple[int, str]] = (
 )
 """Limits of the parser, each with a description for the page."""
 
-HEAD = """\
-# Formulas
 
-This page is generated from the program (`make docs`); do not edit it. It says how formulas are read in
-answers and in rubrics, what the errors mean, and which mistakes are recognised. How a question asks for a
-formula stands on [the page about the kind `formula`](kinds/formula.md).
-
-`autograder formula` reads a formula as an answer would be read, and compares it:
-
-```
-autograder formula "12 L d²" --symbols n_layers:L,d_model:d --equals "12*n_layers*d_model^2"
-```
-
-Exit code 0: equal (or read, where there is nothing to compare with); 1: not equal; 2: not readable, a name
-that is not known, or not decided."""
-
-NAMES = """\
-Only the symbols that a rubric declares are known, by their names and their other spellings. Markup does
-not count: `d_{{\\text{{model}}}}`, `d\\_model` and `d_model` are one name. Single letters may stand side
-by side (`Ld` is `L*d`) unless they may as well be another name run together. An unknown name is refused,
-with the nearest known one if it is that one with a typo; it is never taken apart into
-letters that were not declared. Capitals and underscores may differ where one symbol alone fits (`dmodel`,
-`d_Model`).
-
-What stands before an equals sign and is no symbol is the name of the result, and is dropped; so is a
-single letter that the rest does not mention, even where it is declared: `N = 12 L d²`. `=` and `≈` alone
-are dropped, too, and words behind a formula for what it counts, such as `parameters`, `FLOPs` or `bytes`;
-so is a remark in brackets at its end, of words none of which is a symbol: `4*d^2 (one for each row)`.
-Any other remark makes a formula unreadable, as `check()` says. Grading reads it too: where the formula
-is right, and the remark agrees, as in `4*d^2 (4 matrices)`, `12*d^2 (= 12*h^2*d_k^2)` and
-`d = h*d_k, so d_k = d/h`, it earns full points; otherwise it needs manual review. Words that stand for
-another factor, such as `MACs`, `bits` or `MB`, are not.
-
-Greek letters may be declared, and then be written as a letter, a name or a command: {greek}."""
-
-AMBIGUOUS = """\
-Where mathematicians disagree (`a/b c`, `1/2d`, `log a b`, `log n/2`, `d^1/2`, `2^2n`, `d 2`), a formula
-is refused with a question instead of being read in one of the two ways. `1/2 d`, with a blank behind a
-fraction of two numbers, is half of `d`. `E` is no number.
-
-Whether a mark between digits separates thousands or stands before decimals is asked where the languages
-of the course leave it open: with German among them, `1,500` and `50.257` are refused with the question;
-`1500`, `1.5` and `50.2570` are not. In English alone `1,500` is 1500. A comma between digits is asked
-about where it may separate two values: in `max(0,5)` (graded as two values if that is right), in the tuple
-`(1,024, n)`, in the set `{1,5; 2}`.
-A narrow or no-break space, `~`, `\\,`, `\\:` and `\\;` group digits if all groups have three digits; an
-ordinary blank does so if there are two groups or more, because a sign may be missing in `4 128`."""
-
-EXACT = """\
-Numbers are exact. `0.1*d + 0.2*d` equals `0.3*d`, but `0.333*d` does not equal `d/3`: where rounded numbers
-are to be handed in, ask for a number with a tolerance. `10%` is `10/100`; `10%n` and `10 % n`
-may as well be a remainder and are refused. A minus before `//`
-belongs to what is divided, as in Python: `-(-n//2)` is `n/2` rounded up.
-
-An answer is equal to the right one if both have equal values for all values of the symbols, each from its
-domain. Isolated points without a value do not count: `(d^2-n^2)/(d-n)` equals `d+n`. Otherwise an answer must
-have a value wherever the right answer has one: for a real `x`, neither `sqrt(x)^2` nor `exp(ln(x))` equals
-`x`, and for a whole `n`, `n*sqrt(n-5)/sqrt(n-5)` does not equal `n`; for a positive `d`, `sqrt(d)^2` equals
-`d`. The answer may have values where the right one has none. A formula that is defined nowhere, such as
-`d + 0/0`, equals nothing. If an answer can be proven neither equal nor different, or if it may lack values,
-it needs manual review; so do odd roots of what may be negative, because some define them and some do not."""
-
-COMPARED = """\
-Where a relation is asked for (`form = "relation"`), it may be turned round and solved for any symbol. An
-equation may be multiplied through with numbers and symbols, an inequality with what is positive; for whole
-symbols `n < d` and `n + 1 <= d` are the same. In a chain such as `0 < n <= d` the links that always hold say
-nothing. What is right after other steps, such as squaring, is left to a human."""
-
-DIAGNOSES = """\
-A formula that is wrong by one of these mistakes gets a sentence that names only what the student wrote. Each
-statement is exactly true of the answer. An item may give points for one:
-`diagnosis_points = { CODE = 0.5 }`."""
-
-
-def render_page() -> str:
-    """Return the whole page as Markdown."""
-    greek = ", ".join(f"{letter} `{name}`" for name, letter in GREEK.items())
-    sections = (
-        HEAD,
-        "## Grammar",
-        _extract_grammar(),
-        AMBIGUOUS,
-        "## Signs",
-        _format_table(("meaning", "signs", "LaTeX"), _list_signs()),
-        "## Functions and constants",
-        _format_table(("function", "spellings", "values"), _list_functions()),
-        "## Names",
-        NAMES.format(greek=greek),
-        "## Examples",
-        f"With the symbols {_describe_symbols()}.",
-        _format_table(("written", "read as"), _list_examples()),
-        EXACT,
-        "## Equations and inequalities",
-        COMPARED,
-        _format_table(("written", "read as"), _list_relations()),
-        "## Errors",
-        "Each points at its place. The formulas on the left of this table are refused:",
-        _format_table(("written", "the student reads"), _list_refusals()),
-        "All errors:",
-        _format_table(("code", "sentence"), _list_errors()),
-        "## Limits",
-        _format_table(("at most", "what"), ((str(most), description) for most, description in LIMITS)),
-        "## Diagnoses",
-        DIAGNOSES,
-        _format_table(("code", "sentence"), _list_diagnoses()),
-    )
-    return "\n\n".join(sections) + "\n"
+def render_sections() -> dict[str, str]:
+    """Return the generated parts of the page by name, as Markdown."""
+    return {
+        "grammar": _extract_grammar(),
+        "signs": _format_table(("meaning", "signs", "LaTeX"), _list_signs()),
+        "functions": _format_table(("function", "spellings", "values"), _list_functions()),
+        "greek": f"Greek letters: {', '.join(f'{letter} `{name}`' for name, letter in GREEK.items())}.",
+        "examples": f"With the symbols {_describe_symbols()}.\n\n"
+        + _format_table(("written", "read as"), _list_examples()),
+        "relations": _format_table(("written", "read as"), _list_relations()),
+        "refusals": _format_table(("written", "the student reads"), _list_refusals()),
+        "errors": _format_table(("code", "sentence"), _list_errors()),
+        "limits": _format_table(
+            ("at most", "what"), ((str(most), description) for most, description in LIMITS)
+        ),
+        "diagnoses": _format_table(("code", "sentence"), _list_diagnoses()),
+    }
 
 
 def make_vocabulary() -> Vocabulary:
@@ -306,7 +217,3 @@ def _escape_cell(text: str) -> str:
 def _format_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     return "\n".join((*lines, *(f"| {' | '.join(row)} |" for row in rows)))
-
-
-if __name__ == "__main__":
-    sys.stdout.write(render_page())

@@ -1,4 +1,4 @@
-"""The reference of rubrics: a page for each kind, copied from the folder of the kind, and the list of kinds.
+"""The generated parts of the documentation: a page for each kind, copied from its folder, and tables.
 
 ``python -m autograder.authoring.pages docs`` writes them; a test fails if they are stale.
 """
@@ -9,30 +9,39 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from autograder.authoring import grammar
 from autograder.core import atomic
 from autograder.questions import load_kinds
 from autograder.questions.base.kind import Kind
 
-OVERVIEW = "rubric.md"
-BEGIN, END = "<!-- kinds: made by make docs -->", "<!-- kinds end here -->"
-"""Lines of the overview that enclose the generated list of kinds."""
+OVERVIEW, FORMULAS = "rubric.md", "formulas.md"
 
 
-def render_pages(overview: str) -> Mapping[str, str]:
-    """Return every page by its path below the folder of the documentation.
+def render_pages(docs: Path) -> Mapping[str, str]:
+    """Return every page with generated content by its path below the folder of the documentation.
 
     Args:
-        overview: the current page about rubrics.
+        docs: the folder, with the current pages about rubrics and formulas.
     """
     pages_by_kind = {name: _read_kind_pages(kind) for name, kind in load_kinds().items()}
-    before, _, from_list = overview.partition(f"{BEGIN}\n")
-    _, _, after = from_list.partition(f"{END}\n")
     rows = [_format_row(name, kind_pages[f"{name}.md"]) for name, kind_pages in pages_by_kind.items()]
-    table = "\n".join(["| kind | |", "|---|---|", *rows])
-    listed = {OVERVIEW: f"{before}{BEGIN}\n{table}\n{END}\n{after}"}
-    return listed | {
+    overview, formulas = ((docs / name).read_text("utf-8") for name in (OVERVIEW, FORMULAS))
+    pages = {
+        OVERVIEW: replace_sections(overview, {"kinds": "\n".join(["| kind | |", "|---|---|", *rows])}),
+        FORMULAS: replace_sections(formulas, grammar.render_sections()),
+    }
+    return pages | {
         f"kinds/{path}": text for kind_pages in pages_by_kind.values() for path, text in kind_pages.items()
     }
+
+
+def replace_sections(page: str, sections: Mapping[str, str]) -> str:
+    """Return a page with the text between each section's two marking lines replaced."""
+    for name, text in sections.items():
+        begin, end = f"<!-- {name}: made by make docs -->\n", f"<!-- end of {name} -->\n"
+        before, _, from_section = page.partition(begin)
+        page = f"{before}{begin}{text}\n{end}{from_section.partition(end)[2]}"
+    return page
 
 
 def _read_kind_pages(kind: Kind) -> dict[str, str]:
@@ -56,7 +65,7 @@ def run_command(words: Sequence[str]) -> int:
         return 2
     folder = Path(words[0])
     (folder / "kinds").mkdir(exist_ok=True)
-    for path, text in render_pages((folder / OVERVIEW).read_text("utf-8")).items():
+    for path, text in render_pages(folder).items():
         atomic.write_bytes(folder / path, text.encode())
     return 0
 

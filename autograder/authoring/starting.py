@@ -1,14 +1,28 @@
 """Write a new assignment, and a new course around it if the folder is empty.
 
-Rubric, checks and source notebook are starting points for the author to change.
+Rubric, checks and source notebook are starting points for the author to change. They are made of templates:
+an example question of each kind, as a Markdown file of fenced blocks in the kind's folder. The blocks of a
+template are named by the first line of their fence::
+
+    ```toml assignment     settings the assignment needs: ``preload`` and ``symbols``; optional
+    ```toml rubric         one [[question]]
+    ```markdown prompt     the text of the question
+    ```python given        code that students get; optional
+    ```python answer       the answer cell, solution between markers (or ``markdown answer``)
+    ```markdown ID         the answer key of a manually graded cell with this id; optional
+    ```python checks       the checks of the question, for reference/checks; optional
+
+In the names of such files, ``MODULE`` is replaced by the name of the assignment.
 """
 
 from __future__ import annotations
 
+import difflib
 import json
 import keyword
 import re
 import tempfile
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -17,9 +31,9 @@ from typing import Any
 from msgspec import Struct
 
 from autograder import rubric as rubrics
-from autograder.authoring.templates import Template, choose_templates
 from autograder.core import atomic
 from autograder.core.errors import CourseError
+from autograder.questions import load_kinds
 from autograder.rubric import Question, Rubric
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,59}")
@@ -282,3 +296,91 @@ def render_rubric(name: str, templates: Sequence[Template]) -> str:
 def _format_inline_table(options: dict[str, Any]) -> str:
     inside = ", ".join(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in options.items())
     return f"{{ {inside} }}" if inside else "{}"
+
+
+FILE = "template.md"
+"""Name of the template in the folder of a kind."""
+_BLOCK = re.compile(r"^```(\w+) ([\w-]+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+class Template(Struct, frozen=True):
+    """The example question of one kind."""
+
+    kind: str
+    rubric: str
+    """The TOML text, with its comments."""
+    prompt: str
+    answer: str
+    text_answer: bool
+    """The answer is a text cell, not code."""
+    assignment: Mapping[str, Any] = {}
+    given: str = ""
+    checks: str = ""
+    written: Mapping[str, str] = {}
+    """Answer key of each additional text cell, by its id."""
+
+    @property
+    def question(self) -> Mapping[str, Any]:
+        """The question's table of the rubric."""
+        # Points are exact, so they must not be read as floats.
+        entry: Mapping[str, Any] = tomllib.loads(self.rubric, parse_float=Decimal)["question"][0]
+        return entry
+
+
+def list_kinds() -> tuple[str, ...]:
+    """Return the names of the kinds that have a template."""
+    return tuple(name for name, kind in load_kinds().items() if (kind.folder / FILE).is_file())
+
+
+def load_template(word: str, module: str) -> Template:
+    """Return the template of the kind with the given name or alias.
+
+    Args:
+        word: a kind's name or alias.
+        module: the assignment's name as it occurs in names of files.
+
+    Raises:
+        CourseError: there is no such kind (with a suggestion).
+    """
+    available = list_kinds()
+    aliases = {alias: name for name, kind_type in load_kinds().items() for alias in kind_type.aliases}
+    kind = aliases.get(word, word)
+    if kind not in available:
+        close = difflib.get_close_matches(kind, (*available, *aliases), n=1)
+        words = dict.fromkeys((*aliases, *available))
+        hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(words)}"
+        raise CourseError(f"--kinds: there is no kind {kind!r}; {hint}")
+    return _read_template(kind, module)
+
+
+def _read_template(kind: str, module: str) -> Template:
+    text = (load_kinds()[kind].folder / FILE).read_text("utf-8").replace("MODULE", module)
+    blocks = {(language, name): body.rstrip("\n") for language, name, body in _BLOCK.findall(text)}
+    named = {name: body for (_, name), body in blocks.items()}
+    return Template(
+        kind=kind,
+        rubric=named["rubric"],
+        prompt=named["prompt"],
+        answer=named["answer"],
+        text_answer=("markdown", "answer") in blocks,
+        assignment=tomllib.loads(named.get("assignment", "")),
+        given=named.get("given", ""),
+        checks=named.get("checks", ""),
+        written={
+            name: body
+            for (language, name), body in blocks.items()
+            if language == "markdown" and name not in {"prompt", "answer"}
+        },
+    )
+
+
+def choose_templates(names: Sequence[str], module: str) -> tuple[Template, ...]:
+    """Load the templates of these kinds, each once and in the given order; all of them if no kind is named.
+
+    Raises:
+        CourseError: there is no such kind.
+    """
+    if not names:
+        return tuple(_read_template(kind, module) for kind in list_kinds())
+    templates = {template.kind: template for template in (load_template(name, module) for name in names)}
+    return tuple(templates.values())

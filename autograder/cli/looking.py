@@ -25,7 +25,7 @@ def statistics(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """How the class did: difficulty, discrimination, reliability, mistakes, grades; a page for staff."""
+    """How the class did: difficulty, discrimination, mistakes; a page for staff."""
     from autograder.app import class_statistics as use_case
     from autograder.cli import report
 
@@ -121,7 +121,7 @@ def _show_statistics(class_figures: ClassStatistics) -> None:
 
     figures = class_figures.figures
     table = Table(title=class_figures.rubric.assignment.name, caption_justify="left")
-    columns = ("mean", "possible", "difficulty", "discrimination", "alpha_without", "open")
+    columns = ("mean", "possible", "difficulty", "discrimination", "open")
     table.add_column("question")
     table.add_column("item")
     for column in columns:
@@ -141,13 +141,6 @@ def _show_statistics(class_figures: ClassStatistics) -> None:
         report.print_line(
             f"{figures.students} students, of none of whom every answer is marked: no mean, no median"
         )
-    for parts, reliability in (("questions", figures.by_question), ("items", figures.by_item)):
-        if reliability is not None:
-            report.print_line(
-                f"Cronbach's alpha of {parts}: {reliability.alpha:.2f} ± {reliability.error:.2f} "
-                f"({reliability.students} students); "
-                f"standard error of measurement {reliability.measurement:.2f} points"
-            )
 
 
 def _format_figure(figure: str) -> str:

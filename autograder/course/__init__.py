@@ -140,14 +140,10 @@ class Course(Struct, frozen=True):
         """Return the folder of one assignment's source notebooks.
 
         It is in assignments/, or in its place before adoption: nbgrader has it in source/, otter in a
-        separate folder, which may be that of the course; there may be only the files that otter generated.
+        separate folder, which may be that of the course.
         """
         candidates = (self.sources / assignment, self.root / "source" / assignment, self.root / assignment)
-        notebooks = (
-            self.root / f"{assignment}.ipynb",
-            self.root / "dist" / "student" / f"{assignment}.ipynb",
-        )
-        alone = (self.root,) if any(path.is_file() for path in notebooks) else ()
+        alone = (self.root,) if (self.root / f"{assignment}.ipynb").is_file() else ()
         return next((path for path in (*candidates, *alone) if path.is_dir()), candidates[0])
 
     def has_source(self, assignment: str) -> bool:

@@ -194,11 +194,6 @@ class Standing(Struct, frozen=True):
         """The grade if everything open is earned; equal to `worst` if all is final."""
         return self.scale.find_grade(self._compute_total("most")) if self.scale else None
 
-    @property
-    def certain(self) -> tuple[Decimal, Decimal]:
-        """Points and bonus points if nothing more is earned: the basis of `worst`."""
-        return self._count_points("least")
-
     def _compute_total(self, field: str) -> Decimal:
         points, bonus = self._count_points(field)
         return self.scale.count_points(points, bonus) if self.scale else points + bonus

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from autograder.core.errors import CourseError, GradebookError
 from autograder.core.records import (
     Deduction,
     ExecutedNotebook,
@@ -28,6 +29,7 @@ from autograder.core.records import (
     StudentGroup,
 )
 from autograder.grading.grades import CellName, PersonMark
+from autograder.notebook.release import load_release
 from autograder.rubric import Rubric
 
 AnswerName = tuple[str, str, str]
@@ -76,53 +78,24 @@ class GradedEntry(Struct, frozen=True):
     """Submission time. A time without a zone is taken as UTC; None leaves the stored time unchanged."""
 
 
-class Decision(Struct, frozen=True):
-    """The points and comment that all answers of one group get."""
+def collect_graded_cells(rubric: Rubric, releases: Mapping[str, bytes]) -> frozenset[CellName]:
+    """Return the cells that carry points by the rubric.
 
-    cell: str
-    group: str
-    points: Decimal
-    comment: str = ""
-
-
-class EnteredMarks(Struct, frozen=True):
-    """The outcome of applying decisions."""
-
-    written: int
-    """Number of marks that are new or different."""
-    kept: tuple[AnswerName, ...]
-    """Answers that keep a different mark, because a person entered it directly."""
-
-
-class AppliedDecision(Struct, frozen=True):
-    """The effect of one decision on one mark."""
-
-    mark: PersonMark
-    written: bool = False
-    """The mark is new or different and comes from the decision, so a later decision may change it."""
-    kept: bool = False
-    """A person entered a different mark directly; it keeps its points and its comment."""
-
-
-def apply_decision(mark: PersonMark, decision: Decision, decided: Decimal | None) -> AppliedDecision:
-    """Apply a decision to an existing or missing mark. Every store uses this rule in `Store.apply_decisions`.
-
-    Args:
-        mark: the current mark.
-        decision: the decision about all equal answers.
-        decided: the points that the latest decision entered for this answer; None: no decision did.
+    Raises:
+        GradebookError: a notebook is not released, or has no such cell that is marked as graded.
     """
-    comment = mark.comment or decision.comment
-    if mark.points not in (None, decision.points, decided):
-        return AppliedDecision(mark, kept=True)
-    # A person entered the same points directly: the mark stays theirs, so later decisions do not change it.
-    if mark.points is not None and mark.points != decided:
-        return AppliedDecision(replace(mark, comment=comment))
-    # An equal mark that waits for another look is confirmed by the decision, so it counts as written.
-    written = mark.points != decision.points or mark.again
-    items = mark.items if mark.points == decision.points else {}  # item points no longer add up to the mark
-    settled = replace(mark, points=decision.points, again=False, comment=comment, items=items)
-    return AppliedDecision(settled, written=written)
+    wanted = frozenset(
+        (question.notebook, cell) for question in rubric.questions for cell in question.list_cells()
+    )
+    for notebook in rubric.assignment.notebooks:
+        try:
+            released = load_release(releases[notebook.name], notebook.name).by_id
+        except (KeyError, CourseError) as error:
+            raise GradebookError(f"notebook {notebook.name!r} is not released: {error}") from error
+        for notebook_name, cell in sorted(wanted):
+            if notebook_name == notebook.name and not (cell in released and released[cell].grade):
+                raise GradebookError(f"notebook {notebook_name!r} has no cell {cell!r} marked as graded")
+    return wanted
 
 
 class FrontEnd(Struct, frozen=True):
@@ -140,8 +113,7 @@ class Store(Protocol):
     """The stored state of one course. Thread-safe once the assignment is prepared.
 
     Every method is atomic: it raises GradebookError if the store refuses, and then nothing has changed. Times
-    are stored in UTC. Marks entered by people are written only by `give_mark` and `apply_decisions`, and
-    never removed.
+    are stored in UTC. Marks entered by people are written only by `give_mark`, and never removed.
     """
 
     @property
@@ -270,7 +242,7 @@ class Store(Protocol):
         """
 
     def load_decided_points(self, assignment: str) -> dict[AnswerName, Decimal]:
-        """Return the points that decisions entered last, by answer; later decisions change only these.
+        """Return the points that were copied from the mark of another group member, by answer.
 
         Raises:
             GradebookError: the store refused.
@@ -292,21 +264,11 @@ class Store(Protocol):
             cell: notebook and name of the cell.
             mark: everything the person entered; item points are relative to the item's worth in the current
                 result.
-            decided: the value that `load_decided_points` shall return for it, if a mark is moved from another
-                store.
+            decided: the value that `load_decided_points` shall return for it, if the mark is copied from
+                another group member.
 
         Raises:
             GradebookError: the student has no result, there is no such cell, or the store refused.
-        """
-
-    def apply_decisions(self, assignment: str, decisions: Mapping[AnswerName, Decision]) -> EnteredMarks:
-        """Enter decisions about equal answers as marks of people; unknown answers are skipped.
-
-        A mark that a person entered directly keeps its points and comment. A mark that came from a decision
-        follows the new decision.
-
-        Raises:
-            GradebookError: the store refused.
         """
 
     def record_deductions(self, assignment: str, taken: Mapping[str, Decimal]) -> None:

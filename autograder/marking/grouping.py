@@ -9,10 +9,9 @@ from __future__ import annotations
 import enum
 import hashlib
 import json
-import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -21,10 +20,9 @@ from msgspec import Struct
 
 from autograder.core.records import ItemResult, Status
 from autograder.core.stream import derive_key
-from autograder.formulas import Undecided, Unreadable, Vocabulary
+from autograder.formulas import Unreadable, Vocabulary
 from autograder.formulas.equality.compare import Comparer
-from autograder.formulas.mistakes import floats
-from autograder.formulas.nodes import Add, Neg, Num, Relation, Tree, Tuple
+from autograder.formulas.nodes import Relation, Tree
 from autograder.formulas.notation.parse import parse_canonical
 from autograder.formulas.notation.several import parse_single
 from autograder.formulas.values.points import Points
@@ -43,8 +41,6 @@ MOST_CHARACTERS = 600_000
 MOST_COMPARED = 2_500
 """Number of distinct answers that are compared, because memory and time grow with its square."""
 _WORD = re.compile(r"\w+")
-MOST_PROOFS = 1_000
-"""Maximum number of comparisons of formulas without exact values; formulas beyond it stay separate."""
 
 
 class Binding(enum.StrEnum):
@@ -230,110 +226,15 @@ def _sort_groups(groups: Iterable[AnswerGroup], keys: Mapping[str, str]) -> tupl
 # ---------------------------------------------------------------- formulas
 
 
-class _FormulaClasses:
-    """Classes of proven equal formulas of one item."""
-
-    def __init__(self, comparer: Comparer) -> None:
-        self._comparer = comparer
-        domains = comparer.points.domains
-        self._at = floats.sample_points(Num(1), domains, comparer.assumptions)[0]
-        self._anywhere = floats.sample_points(Num(1), domains, ())[0]
-        self._proofs = MOST_PROOFS
-
-    def find_classes(self, trees: Mapping[str, Tree]) -> dict[str, str]:
-        """Map each reading to a common representative of all equal ones."""
-        exact: dict[Hashable, list[str]] = defaultdict(list)
-        slow = []
-        # Sorted, because sets are ordered differently in each process and the number of proofs is limited.
-        for reading in sorted(trees):
-            value = self._comparer.compute_fingerprint(trees[reading])
-            if value is None:
-                slow.append(reading)
-            else:
-                exact[value].append(reading)
-        representatives = {reading: several[0] for several in exact.values() for reading in several}
-        for several in self._list_candidates(
-            trees, [*(representatives.keys() & representatives.values()), *slow]
-        ):
-            heads: list[str] = []
-            for reading in sorted(
-                several, key=lambda candidate: (candidate not in representatives, candidate)
-            ):
-                # Readings with exact values are known to differ from each other.
-                is_exact = reading in representatives
-                head = None if is_exact else self._find_first_equal(reading, heads, trees)
-                if head is None:
-                    heads.append(reading)
-                representatives[reading] = head or reading
-        return representatives
-
-    def _list_candidates(self, trees: Mapping[str, Tree], readings: Iterable[str]) -> Iterator[list[str]]:
-        """Yield lists of readings that may be equal; readings in different lists differ."""
-        rough: dict[Hashable, list[tuple[float, str]]] = defaultdict(list)
-        for reading in readings:
-            sort, about = self._estimate_value(trees[reading])
-            rough[sort, math.isnan(about)].append((about, reading))
-        for several in rough.values():
-            yield from _split_runs(several)
-
-    def _estimate_value(self, tree: Tree) -> tuple[str, float]:
-        """Return the type of a formula, and a number that is the same for equal ones up to rounding."""
-        if isinstance(tree, Tuple):
-            return f"{len(tree.elements)} parts", sum(
-                floats.evaluate_formula(part, self._at) for part in tree.elements
-            )
-        if not isinstance(tree, Relation):
-            return "formula", floats.evaluate_formula(tree, self._at)
-        # Rearranging multiplies by powers of symbols, so doubling a symbol multiplies by powers of two.
-        difference, values = Add((tree.left, Neg(tree.right))), self._anywhere
-        before, total = floats.evaluate_formula(difference, values), 0.0
-        for weight, name in enumerate(values, start=2):
-            after = floats.evaluate_formula(difference, {**values, name: 2 * values[name]})
-            total += (
-                weight + math.cos(math.tau * math.log2(abs(after / before))) if before and after else math.nan
-            )
-        return "equation" if tree.sign == "=" else "inequality", total
-
-    def _find_first_equal(self, reading: str, heads: Iterable[str], trees: Mapping[str, Tree]) -> str | None:
-        return next((head for head in heads if self._is_equal(trees[head], trees[reading])), None)
-
-    def _is_equal(self, first: Tree, second: Tree) -> bool:
-        """Decide whether two formulas are proven equal, within the limit on proofs."""
-        self._proofs -= 1
-        if self._proofs < 0:
-            return False
-        comparer = self._comparer
-        try:
-            return (
-                comparer.is_equal(first, second)
-                and comparer.find_gap(first, second) is None  # ``sqrt(x)^2`` is not marked like ``x``
-                and comparer.find_gap(second, first) is None
-            )
-        except Undecided:
-            return False
-
-
-def _split_runs(values: Sequence[tuple[float, str]]) -> Iterator[list[str]]:
-    """Yield lists of readings with values equal up to rounding, in order; NaN values form one list."""
-    run: list[str] = []
-    before = 0.0
-    for value, reading in sorted(values):
-        if run and not floats.is_near(before, value):
-            yield run
-            run = []
-        run.append(reading)
-        before = value
-    yield run
-
-
 def group_formulas(
     results: Mapping[str, Sequence[ItemResult]], question: Question, rubric: Rubric, secret: bytes
 ) -> tuple[AnswerGroup, ...]:
     """Group answers with proven equal formulas, under the relations that their items grant.
 
-    Formulas that are not proven equal stay separate, and so do answers with different results: a chain with a
-    broken link reads as its last side, and an answer that follows from a student's wrong result is right only
-    for that student.
+    Two formulas are proven equal if they have the same exact value at secret points. Formulas without one,
+    such as roots and relations, are only grouped by the same reading. Answers with different results stay
+    separate: a chain with a broken link reads as its last side, and an answer that follows from a student's
+    wrong result is right only for that student.
 
     Args:
         results: id → the results that the mark depends on, in the same order for all. If one has no reading,
@@ -343,19 +244,15 @@ def group_formulas(
         secret: of the course, from which the points of comparison are derived. If students knew them, they
             could write formulas that only look equal.
     """
-    classes: dict[tuple[str, str], str] = {}
+    classes: dict[tuple[str, str], Hashable] = {}
     vocabulary = rubric.make_vocabulary(question)
     points = Points(vocabulary.domains, derive_key(Draw.from_secret(secret, rubric, question).seed, "groups"))
     read = _collect_readings(results.values())
     for item in question.items:
-        trees = {}
+        comparer = Comparer(points, _parse_granted(item.options.get("assume", ()), rubric))
         for reading in read.get(item.id, ()):
             tree = _parse_reading(reading, vocabulary)
-            if tree is not None:
-                trees[reading] = tree
-        comparer = Comparer(points, _parse_granted(item.options.get("assume", ()), rubric))
-        for reading, head in _FormulaClasses(comparer).find_classes(trees).items():
-            classes[item.id, reading] = head
+            classes[item.id, reading] = comparer.compute_fingerprint(tree) if tree is not None else None
     names_by_key: dict[Hashable, list[str]] = defaultdict(list)
     for name, several in results.items():
         names_by_key[tuple(_make_result_key(result, classes, name) for result in several) or name].append(
@@ -391,12 +288,12 @@ def _parse_granted(names: Iterable[str], rubric: Rubric) -> list[Relation]:
     return [parse_single(rubric.assignment.assume[name], vocabulary) for name in names]
 
 
-def _make_result_key(result: ItemResult, classes: Mapping[tuple[str, str], str], name: str) -> Hashable:
+def _make_result_key(result: ItemResult, classes: Mapping[tuple[str, str], Hashable], name: str) -> Hashable:
     """Return a key that is the same for results with equal formulas and judgements."""
     if not result.reading and result.status is not Status.NO_ANSWER:
         return name
-    reading = classes.get((result.item, result.reading), result.reading)
-    return result.item, result.status, result.points, reading
+    value = classes.get((result.item, result.reading))
+    return result.item, result.status, result.points, result.reading if value is None else value
 
 
 def _make_groups(

@@ -7,17 +7,19 @@ import statistics as numbers
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from urllib.parse import quote
 
 from msgspec import Struct
 
-from autograder.core.records import CellRun, GradingResult, ItemResult, Message, Status
+from autograder.core.records import GradingResult, ItemResult, Message, Status
 from autograder.grading.grades import NOTHING, Standing
 from autograder.marking.agreement import compute_mean
-from autograder.marking.boundaries import GradeCurve, compute_grade_curve
 from autograder.marking.points import list_items
-from autograder.marking.reliability import Reliability, compute_correlation, compute_reliability
 from autograder.pages.feedback.answers import get_answer_text
+from autograder.pages.feedback.grade import format_grade_range
+from autograder.pages.feedback.labels import Labels
+from autograder.pages.feedback.rendering import fill_template
+from autograder.pages.feedback.sanitise import render_sentence, to_printable_text
 from autograder.rubric import Item, Question, Rubric
 
 _BARS = 10
@@ -26,6 +28,8 @@ _MOST_EXAMPLES = 3
 _MOST_READ = 40
 """Maximum number of answers with a mistake that are searched for the most frequent ones."""
 _LONGEST_EXAMPLE = 1_500
+FEWEST = 10
+"""With fewer students, no correlation is reported."""
 _SHORTEST_NAME = 3
 """Minimum length of a name that is removed from answers; shorter ones occur in too many words."""
 
@@ -70,21 +74,8 @@ class ItemFigures(Struct, frozen=True):
     """Difficulty index: the share of the possible points that was earned, so 1 is easy. None without data."""
     discrimination: float | None
     """Correlation of the item's points with those of all others; None if undefined."""
-    alpha_without: float | None
-    """Alpha of all other items."""
     mistakes: tuple[NamedMistake, ...]
     """The most frequent first."""
-
-
-class Seconds(Struct, frozen=True):
-    """Distribution of a duration."""
-
-    measured: int
-    """Number of students with a measurement."""
-    median: float
-    nine_in_ten: float
-    """90th percentile."""
-    longest: float
 
 
 class QuestionFigures(Struct, frozen=True):
@@ -96,10 +87,6 @@ class QuestionFigures(Struct, frozen=True):
     mean: Decimal
     difficulty: float | None
     discrimination: float | None
-    alpha_without: float | None
-    """Alpha of all other questions."""
-    cells: Seconds | None
-    """Wall-clock time of running the question's cells."""
 
 
 class ClassFigures(Struct, frozen=True):
@@ -107,27 +94,16 @@ class ClassFigures(Struct, frozen=True):
 
     students: int
     settled: int
-    """Number of students without open points; mean, median, deviation, totals, bars and grades describe
-    them."""
+    """Number of students without open points; mean, median, deviation and bars describe them."""
     mean: Decimal
     """0 if ``settled`` is 0, like the median."""
     median: Decimal
     deviation: float | None
     """Standard deviation of the points; None for one student."""
-    totals: tuple[Decimal, ...]
-    """Total points that count, in ascending order."""
     bars: tuple[int, ...]
     """Students by tenths of the possible points, from none to all."""
     items: tuple[ItemFigures, ...]
     questions: tuple[QuestionFigures, ...]
-    by_question: Reliability | None
-    """Reliability with questions as parts. Items of a question depend on each other, so alpha of items is too
-    high."""
-    by_item: Reliability | None
-    curve: GradeCurve | None
-    """None if there are no grades, or no student has one yet."""
-    times: Mapping[str, Seconds]
-    """``"grading"`` and ``"sandbox"`` in wall-clock time, and ``"processor"`` of the sandbox, per student."""
 
 
 def compute_figures(
@@ -148,35 +124,15 @@ def compute_figures(
     settled = [entry for entry in class_.values() if not _is_open(entry)]
     points = sorted(entry.total for entry in settled)
     calculator = _FigureCalculator(rubric, results, class_, names or {})
-    parts = {entry.id: calculator.collect_question_points(entry) for entry in rubric.questions}
-    items = {
-        (entry.id, item.id): calculator.collect_item_points(entry, item)
-        for entry in rubric.questions
-        for item in entry.items
-    }
-    by_question, by_item = (
-        _compute_common_reliability(parts, len(class_)),
-        _compute_common_reliability(items, len(class_)),
-    )
-    scale = rubric.assignment.grading
     return ClassFigures(
         len(class_),
         len(settled),
         compute_mean(points),
         numbers.median(points) if points else NOTHING,
         numbers.stdev(map(float, points)) if len(points) > 1 else None,
-        tuple(points),
         _count_bars(points, rubric.assignment.points),
-        tuple(
-            calculator.compute_item(entry, item, items[entry.id, item.id], by_item)
-            for entry in rubric.questions
-            for item in entry.items
-        ),
-        tuple(calculator.compute_question(entry, parts[entry.id], by_question) for entry in rubric.questions),
-        by_question,
-        by_item,
-        compute_grade_curve(settled, scale) if scale and settled else None,
-        _collect_times(results.values()),
+        tuple(calculator.compute_item(entry, item) for entry in rubric.questions for item in entry.items),
+        tuple(calculator.compute_question(entry) for entry in rubric.questions),
     )
 
 
@@ -202,7 +158,7 @@ class _FigureCalculator:
         }
         self._given = {student: _collect_manual_points(stand, rubric) for student, stand in stands.items()}
 
-    def collect_question_points(self, question: Question) -> dict[str, Decimal]:
+    def _collect_question_points(self, question: Question) -> dict[str, Decimal]:
         """Return the points of students without open points in the question."""
         return {
             student: question_standing.points
@@ -211,7 +167,7 @@ class _FigureCalculator:
             if question_standing.id == question.id and not question_standing.pending
         }
 
-    def collect_item_points(self, question: Question, item: Item) -> dict[str, Decimal]:
+    def _collect_item_points(self, question: Question, item: Item) -> dict[str, Decimal]:
         """Return the known points of an item, manual ones first."""
         key, points = (question.id, item.id), dict[str, Decimal]()
         for student, student_results in self._found.items():
@@ -224,34 +180,21 @@ class _FigureCalculator:
                 points[student] = result.points
         return points
 
-    def compute_question(
-        self, question: Question, points: Mapping[str, Decimal], parts: Reliability | None
-    ) -> QuestionFigures:
-        """Return the figures of a question from its points."""
-        cells = {question.answer_cell, *question.list_cells()}
-        average = compute_mean(list(points.values()))
+    def compute_question(self, question: Question) -> QuestionFigures:
+        """Return the figures of a question."""
+        points = self._collect_question_points(question)
         return QuestionFigures(
             question,
             len(points),
             len(self._stands) - len(points),
-            average,
+            compute_mean(list(points.values())),
             _compute_difficulty(points, question.points),
             self._compute_discrimination(points),
-            parts.without.get(question.id) if parts else None,
-            _summarise_seconds(
-                [
-                    sum(run.seconds for cell, run in runs if cell in cells)
-                    for runs in (_list_runs(graded, question.notebook) for graded in self._results.values())
-                    if any(cell in cells for cell, _ in runs)
-                ]
-            ),
         )
 
-    def compute_item(
-        self, question: Question, item: Item, points: Mapping[str, Decimal], parts: Reliability | None
-    ) -> ItemFigures:
-        """Return the figures of an item from its points."""
-        key = (question.id, item.id)
+    def compute_item(self, question: Question, item: Item) -> ItemFigures:
+        """Return the figures of an item."""
+        key, points = (question.id, item.id), self._collect_item_points(question, item)
         item_results = {
             student: student_results[key]
             for student, student_results in self._found.items()
@@ -268,7 +211,6 @@ class _FigureCalculator:
             compute_mean(list(points.values())),
             _compute_difficulty(points, item.points),
             self._compute_discrimination(points),
-            parts.without.get(_format_name(key)) if parts else None,
             tuple(self._list_mistakes(question, item)),
         )
 
@@ -277,7 +219,10 @@ class _FigureCalculator:
         settled_points = {student: value for student, value in points.items() if student in self._totals}
         # A part correlates with itself, so a total that included it would overstate discrimination.
         other_points = [float(self._totals[student] - value) for student, value in settled_points.items()]
-        return compute_correlation([float(value) for value in settled_points.values()], other_points)
+        # The correlation is undefined if either side is constant, and means little for a few students.
+        if len(other_points) < FEWEST or min(len(set(settled_points.values())), len(set(other_points))) == 1:
+            return None
+        return numbers.correlation([float(value) for value in settled_points.values()], other_points)
 
     def _list_mistakes(self, question: Question, item: Item) -> Iterable[NamedMistake]:
         students_by_code: dict[str, list[str]] = {}
@@ -348,28 +293,6 @@ def _collect_manual_points(stand: Standing, rubric: Rubric) -> dict[Place, Decim
     return manual_points
 
 
-def _compute_common_reliability(
-    parts: Mapping[Any, Mapping[str, Decimal]], students: int
-) -> Reliability | None:
-    """Compute reliability over the students with known points in every part.
-
-    A part that is open for more than half of the class is left out, because it would exclude too many
-    students.
-    """
-    parts_by_name = {
-        _format_name(name): points for name, points in parts.items() if 2 * len(points) >= students
-    }
-    everybody = [set(points) for points in parts_by_name.values()]
-    common = sorted(set.intersection(*everybody)) if everybody else []
-    return compute_reliability(
-        {name: [float(points[student]) for student in common] for name, points in parts_by_name.items()}
-    )
-
-
-def _format_name(part: object) -> str:
-    return "/".join(part) if isinstance(part, tuple) else str(part)
-
-
 def _compute_difficulty(points: Mapping[str, Decimal], possible: Decimal) -> float | None:
     if not points or possible <= 0:
         return None
@@ -384,34 +307,76 @@ def _count_bars(points: Sequence[Decimal], possible: Decimal) -> tuple[int, ...]
     return tuple(counts[index] for index in range(_BARS))
 
 
-def _list_runs(graded: GradingResult, notebook: str) -> list[tuple[str, CellRun]]:
-    return [
-        (cell.grade_id, run)
-        for notebook_record in graded.notebooks
-        if notebook_record.name == notebook
-        for cell, run in zip(notebook_record.cells, notebook_record.runs, strict=False)
-        if run is not None
-    ]
+class _Author(Struct, frozen=True):
+    """Display name of a student on the page."""
+
+    name: str
+    link: str
+    """Link to the student's page; empty if students are not named."""
 
 
-def _collect_times(results: Iterable[GradingResult]) -> dict[str, Seconds]:
-    """Collect the measured durations of submissions; zero means not measured."""
-    graded = list(results)
-    measured = {
-        "grading": [entry.seconds for entry in graded],
-        "sandbox": [entry.sandbox_seconds for entry in graded],
-        "processor": [entry.spent.processor_seconds for entry in graded],
-    }
-    summaries = {
-        name: _summarise_seconds([entry for entry in times if entry > 0]) for name, times in measured.items()
-    }
-    return {name: times for name, times in summaries.items() if times is not None}
+class _Row(Struct, frozen=True):
+    """Row of one student."""
+
+    author: _Author
+    points: Decimal
+    grade: str
+    provisional: bool
+    questions: tuple[Decimal | None, ...]
+    """Points by question; None for a question that is not fully graded."""
 
 
-def _summarise_seconds(times: Sequence[float]) -> Seconds | None:
-    if not times:
-        return None
-    ordered = sorted(times)
-    # Nearest-rank percentile: the ceiling of 0.9 n, computed in integers.
-    nine_in_ten = ordered[max(0, -(-9 * len(ordered) // 10) - 1)]
-    return Seconds(len(ordered), numbers.median(ordered), nine_in_ten, ordered[-1])
+def render_statistics(
+    rubric: Rubric,
+    figures: ClassFigures,
+    standings: Mapping[str, Standing],
+    called: Mapping[str, str],
+    *,
+    named: bool,
+    remarks: Sequence[str] = (),
+) -> str:
+    """Render the page. It runs one script, which sorts tables, and works without it.
+
+    Args:
+        rubric: the common one.
+        figures: of the class.
+        standings: standing of each student.
+        called: display name by student.
+        named: ``called`` are ids: they are linked to the students' pages.
+        remarks: about the class as a whole, a sentence each.
+    """
+    labels, name = Labels("en"), rubric.assignment.name
+
+    def make_author(student: str) -> _Author:
+        # Links contain ids, so a page with pseudonyms has none. Ids may contain characters special in URLs.
+        link = f"../feedback/{quote(student)}/{quote(name)}/{quote(name)}.html" if named else ""
+        return _Author(to_printable_text(called[student], 200), link)
+
+    rows = [_make_row(stand, make_author(student), labels) for student, stand in standings.items()]
+    scale = rubric.assignment.grading
+    return fill_template(
+        "statistics.html",
+        title=labels.pick(rubric.assignment.title, name),
+        version=rubric.version,
+        possible=rubric.assignment.points,
+        figures=figures,
+        rows=sorted(rows, key=lambda row: (-row.points, row.author.name)),
+        named=named,
+        scale=scale,
+        remarks=[to_printable_text(remark, 2_000) for remark in remarks],
+        author=make_author,
+        example=lambda example_shown: to_printable_text(example_shown.text, 2_000),
+        said=lambda message: render_sentence(message, "en"),
+        two=lambda value: "–" if value is None else labels.number(Decimal(f"{value:.2f}")),
+        label=labels,
+        sortable=True,
+    )
+
+
+def _make_row(stand: Standing, author: _Author, labels: Labels) -> _Row:
+    grade = format_grade_range(stand.worst, stand.best, labels) if stand.worst and stand.best else ""
+    questions = tuple(
+        None if question_standing.pending else question_standing.points
+        for question_standing in stand.questions
+    )
+    return _Row(author, stand.total, grade, not stand.final, questions)

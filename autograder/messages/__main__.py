@@ -1,10 +1,8 @@
 """``python -m autograder.messages``: updates ``locale/`` from the tables of sentences.
 
 New sentences are added to the file of every language for translation, and removed sentences are deleted from
-it;
-a sentence is marked as fuzzy if its English text has changed. The program lists everything that needs
-attention,
-and then exits with 1.
+it; a sentence is marked as fuzzy if its English text has changed. The program lists everything that needs
+attention, and then exits with 1.
 """
 
 from __future__ import annotations
@@ -20,9 +18,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m autograder.messages", description=__doc__)
     parser.add_argument("language", nargs="*", help="begins the file of a language, such as fr")
     parser.add_argument("--check", action="store_true", help="write nothing")
-    parser.add_argument("--of", metavar="MODULE", default="", help="the table of another package's kind")
     options = parser.parse_args(arguments)
-    book = TranslationFiles(options.of)
+    book = TranslationFiles()
     problems = []
     for language in sorted({*book.list_languages(), *options.language}):
         catalogue = book.update_catalogue(language)

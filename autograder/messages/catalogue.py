@@ -1,14 +1,11 @@
 """The catalogue of sentences: English in tables, all other languages in translation files.
 
 A table is a module with a mapping ``SENTENCES`` of stable codes to English, one per area. `AREAS` lists them;
-in
-addition, every kind of question may have a table, ``sentences.py`` in its folder. A sentence that changes
-with a
-number is a pair: singular and plural. Translations are in ``locale/<language>/LC_MESSAGES/autograder.po``
-(those of
-another package's kind in ``locale`` next to its table), with the code as context (``msgctxt``). They are
-compiled
-in memory on first use; ``python -m autograder.messages`` updates these files.
+in addition, every kind of question may have a table, ``sentences.py`` in its folder. A sentence that changes
+with a number is a pair: singular and plural. Translations are in
+``locale/<language>/LC_MESSAGES/autograder.po``, with the code as context (``msgctxt``). They are compiled in
+memory on first use; ``python -m autograder.messages`` updates these files. Kinds of other packages speak
+English.
 """
 
 from __future__ import annotations
@@ -64,7 +61,7 @@ def list_areas() -> tuple[str, ...]:
 
 
 def is_ours(area: str) -> bool:
-    """Decide whether a table belongs to this package, so that its translations are in `LOCALE`."""
+    """Decide whether a table belongs to this package, so that it is translated."""
     return area.startswith("autograder.")
 
 
@@ -130,11 +127,6 @@ def build_localised_text(code: str, /, **params: object) -> LocalisedText:
     )
 
 
-def get_locale_folder(area: str) -> Path:
-    """Return the folder with a table's translations: ours, or the one next to another package's table."""
-    return LOCALE if is_ours(area) else _get_module_path(area).with_name("locale")
-
-
 def get_translation_file(locale: Path, language: str) -> Path:
     """Return the path of a language's translation file."""
     return locale / language / "LC_MESSAGES" / f"{DOMAIN}.po"
@@ -170,14 +162,9 @@ def _list_languages(locale: Path) -> tuple[str, ...]:
 
 @functools.cache
 def _load_translations(locale: Path, language: str) -> gettext.NullTranslations:
-    """Return the translations into a language: those of our tables, then of other packages."""
-    translations = gettext.NullTranslations()
-    for folder in (locale, *(get_locale_folder(area) for area in list_areas() if not is_ours(area))):
-        path = get_translation_file(folder, language)
-        if path.is_file():
-            # The first file that has a code wins, so another package cannot replace our sentences.
-            translations.add_fallback(_compile_translation(path))
-    return translations
+    """Return the translations into a language; none for English."""
+    path = get_translation_file(locale, language)
+    return _compile_translation(path) if path.is_file() else gettext.NullTranslations()
 
 
 def _compile_translation(path: Path) -> gettext.GNUTranslations:

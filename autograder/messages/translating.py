@@ -10,10 +10,10 @@ from pathlib import Path
 from babel.messages.catalog import Catalog, Message
 from babel.messages.pofile import read_po, write_po
 
+from autograder.messages import catalogue
 from autograder.messages.catalogue import (
     DOMAIN,
     Sentence,
-    get_locale_folder,
     get_translation_file,
     is_ours,
     list_areas,
@@ -30,18 +30,16 @@ _HEADER = "# Sentences of autograder, {language}. Translate msgstr; msgctxt is t
 
 
 class TranslationFiles:
-    """Tables of sentences, with the folder of their translations."""
+    """Our tables of sentences, with the folder of their translations."""
 
-    def __init__(self, area: str = "", locale: Path | None = None) -> None:
+    def __init__(self, locale: Path | None = None) -> None:
         """Read the tables.
 
         Args:
-            area: the table of another package's kind; default: all of ours.
-            locale: the folder of the translations; default: the one that belongs to the tables.
+            locale: the folder of the translations; default: that of this package.
         """
-        self.tables = (area,) if area else tuple(filter(is_ours, list_areas()))
-        self.sentences: Mapping[str, Sentence] = merge_tables(self.tables)
-        self.locale = locale or get_locale_folder(self.tables[0])
+        self.sentences: Mapping[str, Sentence] = merge_tables(filter(is_ours, list_areas()))
+        self.locale = locale or catalogue.LOCALE
 
     def list_languages(self) -> tuple[str, ...]:
         """Return the languages that have a file."""
@@ -59,8 +57,7 @@ class TranslationFiles:
         """Return a language's catalogue with exactly the sentences of the tables, ordered by code.
 
         If the English text has changed, the translation is kept but marked as fuzzy: it is not used until it
-        has been
-        reviewed.
+        has been reviewed.
         """
         known_messages = {
             message.context: message for message in self.read_catalogue(language) if message.context

@@ -13,26 +13,23 @@ from django.db import DatabaseError, transaction
 from django.utils import timezone
 from msgspec.structs import replace
 
-from autograder.core.errors import CourseError, GradebookError
+from autograder.core.errors import GradebookError
 from autograder.core.limits import Budgets, compute_budgets
 from autograder.core.records import GradingResult, Score
 from autograder.grading.grades import CellName, CellPoints, PersonMark, compute_automatic_points
 from autograder.grading.store import (
     AnswerName,
-    Decision,
-    EnteredMarks,
     FrontEnd,
     GradedEntry,
     Key,
     OutlineReader,
     Student,
-    apply_decision,
+    collect_graded_cells,
     decode_result,
     encode_bounded,
     encode_result,
 )
 from autograder.marking.points import collect_verdicts, compute_cell_points, list_items, scale_points
-from autograder.notebook.release import load_release
 from autograder.rubric import Question, Rubric
 from autograder.service.marking import answers
 from autograder.service.models import (
@@ -81,7 +78,7 @@ class DatabaseStore:
     def prepare_assignment(self, rubric: Rubric, releases: Mapping[str, bytes]) -> None:
         """See `Store.prepare_assignment`."""
         name = rubric.assignment.name
-        wanted = _collect_wanted_cells(rubric, releases)
+        wanted = collect_graded_cells(rubric, releases)
         with self._open_transaction(f"assignment {name!r} could not be prepared"):
             # Serialise preparations: two processes would both create the missing cells.
             CourseRecord.objects.select_for_update().get(pk=self._course.pk)
@@ -324,24 +321,6 @@ class DatabaseStore:
             row.decided = row.decided if decided is None else str(decided)
             row.save()
 
-    def apply_decisions(self, assignment: str, decisions: Mapping[AnswerName, Decision]) -> EnteredMarks:
-        """See `Store.apply_decisions`."""
-        written, kept = 0, []
-        with self._open_transaction("the decisions could not be entered"):
-            rows = self._lock_rows(assignment, decisions)
-            for answer, decision in decisions.items():
-                row = rows.get(answer)
-                if row is None:
-                    continue
-                applied = apply_decision(_to_mark(row), decision, _to_decimal(row.decided))
-                kept += [answer] if applied.kept else []
-                if applied.written:
-                    written += 1
-                    row.decided = str(decision.points)
-                _enter_mark(row, applied.mark)
-            CellMark.objects.bulk_update(rows.values(), _ENTERED)
-        return EnteredMarks(written, tuple(kept))
-
     def _lock_rows(self, assignment: str, answers: Iterable[AnswerName]) -> dict[AnswerName, CellMark]:
         """Lock the rows of answers, always in the same order, so that no deadlock is possible."""
         wanted = set(answers)
@@ -374,32 +353,7 @@ class DatabaseStore:
         return ()
 
 
-_ENTERED = (
-    "points",
-    "extra",
-    "again",
-    "comment",
-    "decided",
-    "touched",
-    "items",
-    "stage",
-    "revision",
-    "flagged",
-)
 _WRITTEN = ("automatic", "pending", "again", "worth", "items", "points", "revision")
-
-
-def _collect_wanted_cells(rubric: Rubric, releases: Mapping[str, bytes]) -> set[CellName]:
-    wanted = {(question.notebook, cell) for question in rubric.questions for cell in question.list_cells()}
-    for notebook in rubric.assignment.notebooks:
-        try:
-            released = load_release(releases[notebook.name], notebook.name).by_id
-        except (KeyError, CourseError) as error:
-            raise GradebookError(f"notebook {notebook.name!r} is not released: {error}") from error
-        for notebook_name, cell in sorted(wanted):
-            if notebook_name == notebook.name and not (cell in released and released[cell].grade):
-                raise GradebookError(f"notebook {notebook_name!r} has no cell {cell!r} marked as graded")
-    return wanted
 
 
 def _to_columns(key: Key) -> dict[str, object]:

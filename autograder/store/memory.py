@@ -9,24 +9,21 @@ from typing import Self
 
 from msgspec.structs import replace
 
-from autograder.core.errors import CourseError, GradebookError
+from autograder.core.errors import GradebookError
 from autograder.core.limits import compute_budgets
 from autograder.core.records import GradingResult
 from autograder.grading.grades import CellName, PersonMark, compute_automatic_points
 from autograder.grading.store import (
     AnswerName,
-    Decision,
-    EnteredMarks,
     FrontEnd,
     GradedEntry,
     Key,
     OutlineReader,
     Student,
-    apply_decision,
+    collect_graded_cells,
     decode_result,
     encode_bounded,
 )
-from autograder.notebook.release import load_release
 from autograder.rubric import Rubric
 
 _Automatic = tuple[Decimal | None, bool]
@@ -63,17 +60,7 @@ class MemoryStore:
 
     def prepare_assignment(self, rubric: Rubric, releases: Mapping[str, bytes]) -> None:
         """See `Store.prepare_assignment`."""
-        wanted = frozenset(
-            (question.notebook, cell) for question in rubric.questions for cell in question.list_cells()
-        )
-        for notebook in rubric.assignment.notebooks:
-            try:
-                released = load_release(releases[notebook.name], notebook.name).by_id
-            except (KeyError, CourseError) as error:
-                raise GradebookError(f"notebook {notebook.name!r} is not released: {error}") from error
-            for notebook_name, cell in wanted:
-                if notebook_name == notebook.name and not (cell in released and released[cell].grade):
-                    raise GradebookError(f"notebook {notebook_name!r} has no cell {cell!r} marked as graded")
+        wanted = collect_graded_cells(rubric, releases)
         with self._lock:
             kept = self._kept.get(rubric.assignment.name) or _AssignmentState()
             for marks in kept.given.values():
@@ -199,24 +186,6 @@ class MemoryStore:
                 del kept.given[student][cell]
             if decided is not None:
                 kept.decided[student, *cell] = decided
-
-    def apply_decisions(self, assignment: str, decisions: Mapping[AnswerName, Decision]) -> EnteredMarks:
-        """See `Store.apply_decisions`."""
-        written, stays = 0, []
-        with self._lock:
-            kept = self._kept.get(assignment, _AssignmentState())
-            for answer, decision in decisions.items():
-                student, cell = answer[0], answer[1:]
-                if cell not in kept.automatic.get(student, {}):
-                    continue
-                mark = kept.given[student].get(cell, PersonMark())
-                applied = apply_decision(mark, decision, kept.decided.get(answer))
-                stays += [answer] if applied.kept else []
-                if applied.written:
-                    written += 1
-                    kept.decided[answer] = decision.points
-                kept.given[student][cell] = applied.mark
-        return EnteredMarks(written, tuple(stays))
 
     def record_deductions(self, assignment: str, taken: Mapping[str, Decimal]) -> None:
         """See `Store.record_deductions`; totals are not shown here."""

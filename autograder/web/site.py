@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from autograder import messages
 from autograder.pages.feedback.labels import Labels
+from autograder.pages.feedback.rendering import TEMPLATES, make_environment
 from autograder.rubric.timestamps import format_moment
 from autograder.service.bench import Bench
 from autograder.service.loaded import AssignmentCache
@@ -186,7 +187,7 @@ def _configure_templates() -> list[dict[str, Any]]:
     return [
         {
             "BACKEND": "django.template.backends.jinja2.Jinja2",
-            "DIRS": [FOLDER / "templates" / "pages"],
+            "DIRS": [FOLDER / "templates" / "pages", TEMPLATES],
             "OPTIONS": {"environment": "autograder.web.site.environment", "context_processors": shared},
         },
         {
@@ -200,11 +201,9 @@ def _configure_templates() -> list[dict[str, Any]]:
 
 def environment(**options: Any) -> jinja2.Environment:
     """Return the environment of our templates. Its name is part of the Django settings."""
-    # Templates show students' texts, so everything is escaped; a missing name is an error.
-    options |= {"autoescape": True, "undefined": jinja2.StrictUndefined}
-    jinja_environment = jinja2.Environment(**options, trim_blocks=True, lstrip_blocks=True)  # noqa: S701 - it escapes
-    jinja_environment.globals |= {"url": _build_url, "static": "/static/"}
-    return jinja_environment
+    pages = make_environment(options["loader"], auto_reload=options["auto_reload"])
+    pages.globals |= {"url": _build_url, "static": "/static/"}
+    return pages
 
 
 def _build_url(name: str, /, **parts: object) -> str:

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from autograder.exchange.adopting.peers import PeerMarks, read_gradebook_marks, read_results_marks
+from autograder.app.comparing import PeerMarks, read_gradebook_marks, read_results_marks
 
 
 def run_program(program: Path, folder: Path, *words: str | Path) -> None:

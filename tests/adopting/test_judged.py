@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from autograder.exchange.adopting import nbgrader, otter
-from autograder.exchange.adopting.found import FoundQuestion, FoundTest
-from autograder.exchange.adopting.judged import with_reasons
+from autograder.exchange.adopting.found import FoundQuestion, FoundTest, with_reasons
 from tests.adopting import courses
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-import zipfile
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from autograder.app.adopting import adopt_assignments
 from autograder.core.errors import CourseError
 from autograder.course import Course
 from autograder.exchange.adopting import otter
-from autograder.exchange.adopting.found import FoundQuestion
 from autograder.exchange.adopting.otter_settings import list_remarks, replace_plugins
 from autograder.exchange.adopting.otter_tests import parse_cell, resolve_points
 from autograder.exchange.adopting.rubric_text import format_rubric
@@ -31,24 +29,6 @@ def recorded(name: str) -> dict[str, Any]:
     """What otter 7.0.0 made of an assignment."""
     found: dict[str, Any] = json.loads((courses.EXPECTED / f"{name}.json").read_text("utf-8"))
     return found
-
-
-def generated(name: str, folder: Path) -> Path:
-    """An assignment without its source, as otter assign leaves it in dist/."""
-    made = recorded(name)
-    student = folder / "dist" / "student"
-    student.mkdir(parents=True)
-    (student / f"{name}.ipynb").write_text(json.dumps(made["released"][name]), "utf-8")
-    (folder / "dist" / "autograder").mkdir()
-    with zipfile.ZipFile(folder / "dist" / "autograder" / f"{name}-autograder.zip", "w") as packed:
-        for path, text in made["tests"].items():
-            packed.writestr(path, text)
-    return folder
-
-
-def questions(folder: Path, name: str) -> dict[str, FoundQuestion]:
-    """By name."""
-    return {one.id: one for one in otter.read_assignment(folder, name).questions}
 
 
 @pytest.mark.parametrize("name", OTTERS)
@@ -66,21 +46,6 @@ def test_students_notebook_is_otters(name: str, tmp_path: Path) -> None:
     texts = ["".join(cell["source"]).strip() for cell in ours["cells"]]
     assert [text for text in theirs if text in texts] == texts
     assert texts[0] == theirs[0]
-
-
-@pytest.mark.parametrize("name", OTTERS)
-def test_generated_autograder_says_the_same_as_the_source(name: str, tmp_path: Path) -> None:
-    """Points, cases, what is hidden and what is said are the same, whether read from source or archive."""
-    courses.load(name).write(tmp_path / "source")
-    source = questions(tmp_path / "source", name)
-    archive = questions(generated(name, tmp_path / "made"), name)
-    tested = {key: one for key, one in source.items() if one.tests}
-    for key, one in tested.items():
-        assert archive[key].points == one.points
-        for mine, theirs in zip(one.tests, archive[key].tests, strict=True):
-            said = (mine.points, mine.doctest, mine.visible, mine.success, mine.failure)
-            assert said == (theirs.points, theirs.doctest, theirs.visible, theirs.success, theirs.failure)
-            assert mine.code.rstrip() == theirs.code.rstrip()
 
 
 def test_answer_key_holds_the_solutions(tmp_path: Path) -> None:
@@ -173,17 +138,6 @@ def test_plugins_are_told_with_their_reasons(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("requirements: null", stated))
     (remark,) = otter.read_assignment(tmp_path, "dice").remarks
     assert remark.startswith("dice.ipynb: plugins: otter.plugins.builtin.RateLimiting: not run: how often")
-
-
-def test_seeds_of_an_archive(tmp_path: Path) -> None:
-    """Without a source, otter_config.json says how it grades."""
-    folder = generated("words", tmp_path)
-    (archive,) = (folder / "dist" / "autograder").glob("*.zip")
-    with zipfile.ZipFile(archive, "a") as packed:
-        packed.writestr("otter_config.json", json.dumps({"seed": 7, "plugins": [{"mine.Plugin": {}}]}))
-    found = otter.read_assignment(folder, "words")
-    assert found.cell_start == "__import__('numpy').random.seed(7); __import__('random').seed(7)"
-    assert any("mine.Plugin: not run: a plugin is a program" in one for one in found.remarks)
 
 
 def test_plugin_blocks_are_calls() -> None:

@@ -17,7 +17,6 @@ from autograder.course import Course
 from autograder.exchange.adopting.found import FoundAssignment
 from autograder.grading.generate import read_answer_key
 from tests.adopting import courses
-from tests.adopting.test_otter import generated
 
 
 def manual_course(root: Path) -> Path:
@@ -121,14 +120,6 @@ def test_a_course_without_points_is_told_what_to_do(points: int, tmp_path: Path)
     for one in told:
         assert "formula, use, plan" in one
         assert "rubrics/series.toml" in one
-
-
-def test_what_otter_generated_is_a_course_without_its_source(tmp_path: Path) -> None:
-    """The release is made of dist/, and the folder is found as a course afterwards."""
-    course = generated("words", tmp_path)
-    (taken,) = adopt_assignments(course)
-    assert course / "release" / "words" / "words.ipynb" in taken.written
-    assert Course.from_folder(course).has_source("words")
 
 
 def test_a_rubric_that_was_changed_stays(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.authoring.demo.class_list import EXTRA, LATE, format_student_id
+from autograder.authoring.demo.students import EXTRA, LATE, format_student_id
 from tests.cli.running import ASSIGNMENT, STUDENTS, only_object, run
 
 pytestmark = pytest.mark.sandbox

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from autograder.authoring.demo import papers
-from autograder.authoring.demo.answers import Sample, format_assignment
+from autograder.authoring.demo.papers import Sample, format_assignment
 from autograder.core.errors import NotebookError
 from autograder.core.records import ItemResult
 from tests.demo.marking import automatic, exam, marks, released

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 from autograder.authoring.demo import EXAM, SUBJECTS, DemoStudent, Subject, write_class
-from autograder.authoring.demo.class_list import MAX_STUDENTS
+from autograder.authoring.demo.students import MAX_STUDENTS
 from autograder.core.errors import NotebookError
 from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
@@ -77,12 +77,6 @@ def test_the_roster_names_everybody(course: Course) -> None:
     ]
 
 
-def test_notebooks_differ(course: Course) -> None:
-    """No two students hand in the same bytes."""
-    folder, students, subject = course
-    assert len({notebook(folder, student, subject).read_bytes() for student in students}) == SIZE
-
-
 def test_readable_notebooks_are_valid(course: Course) -> None:
     """What is said to be readable is a valid notebook, and what is not is not even JSON."""
     folder, students, subject = course
@@ -102,13 +96,6 @@ def test_the_same_arguments_give_the_same_files(course: Course, tmp_path: Path) 
     assert handed_in(folder) == handed_in(tmp_path)
 
 
-def test_another_seed_gives_another_class(course: Course, tmp_path: Path) -> None:
-    """With another seed the portraits change."""
-    _, students, subject = course
-    other = written(subject, tmp_path, seed=8)
-    assert [student.portrait for student in students] != [student.portrait for student in other]
-
-
 def test_most_students_are_honest(course: Course) -> None:
     """Sixty students include every damage and every attack once; the others are honest."""
     _, students, subject = course
@@ -118,12 +105,6 @@ def test_most_students_are_honest(course: Course) -> None:
     assert [1] * len(subject.damages) == [portraits.count(damage.portrait) for damage in subject.damages]
     assert [1] * len(subject.attacks) == [portraits.count(attack.portrait) for attack in subject.attacks]
     assert portraits.count("nothing answered") == 1
-
-
-def test_few_attacks_hang() -> None:
-    """At most one notebook of an assignment costs the run a whole time limit."""
-    for subject in SUBJECTS:
-        assert sum(attack.slow for attack in subject.attacks) <= 1
 
 
 def test_the_class_is_the_same_in_all_assignments(tmp_path: Path) -> None:
@@ -163,7 +144,7 @@ def test_reading_finds_the_answers(course: Course) -> None:
         assert {question for question in earning if not answers[f"{question}-answer"].changed} == set()
 
 
-@pytest.mark.parametrize("size", [1, 2, 9, 21])
+@pytest.mark.parametrize("size", [1, 21])
 def test_small_classes_can_be_written(size: int, tmp_path: Path) -> None:
     """Any size from one student gives that many notebooks."""
     assert size == len(write_class(EXAM, released(), tmp_path, students=size, seed=0))

@@ -9,8 +9,8 @@ from decimal import Decimal
 import pytest
 
 from autograder.authoring.demo import GPT2
-from autograder.authoring.demo.answers import Sample
 from autograder.authoring.demo.papers import GPT2 as ANSWERS
+from autograder.authoring.demo.papers import Sample
 from autograder.course import Course
 from autograder.grading import assignment as assignments
 from autograder.grading.generate import generate_release

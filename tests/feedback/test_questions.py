@@ -221,13 +221,6 @@ def test_a_remark_stands_at_its_item() -> None:
     assert last.unfolded
 
 
-def test_the_name_of_the_class_list_stands_beside_the_id() -> None:
-    """And is escaped."""
-    page = render_page(good(), RUBRIC, name="Ada <b>Lovelace")
-    assert "<b>Ada &lt;b&gt;Lovelace</b> (ada)" in page
-    assert "<b>ada</b>" in render_page(good(), RUBRIC)
-
-
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_answers_stay_text(text: str) -> None:
     """In code and in Markdown, beside a starter and without one: our tags only, and nothing that acts."""

@@ -79,11 +79,6 @@ def test_nothing_of_a_student_becomes_markup() -> None:
     assert "isolation: none" in page.text
 
 
-def test_a_run_without_students_is_an_empty_table() -> None:
-    """No results give a page without rows."""
-    assert "Students: 0 Mean: 0 of 17" in Page(render_summary([], RUBRIC)).text
-
-
 def test_many_notes_of_one_kind_are_one_line_behind_the_others() -> None:
     """A notebook that lost its metadata is noted at every cell; what matters still comes first."""
     lost = [Note("found-by-text", f"Cell {number} carries another id.", f"q{number}") for number in range(60)]

@@ -16,22 +16,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from autograder import rubric as rubrics
 from autograder.app.lists import read_roster
 from autograder.core.errors import CourseError, GradebookError
-from autograder.core.records import GradingResult, Status
+from autograder.core.records import GradingResult
 from autograder.grading.store import Student
-from autograder.messages import load_sentences
 from autograder.store.gradebook import Gradebook, compute_cell_scores
-from tests.feedback.examples import RUBRIC, TOML, good, hostile, middling, release
+from tests.feedback.examples import RUBRIC, good, hostile, middling, release
 from tests.store.examples import keep
 
 MOMENT = datetime.datetime(2031, 2, 3, 4, 5, tzinfo=datetime.UTC)
 RELEASES = {"exam": release()}
-SHORT = rubrics.parse_rubric(
-    TOML.partition('\n[[question]]\nid = "mha"')[0].replace("points = 17", "points = 11").encode()
-)
-"""The rubric without its last question."""
 
 
 @pytest.fixture
@@ -123,14 +117,6 @@ def test_cells_come_from_release_and_rubric(book: Gradebook, path: Path) -> None
     )
 
 
-def test_preparing_again_changes_nothing(book: Gradebook, path: Path) -> None:
-    """Preparing is idempotent."""
-    keep(book, good(), RUBRIC, MOMENT)
-    before = dump(path)
-    book.prepare_assignment(RUBRIC, RELEASES)
-    assert before == dump(path)
-
-
 def test_marks_are_summed_by_cell(book: Gradebook, path: Path) -> None:
     """A cell has the sum of its automatic items; one that only a human marks has no automatic score."""
     keep(book, middling(), RUBRIC, MOMENT)
@@ -158,32 +144,6 @@ def test_recording_again_changes_nothing(book: Gradebook, path: Path) -> None:
     before = dump(path)
     keep(book, middling(), RUBRIC, MOMENT)
     assert before == dump(path)
-
-
-def test_a_manual_score_survives_regrading(book: Gradebook, path: Path) -> None:
-    """A human's mark stays, and the same submission does not ask for it again."""
-    keep(book, middling(), RUBRIC, MOMENT)
-    mark(path, "task3-b-why", 0.5)
-    keep(book, middling(), RUBRIC, MOMENT)
-    assert (None, 0.5, 0) == grades(path, "grace")["task3-b-why"]
-
-
-def test_a_new_submission_asks_for_the_manual_mark_again(book: Gradebook, path: Path) -> None:
-    """As in nbgrader, a mark given for an earlier submission stays and is to be looked at again."""
-    keep(book, middling(), RUBRIC, MOMENT)
-    mark(path, "task3-b-why", 0.5)
-    keep(book, msgspec.structs.replace(middling(), digest="f" * 64), RUBRIC, MOMENT)
-    assert (None, 0.5, 1) == grades(path, "grace")["task3-b-why"]
-
-
-def test_a_changed_automatic_score_asks_for_the_manual_mark_again(book: Gradebook, path: Path) -> None:
-    """A manual score over an automatic one is looked at again when the automatic one changes."""
-    keep(book, middling(), RUBRIC, MOMENT)
-    mark(path, "task3-b", 1.0)
-    better = msgspec.structs.replace(middling().score.items[0], points=Decimal(1), status=Status.PASSED)
-    score = msgspec.structs.replace(middling().score, items=(better, *middling().score.items[1:]))
-    keep(book, msgspec.structs.replace(middling(), score=score), RUBRIC, MOMENT)
-    assert (1.0, 1.0, 1) == grades(path, "grace")["task3-b"]
 
 
 def test_marks_stay_within_the_cell() -> None:
@@ -238,11 +198,6 @@ def test_a_german_course_has_german_comments(book: Gradebook, path: Path) -> Non
     assert [] == [word for word in ("no answer", "not right", " of ", "Graded") if word in "".join(texts)]
 
 
-def test_every_verdict_has_a_word() -> None:
-    """Each status can be told in the comment; the catalogue has it in every language."""
-    assert {f"comment.{status.value}" for status in Status} <= set(load_sentences())
-
-
 def test_weaker_isolation_is_stamped(book: Gradebook, path: Path) -> None:
     """A result that was not computed in full isolation says so in every comment."""
     keep(book, hostile(), RUBRIC, MOMENT)
@@ -258,53 +213,6 @@ def test_comments_hold_no_markup_and_no_staff_text(book: Gradebook, path: Path) 
     assert [] == [
         sign for sign in ("<", ">", "$", "\\", "](", "`", "&", "\x1b", "\u202e", "staff only") if sign in text
     ]
-
-
-def test_new_cells_reach_submissions_already_recorded(path: Path) -> None:
-    """When the rubric gains a question, recorded submissions get its rows, and its points count."""
-    with Gradebook(path) as book:
-        book.prepare_assignment(SHORT, RELEASES)
-        keep(book, good(), SHORT, MOMENT)
-        assert "mha" not in grades(path, "ada")
-        book.prepare_assignment(RUBRIC, RELEASES)
-        assert (None, None, 1) == grades(path, "ada")["mha"]
-        keep(book, good(), RUBRIC, MOMENT)
-        assert (6.0, None, 0) == grades(path, "ada")["mha"]
-
-
-def test_cells_that_are_gone_are_removed(path: Path) -> None:
-    """When the rubric loses a question, its automatic marks go with it."""
-    with Gradebook(path) as book:
-        book.prepare_assignment(RUBRIC, RELEASES)
-        keep(book, good(), RUBRIC, MOMENT)
-        book.prepare_assignment(SHORT, RELEASES)
-    assert "mha" not in grades(path, "ada")
-    assert [(11.0,)] == rows(path, "SELECT sum(max_score) FROM grade_cells")
-
-
-def test_a_human_mark_is_never_removed(path: Path) -> None:
-    """A cell that carries a human's mark cannot be taken away; the error names it."""
-    with Gradebook(path) as book:
-        book.prepare_assignment(RUBRIC, RELEASES)
-        keep(book, good(), RUBRIC, MOMENT)
-        mark(path, "mha", 5.0)
-        before = grades(path, "ada")
-        with pytest.raises(GradebookError, match="'mha' is no longer in the release"):
-            book.prepare_assignment(SHORT, RELEASES)
-    assert before == grades(path, "ada")
-
-
-def test_recording_without_preparing_is_refused(path: Path) -> None:
-    """An assignment that the gradebook does not know is an error that says what to do."""
-    with Gradebook(path) as book, pytest.raises(GradebookError, match="prepare it first"):
-        keep(book, good(), RUBRIC, MOMENT)
-
-
-def test_a_release_without_a_grade_cell_is_refused(path: Path) -> None:
-    """A question of the rubric that has no cell in the release is named."""
-    broken = {"exam": release().replace(b'"grade_id": "mha"', b'"grade_id": "mhb"')}
-    with Gradebook(path) as book, pytest.raises(GradebookError, match="no cell 'mha'"):
-        book.prepare_assignment(RUBRIC, broken)
 
 
 def test_a_database_of_an_older_nbgrader_is_refused(path: Path) -> None:
@@ -383,12 +291,6 @@ def test_broken_class_lists_are_refused(tmp_path: Path, content: bytes, complain
     roster.write_bytes(content)
     with pytest.raises(CourseError, match=complaint):
         read_roster(roster)
-
-
-def test_a_missing_class_list_is_refused(tmp_path: Path) -> None:
-    """A class list that is not there is a clear error."""
-    with pytest.raises(CourseError, match="cannot be read"):
-        read_roster(tmp_path / "roster.csv")
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import sys
 def test_server_extensions_and_converters_are_not_imported() -> None:
     """They take longer to import than the rest of a command."""
     asked = (
-        "import sys; from autograder.store.gradebook.nbgrader_api import api\n"
+        "import sys; from autograder.store.gradebook.tables import api\n"
         "print(*{'jupyter_server', 'nbconvert', 'nbgrader.apps'} & sys.modules.keys(), api.__name__)"
     )
     told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)

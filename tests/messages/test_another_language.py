@@ -38,8 +38,8 @@ from autograder.notebook.student.rendering import as_text
 from autograder.notebook.student.saved_notebook import report_on
 from autograder.notebook.student_check import FILE_NAME, build_student_check, read_specification
 from autograder.pages.feedback.render import render_page
-from autograder.pages.paper import make_sheet
-from autograder.pages.paper import render_sheet as printed
+from autograder.pages.paper.sheet import make_sheet
+from autograder.pages.paper.sheet import render_sheet as printed
 from autograder.rubric import Rubric
 from autograder.rubric.timestamps import Timing, Window
 from autograder.store.gradebook.book import format_comments
@@ -251,9 +251,7 @@ def test_the_command_that_checks_a_file_speaks_it() -> None:
     tree = json.loads(examples.release())
     for number, cell in enumerate(tree["cells"]):
         if cell["metadata"]["nbgrader"]["solution"]:
-            cell["source"] = ("mlp_parameters = 2**", "all_layers = 7", "x = (", "class Decoder: ...")[
-                number % 4
-            ]
+            cell["source"] = ANSWERS[number % len(ANSWERS)]
     del tree["cells"][0]
     paper = report_on(parse_notebook(json.dumps(tree).encode()).cells, specification, "exam", LANGUAGE)
     said = as_text(paper.reports, [line.text for line in paper.cells])

@@ -10,7 +10,7 @@ import pytest
 from autograder import rubric as rubrics
 from autograder.course import Course
 from autograder.grading import generate
-from autograder.pages.paper import make_sheet, render_sheet
+from autograder.pages.paper.sheet import make_sheet, render_sheet
 from autograder.rubric import Rubric
 
 ROOT = Path(__file__).parents[2]

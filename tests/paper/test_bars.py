@@ -11,25 +11,16 @@ import pytest
 
 from autograder.pages.feedback.sanitise import clean_mathml
 from autograder.pages.feedback.typeset import render_tex
-from autograder.pages.paper.engine import PROGRAMS
 from tests.cli.running import ROOT
 
-STYLES = ("pages/paper/templates/sheet.css", "pages/feedback/templates/style.css", "web/static/style.css")
-FRACTIONS = (
-    r"\frac{n_{heads}}{d_{model}}",
-    r"\frac{g(y)}{p}",
-    r"\frac{y}{d}",
-    r"\frac{1}{2}",
-    r"\frac{Q K^T}{b}",
-    r"\frac{3 \cdot d_{model}^{2}}{n_{heads}}",
-)
-ROOTS = (r"\sqrt{d_k}", r"\sqrt{h}", r"\sqrt{2}")
+STYLES = ("pages/templates/sheet.css", "pages/templates/style.css", "web/static/style.css")
+FRACTION, ROOT_SIGN = r"\frac{g(y)}{d_{model}}", r"\sqrt{h}"
 
 
 def lines_beside_the_bar(folder: Path, formula: str, style: str, sign: int = 0) -> tuple[int, int]:
     """Dark pixels in the line of pixels above and below the bar, after so many of a sign that joins it."""
     image = pytest.importorskip("PIL.Image")
-    program = next((found for name in PROGRAMS if (found := shutil.which(name))), None)
+    program = shutil.which("chromium")
     if program is None:
         pytest.skip("there is no browser")
     css = (ROOT / "autograder" / style).read_text("utf-8")
@@ -62,14 +53,12 @@ def longest_run(row: list[bool]) -> tuple[int, int]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("formula", FRACTIONS)
-def test_bars_of_fractions_touch_nothing(tmp_path: Path, formula: str, style: str) -> None:
+def test_bars_of_fractions_touch_nothing(tmp_path: Path, style: str) -> None:
     """Neither what stands above nor what stands below."""
-    assert (0, 0) == lines_beside_the_bar(tmp_path, formula, style)
+    assert (0, 0) == lines_beside_the_bar(tmp_path, FRACTION, style)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("formula", ROOTS)
-def test_bars_of_roots_touch_nothing_below(tmp_path: Path, formula: str) -> None:
+def test_bars_of_roots_touch_nothing_below(tmp_path: Path) -> None:
     """The sign itself joins the bar at its left end alone."""
-    assert 0 == lines_beside_the_bar(tmp_path, formula, STYLES[0], sign=12)[1]
+    assert 0 == lines_beside_the_bar(tmp_path, ROOT_SIGN, STYLES[0], sign=12)[1]

@@ -8,7 +8,7 @@ from autograder.core.wording import get_text
 from autograder.grading import generate
 from autograder.notebook.release import load_release
 from autograder.pages.feedback.prose import render_prose
-from autograder.pages.paper import make_sheet, render_sheet
+from autograder.pages.paper.sheet import make_sheet, render_sheet
 from autograder.questions.base.judging.manual import Examples, read_manual_options
 from autograder.rubric import load_rubric
 from tests.paper.conftest import COURSE

@@ -12,7 +12,6 @@ import pytest
 from autograder.grading import generate
 from autograder.notebook.release import ReleaseCell
 from autograder.pages.feedback.typeset import Typesetter
-from autograder.pages.paper import make_sheet, render_sheet
 from autograder.pages.paper.answer_boxes import (
     LEAST_TEXT,
     MOST_MILLIMETRES,
@@ -20,7 +19,7 @@ from autograder.pages.paper.answer_boxes import (
     make_solved_box,
     render_form,
 )
-from autograder.pages.paper.guide import SheetLabels, build_item_guide
+from autograder.pages.paper.sheet import SheetLabels, build_item_guide, make_sheet, render_sheet
 from autograder.rubric import Rubric, parse_rubric
 from tests.paper.conftest import COURSE
 from tests.support.solution_lines import solution_fragments
@@ -112,13 +111,6 @@ def test_a_solution_inside_a_function_keeps_its_head() -> None:
         make_solved_box(question, cell(""), Decimal(1), key).pieces[0].text for key in (body, assignment)
     ]
     assert ["def f(x):\n    return 2 * x", "y = 1"] == shown
-
-
-def test_the_same_sheet_again(page: Page, exam: Rubric) -> None:
-    """A sheet depends on the release and the language alone."""
-    files = generate.build_release_files(COURSE, exam, "de")
-    releases = {one.name: files[f"{one.name}.ipynb"] for one in exam.assignment.notebooks}
-    assert page("de") == render_sheet(make_sheet(exam, releases, language="de"))
 
 
 def test_name_number_and_page_on_every_page(page: Page) -> None:

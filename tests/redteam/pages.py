@@ -30,7 +30,7 @@ ATTRIBUTES = _words(
 )
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _BAR = re.compile(r"width:\d{1,3}%")
-SORTING = (Path(__file__).parents[2] / "autograder/pages/feedback/templates/sort.js").read_text("utf-8")
+SORTING = (Path(__file__).parents[2] / "autograder/pages/templates/sort.js").read_text("utf-8")
 """The one script that a page may have: it sorts the table of the summary, which names it by its hash."""
 _SORTED = (
     f"{POLICY}; script-src 'sha256-{base64.b64encode(hashlib.sha256(SORTING.encode()).digest()).decode()}'"

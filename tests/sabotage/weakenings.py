@@ -441,7 +441,7 @@ ESCAPING = (
     Weakening(
         "escaping",
         "pages are not escaped",
-        (Edit("autograder/pages/feedback/render.py", "autoescape=True", "autoescape=False"),),
+        (Edit("autograder/pages/feedback/rendering.py", "autoescape=True", "autoescape=False"),),
         ("pages", "injections"),
     ),
     Weakening(
@@ -473,7 +473,7 @@ ESCAPING = (
         "pages have no policy",
         (
             Edit(
-                "autograder/pages/feedback/templates/student.html",
+                "autograder/pages/templates/student.html",
                 '<meta http-equiv="Content-Security-Policy" content="{{ policy }}">',
                 "",
             ),

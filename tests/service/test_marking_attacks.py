@@ -456,7 +456,6 @@ def test_partial_marks_follow_a_rubric(room: Room) -> None:
 
 def test_every_door_gives_the_same(room: Room) -> None:
     """Page, group, sheet, whole mark, decision, request: the same points of the cell everywhere."""
-    from autograder.grading.store import Decision
     from autograder.service.marking import saving
     from autograder.service.standing import load_standings
     from autograder.service.store import DatabaseStore
@@ -466,7 +465,7 @@ def test_every_door_gives_the_same(room: Room) -> None:
     room.save("ada", "ta", items={"claim": "1.5", "reason": "1"})
     group(room, ("ben",), "ta", items={"claim": "1.5", "reason": "1"})
     store.give_mark(essays.NAME, "cem", CELL, PersonMark(points=Decimal("2.5"), items=part))
-    store.apply_decisions(essays.NAME, {("dia", *CELL): Decision("scale", "", Decimal("2.5"))})
+    store.give_mark(essays.NAME, "dia", CELL, PersonMark(Decimal("2.5")), Decimal("2.5"))
     room.save("eva", "ta", items={"claim": "0", "reason": "1"})
     saving.give_item(room.row("eva"), room.cell(), room.cell().items[0], Decimal("1.5"), room.account("b"))
     found = load_standings(room.offer, room.assignment)

@@ -17,7 +17,6 @@ from autograder.core.errors import ServiceError
 from autograder.course import Course, schedule
 from autograder.grading import assignment as assignments
 from autograder.grading.grades import PersonMark, Standing
-from autograder.grading.store import Decision
 from tests.service import course
 from tests.service.test_attempts import CLASS
 from tests.support import small_course
@@ -52,7 +51,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     grade_class(open_course(root), NAME)
     with open_store(assignments.load_assignment(open_course(root), NAME), new=False) as book:
         book.give_mark(NAME, "ada", WHY, PersonMark(Decimal("0.5"), comment="half of it"))
-        book.apply_decisions(NAME, {("bob", *WHY): Decision(WHY[1], "a group", Decimal(1), "as others")})
+        book.give_mark(NAME, "bob", WHY, PersonMark(Decimal(1), comment="as others"), Decimal(1))
     return root
 
 

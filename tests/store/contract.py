@@ -33,7 +33,7 @@ from msgspec.structs import replace
 from autograder.core.errors import GradebookError
 from autograder.core.records import Cell, Deduction, GradingResult, StudentGroup
 from autograder.grading.grades import CellName, PersonMark, compute_standing
-from autograder.grading.store import Decision, EnteredMarks, FrontEnd, Store, Student
+from autograder.grading.store import FrontEnd, Store, Student
 from autograder.rubric import Rubric
 from tests.store.examples import RUBRIC, SHORT, as_student, better, entry, good, keep, middling, release
 
@@ -42,7 +42,6 @@ RELEASES = {"exam": release()}
 WHY = ("exam", "task3-b-why")
 FORMULA = ("exam", "task3-b")
 MHA = ("exam", "mha")
-GRACE = ("grace", *WHY)
 
 Give = Callable[[str, CellName, PersonMark], None]
 """A person gives one student's cell a mark, where people do so in this store."""
@@ -134,7 +133,7 @@ class StoreContract:
     def test_lone_surrogates_are_replaced(self, store: Store) -> None:
         """Texts that UTF-8 cannot carry are stored with U+FFFD, and everything else as it was."""
         (notebook,) = good().notebooks
-        cells = (notebook.cells[0], Cell("print('\ud800')", ""))
+        cells = (notebook.cells[0], Cell("print('\ud800')", ""), *notebook.cells[2:])
         graded = replace(good(), notebooks=(replace(notebook, cells=cells),))
         keep(store, graded, RUBRIC)
         found = store.load_results("exam")[graded.score.student]
@@ -161,7 +160,7 @@ class StoreContract:
     def test_recording_again_changes_nothing(self, store: Store) -> None:
         """Neither results nor what people gave nor whether it is to be looked at again."""
         keep(store, middling(), RUBRIC, MOMENT)
-        store.apply_decisions("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
+        store.give_mark("exam", "grace", WHY, PersonMark(Decimal("0.5")))
         before = (
             store.load_results("exam"),
             store.load_marks("exam"),
@@ -287,10 +286,8 @@ class StoreContract:
     def test_a_new_cell_reaches_submissions_that_are_known(self, unprepared: OpenedStore) -> None:
         """When the rubric gains a question, people can mark it for everybody who handed in before."""
         store, mark = unprepared.store, PersonMark(Decimal(4))
-        decision = {("ada", "exam", "mha"): Decision("mha", "g", Decimal(4))}
         store.prepare_assignment(SHORT, RELEASES)
         keep(store, good(), SHORT)
-        assert EnteredMarks(0, ()) == store.apply_decisions("exam", decision)
         store.prepare_assignment(RUBRIC, RELEASES)
         unprepared.give("ada", ("exam", "mha"), mark)
         assert {"ada": {("exam", "mha"): mark}} == store.load_marks("exam")
@@ -299,8 +296,8 @@ class StoreContract:
         """Nobody can mark it any more, and recording by the shorter rubric goes on."""
         keep(store, good(), RUBRIC)
         store.prepare_assignment(SHORT, RELEASES)
-        decision = {("ada", "exam", "mha"): Decision("mha", "g", Decimal(4))}
-        assert EnteredMarks(0, ()) == store.apply_decisions("exam", decision)
+        with pytest.raises(GradebookError, match="has no cell 'mha'"):
+            store.give_mark("exam", "ada", MHA, PersonMark(Decimal(4)))
         keep(store, good(), SHORT)
         assert store.load_marks("exam") == {}
 
@@ -349,20 +346,13 @@ class StoreContract:
             give("grace", WHY, PersonMark())
             assert ({}, before) == (opened.store.load_marks("exam"), totals(opened.store))
 
-    def test_a_mark_that_is_moved_stays_what_it_was(self, opened: OpenedStore) -> None:
-        """One that came from a decision follows the next one; one that somebody gave themselves does not."""
+    def test_a_mark_that_was_copied_is_known_as_such(self, opened: OpenedStore) -> None:
+        """One that came from another member's is; one that somebody gave themselves is not."""
         keep(opened.store, middling(), RUBRIC, MOMENT)
-        opened.store.give_mark(
-            "exam", "grace", WHY, PersonMark(Decimal("0.5"), comment="Which?"), Decimal("0.5")
-        )
-        opened.store.give_mark("exam", "grace", FORMULA, PersonMark(Decimal("0.5")))
-        assert {GRACE: Decimal("0.5")} == opened.store.load_decided_points("exam")
-        both = {
-            GRACE: Decision(WHY[1], "g", Decimal(1)),
-            ("grace", *FORMULA): Decision(FORMULA[1], "g", Decimal(1)),
-        }
-        assert EnteredMarks(1, (("grace", *FORMULA),)) == opened.store.apply_decisions("exam", both)
-        assert {GRACE: Decimal(1)} == opened.store.load_decided_points("exam")
+        for points in (Decimal("0.5"), Decimal(1)):
+            opened.store.give_mark("exam", "grace", WHY, PersonMark(points, comment="Which?"), points)
+            opened.store.give_mark("exam", "grace", FORMULA, PersonMark(points))
+            assert {("grace", *WHY): points} == opened.store.load_decided_points("exam")
         assert opened.store.load_decided_points("another") == {}
 
     def test_a_mark_for_nothing_is_refused(self, store: Store) -> None:
@@ -383,7 +373,7 @@ class StoreContract:
         store = opened.store
         for graded in (good(), middling()):
             keep(store, graded, RUBRIC, MOMENT)
-        store.apply_decisions("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"), "Which two?")})
+        store.give_mark("exam", "grace", WHY, PersonMark(Decimal("0.5"), comment="Which two?"))
         store.give_mark("exam", "grace", FORMULA, PersonMark(Decimal("0.25")))
         run = store.start_run(RUBRIC, "e" * 64, "namespaces")
         before = (
@@ -404,7 +394,7 @@ class StoreContract:
             again.finish_run(run)
             assert run != again.start_run(RUBRIC, "e" * 64, "namespaces")
             keep(again, better(middling()), RUBRIC, MOMENT)
-            again.apply_decisions("exam", {GRACE: Decision(WHY[1], "g", Decimal(1))})
+            again.give_mark("exam", "grace", WHY, PersonMark(Decimal(1)))
             marks = again.load_marks("exam")["grace"]
             assert (Decimal(1), True) == (marks[WHY].points, marks[FORMULA].again)
 
@@ -490,95 +480,13 @@ class StoreContract:
             opened.store.give_mark("exam", "grace", WHY, mark)
             assert {"grace": {WHY: mark}} == opened.store.load_marks("exam")
 
-    def test_a_decision_ends_what_a_mark_was_made_of(self, opened: OpenedStore) -> None:
-        """Points of items stay beside the mark that they add up to, and beside no other."""
-        keep(opened.store, middling(), RUBRIC, MOMENT)
-        mark = PersonMark(Decimal(4), items={"plain": Decimal(3), "masked": Decimal(1)})
-        opened.store.give_mark("exam", "grace", MHA, mark, Decimal(4))
-        for points in (4, 5):
-            opened.store.apply_decisions("exam", {("grace", *MHA): Decision("mha", "g", Decimal(points))})
-            items = mark.items if points == 4 else {}
-            assert PersonMark(Decimal(points), items=items) == opened.store.load_marks("exam")["grace"][MHA]
-
     def test_standings_are_the_same_from_every_store(self, opened: OpenedStore) -> None:
         """Points in all, with what people gave: what is computed depends on no store."""
         for graded in (good(), middling()):
             keep(opened.store, graded, RUBRIC, MOMENT)
         opened.give("grace", FORMULA, PersonMark(Decimal("0.25"), Decimal("0.5")))
-        opened.store.apply_decisions("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
-        assert {"ada": (Decimal(7), False), "grace": (Decimal("4.25"), True)} == totals(opened.store)
-
-    def test_a_decision_is_a_persons_mark(self, store: Store) -> None:
-        """It closes the cell, with its comment; entering it again changes nothing, a correction follows."""
-        keep(store, middling(), RUBRIC, MOMENT)
-
-        def decide(points: str, comment: str = "") -> EnteredMarks:
-            return store.apply_decisions("exam", {GRACE: Decision(WHY[1], "g", Decimal(points), comment)})
-
-        assert EnteredMarks(1, ()) == decide("0.5", "Which two?")
-        assert PersonMark(Decimal("0.5"), comment="Which two?") == store.load_marks("exam")["grace"][WHY]
-        assert EnteredMarks(0, ()) == decide("0.5")
-        assert EnteredMarks(1, ()) == decide("1", "Another comment stays out.")
-        assert PersonMark(Decimal(1), comment="Which two?") == store.load_marks("exam")["grace"][WHY]
-
-    def test_what_somebody_gave_themselves_stays(self, opened: OpenedStore) -> None:
-        """The mark of one answer is a closer look than that of a group, before and after a decision."""
-        keep(opened.store, middling(), RUBRIC, MOMENT)
-        decision = {GRACE: Decision(WHY[1], "g", Decimal(1))}
-        opened.give("grace", WHY, PersonMark(Decimal("0.25")))
-        assert EnteredMarks(0, (GRACE,)) == opened.store.apply_decisions("exam", decision)
-        assert PersonMark(Decimal("0.25")) == opened.store.load_marks("exam")["grace"][WHY]
-        opened.give("grace", WHY, PersonMark(Decimal(1)))
-        opened.store.apply_decisions("exam", decision)
-        opened.give("grace", WHY, PersonMark(Decimal("0.75")))
-        assert opened.store.apply_decisions("exam", decision).kept == (GRACE,)
-
-    def test_a_mark_that_agrees_with_a_decision_stays_its_givers(self, opened: OpenedStore) -> None:
-        """Somebody gave what a decision gives: when the decision is corrected, theirs is not."""
-        keep(opened.store, middling(), RUBRIC, MOMENT)
-        opened.give("grace", WHY, PersonMark(Decimal(1)))
-        for points, kept in (("1", ()), ("0.5", (GRACE,)), ("1", ())):
-            decision = {GRACE: Decision(WHY[1], "g", Decimal(points))}
-            assert EnteredMarks(0, kept) == opened.store.apply_decisions("exam", decision)
-            assert PersonMark(Decimal(1)) == opened.store.load_marks("exam")["grace"][WHY]
-
-    def test_a_decision_says_nothing_beside_another_mark(self, opened: OpenedStore) -> None:
-        """Its comment explains its own points, and would be untrue beside those that somebody gave."""
-        keep(opened.store, middling(), RUBRIC, MOMENT)
-        opened.give("grace", WHY, PersonMark(Decimal("0.25")))
-        opened.store.apply_decisions(
-            "exam", {GRACE: Decision(WHY[1], "g", Decimal(1), "All of it is right.")}
-        )
-        assert PersonMark(Decimal("0.25")) == opened.store.load_marks("exam")["grace"][WHY]
-
-    def test_a_decision_settles_a_mark_that_is_to_be_looked_at_again(self, store: Store) -> None:
-        """A new submission with the same answer is decided at once; without a decision it waits."""
-        keep(store, middling(), RUBRIC, MOMENT)
-        store.apply_decisions("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
-        keep(store, replace(middling(), digest="f" * 64), RUBRIC, MOMENT)
-        assert store.load_marks("exam")["grace"][WHY].again
-        store.apply_decisions("exam", {})
-        assert store.load_marks("exam")["grace"][WHY].again
-        assert EnteredMarks(1, ()) == store.apply_decisions(
-            "exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))}
-        )
-        assert not store.load_marks("exam")["grace"][WHY].again
-        assert EnteredMarks(1, ()) == store.apply_decisions(
-            "exam", {GRACE: Decision(WHY[1], "g", Decimal(1))}
-        )
-        assert PersonMark(Decimal(1)) == store.load_marks("exam")["grace"][WHY]
-
-    def test_a_decision_about_nobody_is_left_out(self, store: Store) -> None:
-        """Answers of students, cells and assignments that the store does not know."""
-        keep(store, middling(), RUBRIC, MOMENT)
-        for answer in (("zoe", *WHY), ("grace", "exam", "no-such-cell")):
-            assert EnteredMarks(0, ()) == store.apply_decisions(
-                "exam", {answer: Decision(answer[2], "g", Decimal(1))}
-            )
-        assert EnteredMarks(0, ()) == store.apply_decisions(
-            "another", {GRACE: Decision(WHY[1], "g", Decimal(1))}
-        )
-        assert store.load_marks("exam") == {}
+        opened.store.give_mark("exam", "grace", WHY, PersonMark(Decimal("0.5")))
+        assert {"ada": (Decimal(16), False), "grace": (Decimal("9.25"), True)} == totals(opened.store)
 
     def test_whoever_is_enrolled_has_handed_in_nothing(self, store: Store) -> None:
         """A class list is no list of submissions; entering it twice, or with less, is no error."""
@@ -591,7 +499,7 @@ class StoreContract:
     def test_nothing_is_put_back_where_nothing_was_written_over(self, store: Store) -> None:
         """Restoring what stands finds nothing, and changes nothing of what people gave."""
         keep(store, middling(), RUBRIC, MOMENT)
-        store.apply_decisions("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
+        store.give_mark("exam", "grace", WHY, PersonMark(Decimal("0.5")))
         before = (store.load_results("exam"), store.load_marks("exam"))
         found = store.restore_marks(store.load_results("exam"), {"grace": RUBRIC}, RELEASES)
         assert found == ()
@@ -600,7 +508,7 @@ class StoreContract:
     def test_what_is_taken_off_for_being_late_touches_no_mark(self, store: Store) -> None:
         """It is shown, changed and taken back, also of students whom the store does not know."""
         keep(store, middling(), RUBRIC, MOMENT)
-        store.apply_decisions("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
+        store.give_mark("exam", "grace", WHY, PersonMark(Decimal("0.5")))
         before = (store.load_results("exam"), store.load_marks("exam"), store.load_decided_points("exam"))
         for taken in ("1.5", "1.5", "0.25", "0"):
             store.record_deductions("exam", {"grace": Decimal(taken), "zoe": Decimal(1)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
-from autograder.authoring.demo.answers import Sample
+from autograder.authoring.demo.papers import Sample
 
 _HEAD = """\
 import math

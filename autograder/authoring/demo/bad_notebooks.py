@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder.authoring.demo.answers import load_table
+from autograder.authoring.demo.papers import load_table
 
 Notebook = dict[str, Any]
 """A notebook as JSON."""

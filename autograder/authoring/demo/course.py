@@ -11,8 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder.authoring.demo.class_list import format_exams
-from autograder.authoring.demo.students import EXAM, SUBJECTS, DemoStudent, write_class
+from autograder.authoring.demo.students import EXAM, SUBJECTS, DemoStudent, format_exams, write_class
 from autograder.core.errors import CourseError
 from autograder.course import Course
 from autograder.grading import assignment as assignments

@@ -17,9 +17,15 @@ from msgspec.structs import replace
 
 from autograder.core.errors import CourseError, NotebookError
 from autograder.core.paths import find_path_fault, list_files_below
-from autograder.exchange.adopting.found import FoundAssignment, FoundNotebook, FoundQuestion, FoundTest
-from autograder.exchange.adopting.judged import find_shadowing_names, with_reasons
-from autograder.exchange.adopting.modules import list_preloads
+from autograder.exchange.adopting.found import (
+    FoundAssignment,
+    FoundNotebook,
+    FoundQuestion,
+    FoundTest,
+    find_shadowing_names,
+    list_preloads,
+    with_reasons,
+)
 from autograder.exchange.adopting.settings import read_settings
 from autograder.notebook.files import read_file
 from autograder.notebook.release import Release, ReleaseCell, load_release

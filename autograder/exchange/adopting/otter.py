@@ -1,4 +1,4 @@
-"""Read an assignment of otter: its source, or the output of ``otter assign``.
+"""Read an assignment of otter from its source.
 
 Cells of otter notebooks have no grade_id. This module builds both notebooks that grading needs, the answer
 key and the students' version, with such ids: the answer cell of a question is named like the question, and so
@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -22,20 +21,21 @@ from msgspec.structs import replace
 from autograder.core.errors import CourseError, NotebookError
 from autograder.core.paths import find_path_fault
 from autograder.exchange.adopting import otter_settings
-from autograder.exchange.adopting.found import FoundAssignment, FoundNotebook, FoundQuestion
-from autograder.exchange.adopting.judged import find_shadowing_names, with_reasons
-from autograder.exchange.adopting.modules import list_preloads
-from autograder.exchange.adopting.otter_source import OtterSource, Role, SourceCell, is_source, read_source
-from autograder.exchange.adopting.otter_tests import OtterCase, Stated, parse_test_file, resolve_points
+from autograder.exchange.adopting.found import (
+    FoundAssignment,
+    FoundNotebook,
+    FoundQuestion,
+    find_shadowing_names,
+    list_preloads,
+    with_reasons,
+)
+from autograder.exchange.adopting.otter_source import OtterSource, SourceCell, is_source, read_source
+from autograder.exchange.adopting.otter_tests import OtterCase, Stated, resolve_points
 from autograder.notebook.document import join_source, load_tree
 from autograder.notebook.files import read_file
 from autograder.notebook.release import SCHEMA_VERSION
 
-_CHECK = re.compile(r"\bgrader\.check\(\s*[\"']([^\"']+)[\"']\s*\)")
-_ANSWER_TAG = "otter_answer_cell"
 _NO_ID = re.compile(r"[^A-Za-z0-9_-]")
-_MOST_TESTS = 8 << 20
-"""Maximum size in bytes of a file of tests in an archive."""
 _NOT_TAKEN = ("autograder_files", "student_files", "strip_solutions_from_all_cells")
 """Unsupported settings of an assignment that change how it is graded."""
 
@@ -57,8 +57,6 @@ class _Notebook(Struct, frozen=True):
     questions: tuple[_Question, ...]
     settings: Mapping[str, Any]
     metadata: Mapping[str, Any]
-    key: bool
-    """Whether its solutions are known."""
     data: tuple[str, ...] = ()
 
 
@@ -77,7 +75,7 @@ def read_assignment(root: Path, name: str) -> FoundAssignment:
     """Read one assignment; see `list_assignments`.
 
     Raises:
-        CourseError: a notebook, an archive or a test in it is not usable; names the position.
+        CourseError: a notebook or a test in it is not usable; names the position.
     """
     folder = list_assignments(root)[name]
     notes: list[str] = []
@@ -99,10 +97,6 @@ def read_assignment(root: Path, name: str) -> FoundAssignment:
             for case in otter_question.cases
             if not case.doctest
         ]
-        if not notebook.key:
-            notes.append(
-                f"{notebook.name}.ipynb: there is no source; tests are those of the generated autograder"
-            )
         notes += [
             f"{notebook.name}.ipynb: {key}: not taken over"
             for key in _NOT_TAKEN
@@ -152,11 +146,9 @@ def build_answer_key(folder: Path, notebook: str) -> bytes:
     """Return the answer key of a notebook, with ids.
 
     Raises:
-        CourseError: there is no source.
+        CourseError: it is not there, or not usable.
     """
     document = _read_notebook(folder, notebook)
-    if not document.key:
-        raise CourseError(f"{folder}: there is no source of {notebook!r}, so nothing sits as its answer key")
     return _dump_notebook(document, [cell.key for cell in document.cells])
 
 
@@ -171,29 +163,8 @@ def build_student_notebook(folder: Path, notebook: str) -> bytes:
 
 
 def _find_notebooks(folder: Path) -> Iterator[Path]:
-    """Yield otter's notebooks in a folder: sources, or else the notebooks generated for students."""
-    sources = [path for path in sorted(folder.glob("*.ipynb")) if is_source(_load_tree(path))]
-    yield from sources or (
-        sorted((folder / "dist" / "student").glob("*.ipynb")) if _list_archives(folder) else ()
-    )
-
-
-def _list_archives(folder: Path) -> list[Path]:
-    return sorted((folder / "dist" / "autograder").glob("*.zip"))
-
-
-def find_archive(folder: Path, notebook: str) -> Path:
-    """Return the generated autograder of a notebook.
-
-    Raises:
-        CourseError: there is none.
-    """
-    archives = _list_archives(folder)
-    if not archives:
-        raise CourseError(
-            f"{folder / 'dist' / 'autograder'}: no autograder (.zip) of {notebook!r} lies there"
-        )
-    return next((path for path in archives if path.stem.startswith(f"{notebook}-")), archives[0])
+    """Yield otter's source notebooks in a folder."""
+    yield from (path for path in sorted(folder.glob("*.ipynb")) if is_source(_load_tree(path)))
 
 
 def _read_notebooks(folder: Path, only: str) -> Iterator[_Notebook]:
@@ -203,11 +174,9 @@ def _read_notebooks(folder: Path, only: str) -> Iterator[_Notebook]:
 
 
 def _read_notebook(folder: Path, name: str) -> _Notebook:
-    path = next((entry for entry in _find_notebooks(folder) if entry.stem == name), folder / f"{name}.ipynb")
+    path = folder / f"{name}.ipynb"
     tree = _load_tree(path)
     student = folder / "dist" / "student" / f"{name}.ipynb"
-    if path.parent != folder:
-        return _read_generated(folder, name, tree)
     source = read_source(tree, path.name)
     questions = tuple(
         _Question(
@@ -222,90 +191,7 @@ def _read_notebook(folder: Path, name: str) -> _Notebook:
         source = replace(source, cells=(SourceCell("code", first, first), *source.cells))
     cells = _copy_student_ids(source, _load_tree(student)) if student.is_file() else source.cells
     data = tuple(entry for entry in source.settings.get("files") or () if not find_path_fault(str(entry)))
-    return _Notebook(name, cells, questions, source.settings, tree.get("metadata", {}), key=True, data=data)
-
-
-def _read_generated(folder: Path, name: str, tree: dict[str, Any]) -> _Notebook:
-    """Read generated output: the students' notebook, and the tests in the autograder's archive."""
-    tests: list[tuple[str, str]] = []
-    for archive in _list_archives(folder):
-        tests += _read_test_files(archive)
-    questions = tuple(_Question(*_order_fields(parse_test_file(text, label))) for label, text in tests)
-    cells = []
-    for raw in tree["cells"]:
-        text = join_source(raw.get("source", "")) or ""
-        check = _CHECK.search(text)
-        answers = _ANSWER_TAG in (raw.get("metadata", {}).get("tags") or ())
-        role: Role = "check" if check and raw["cell_type"] == "code" else "answer" if answers else ""
-        cells.append(
-            SourceCell(
-                raw["cell_type"], None, text, role, check.group(1) if check else "", str(raw.get("id") or "")
-            )
-        )
-    owned = _assign_answers(cells, {entry.name for entry in questions})
-    tested = {entry.name for entry in questions}
-    manual = tuple(
-        _Question(cell.question, None, ())
-        for cell in owned
-        if cell.role == "answer" and cell.question not in tested
-    )
-    beside = sorted(path.name for path in (folder / "dist" / "student").iterdir())
-    data = tuple(
-        entry
-        for entry in beside
-        if not entry.endswith(".ipynb") and entry != "tests" and not find_path_fault(entry)
-    )
-    every = (*questions, *dict.fromkeys(manual))
-    settings = {"generate": next(filter(None, map(_read_config, _list_archives(folder))), {})}
-    return _Notebook(name, owned, every, settings, tree.get("metadata", {}), key=False, data=data)
-
-
-def _order_fields(
-    read: tuple[str, Stated, bool, tuple[OtterCase, ...]],
-) -> tuple[str, Stated, tuple[OtterCase, ...], bool]:
-    name, points, all_or_nothing, cases = read
-    return name, points, cases, all_or_nothing
-
-
-def _assign_answers(cells: Sequence[SourceCell], tested: set[str]) -> tuple[SourceCell, ...]:
-    """Assign answers to questions: that of the next check, or a new one that is graded manually."""
-    assigned: list[SourceCell] = []
-    following, number = "", 0
-    # Backwards, because an answer belongs to the check that follows it.
-    for cell in reversed(cells):
-        if cell.role == "check":
-            following = cell.question if cell.question in tested else ""
-        elif cell.role == "answer":
-            written = cell.cell_type == "markdown" or not following
-            number += written
-            name = f"written-{number}" if written else following
-            cell = SourceCell(cell.cell_type, cell.key, cell.given, cell.role, name, cell.id)  # noqa: PLW2901
-        assigned.append(cell)
-    return tuple(reversed(assigned))
-
-
-def _read_test_files(archive: Path) -> Iterator[tuple[str, str]]:
-    try:
-        with zipfile.ZipFile(archive) as packed:
-            for entry in packed.infolist():
-                # The size limit guards against archives that unpack to more than the memory.
-                if re.fullmatch(r"tests/[^/]+\.py", entry.filename) and entry.file_size <= _MOST_TESTS:
-                    yield f"{archive.name}, {entry.filename}", packed.read(entry).decode("utf-8", "replace")
-    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
-        raise CourseError(f"{archive}: cannot be unpacked: {error}") from error
-
-
-def _read_config(archive: Path) -> dict[str, Any]:
-    """Read the grading settings of otter_config.json in an autograder."""
-    try:
-        with zipfile.ZipFile(archive) as packed:
-            entry = packed.getinfo("otter_config.json")
-            config = json.loads(packed.read(entry)) if entry.file_size <= _MOST_TESTS else {}
-    except KeyError:
-        return {}
-    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
-        raise CourseError(f"{archive}: otter_config.json cannot be read: {error}") from error
-    return config if isinstance(config, dict) else {}
+    return _Notebook(name, cells, questions, source.settings, tree.get("metadata", {}), data)
 
 
 def _copy_student_ids(source: OtterSource, student: dict[str, Any]) -> tuple[SourceCell, ...]:
@@ -369,7 +255,6 @@ def _dump_notebook(notebook: _Notebook, sources: Sequence[str | None]) -> bytes:
     for number, (cell, source) in enumerate(zip(notebook.cells, sources, strict=True), start=1):
         if source is None and cell.given is None:
             continue
-        # alike.
         # Called before the check for omitted cells: it counts answers, and both versions must number alike.
         flags = _make_flags(cell, points, seen)
         if source is None:

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from autograder.exchange.adopting.yaml_text import read_yaml
+import yaml
+
+from autograder.core.errors import CourseError
 
 _PLUGINS = {
     "RateLimiting": "how often somebody hands in is for the platform to say",
@@ -19,9 +21,27 @@ _BEGIN = re.compile(r".*# BEGIN PLUGIN(?: (EXPORT))?\s*$")
 _END = re.compile(r".*# END PLUGIN\s*$")
 
 
+def read_yaml(text: str, label: str) -> dict[str, Any]:
+    """Parse a table of settings; an empty text is an empty table.
+
+    Raises:
+        CourseError: it is not YAML, or not a table.
+    """
+    try:
+        # safe_load builds no Python objects; deep nesting ends in a RecursionError.
+        table = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise CourseError(f"{label}: not YAML that can be read: {str(error)[:200]}") from error
+    if table is None:
+        return {}
+    if not isinstance(table, dict):
+        raise CourseError(f"{label}: expected a table of settings, got {type(table).__name__}")
+    return table
+
+
 def format_cell_start(settings: Mapping[str, Any]) -> str:
     """Return the line that otter runs at the start of each cell during grading; empty if there is none."""
-    graded, seeds = _get_grading_settings(settings), _get_table(settings, "seed")
+    graded, seeds = _get_table(settings, "generate"), _get_table(settings, "seed")
     variable = seeds.get("variable") or graded.get("seed_variable")
     seed = seeds.get("autograder_value") if seeds.get("variable") else graded.get("seed")
     # The values end up in code, so only integers and identifiers are accepted. bool is a subclass of int.
@@ -49,7 +69,7 @@ def list_remarks(settings: Mapping[str, Any]) -> Iterator[str]:
     if settings.get("seed") and not format_cell_start(settings):
         got = f"variable {seeds.get('variable')!r}, autograder_value {seeds.get('autograder_value')!r}"
         yield f"seed: not taken over: expected a name and a whole number, got {got}"
-    plugins = [*_get_list(settings, "plugins"), *_get_list(_get_grading_settings(settings), "plugins")]
+    plugins = [*_get_list(settings, "plugins"), *_get_list(_get_table(settings, "generate"), "plugins")]
     for plugin in dict.fromkeys(
         str(next(iter(entry), "")) if isinstance(entry, dict) else str(entry) for entry in plugins
     ):
@@ -79,11 +99,6 @@ def replace_plugins(source: str, label: str) -> str:
         else:
             kept.append(line)
     return "\n".join([*kept, *(block or ())])
-
-
-def _get_grading_settings(settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the grading settings: ``generate``, or otter_config.json of an archive."""
-    return _get_table(settings, "generate")
 
 
 def _get_table(settings: Mapping[str, Any], name: str) -> Mapping[str, Any]:

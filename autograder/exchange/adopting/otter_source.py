@@ -13,9 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.core.errors import CourseError
-from autograder.exchange.adopting.otter_settings import replace_plugins, set_student_seed
+from autograder.exchange.adopting.otter_settings import read_yaml, replace_plugins, set_student_seed
 from autograder.exchange.adopting.otter_tests import OtterCase, parse_cell
-from autograder.exchange.adopting.yaml_text import read_yaml
 from autograder.notebook.document import join_source
 
 CONFIG = re.compile(r"#\s+assignment\s+config\b", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""otter's tests: cells of a source, or files of a generated autograder. They are never run here."""
+"""otter's tests: cells of a source. They are never run here."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import ast
 import re
 from collections.abc import Sequence
 from decimal import Decimal
-from textwrap import dedent
 from typing import Any
 
 from msgspec import Struct
@@ -14,7 +13,7 @@ from msgspec import Struct
 from autograder.core.errors import CourseError
 from autograder.core.syntax import UNREADABLE, parse_module
 from autograder.exchange.adopting.found import FoundTest
-from autograder.exchange.adopting.yaml_text import read_yaml
+from autograder.exchange.adopting.otter_settings import read_yaml
 
 Stated = int | float | list[Any] | dict[str, Any] | None
 """Forms in which otter accepts the points of a question."""
@@ -71,42 +70,6 @@ def parse_cell(source: str, output: str, *, ok_format: bool, label: str) -> Otte
     )
 
 
-def parse_test_file(text: str, label: str) -> tuple[str, Stated, bool, tuple[OtterCase, ...]]:
-    """Parse a file of tests: the question's name and points, whether it is all or nothing, and the cases.
-
-    Raises:
-        CourseError: it is neither a doctest of otter nor a test based on exceptions.
-    """
-    tree = _parse_tree(text, label)
-    values: dict[str, Any] = {}
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            try:
-                # Literals only: the file is never executed.
-                values[node.targets[0].id] = ast.literal_eval(node.value)
-            except ValueError:
-                continue
-    if isinstance(values.get("test"), dict):
-        return _parse_ok_file(values["test"], label)
-    if not isinstance(values.get("name"), str):
-        raise CourseError(f"{label}: expected a test of otter's: 'test = {{…}}', or 'name' and @test_case")
-    decorated = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.decorator_list]
-    remaining = [
-        node
-        for node in tree.body
-        if node not in decorated
-        and not (isinstance(node, ast.ImportFrom) and str(node.module).startswith("otter"))
-        and not (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in _OF_THE_FILE)
-    ]
-    # Imports and helpers of the file are repeated before each case, because cases run separately.
-    head = "".join(f"{ast.unparse(node)}\n" for node in remaining)
-    cases = tuple(_parse_decorated_test(node, head, label) for node in decorated)
-    return values["name"], values.get("points"), bool(values.get("all_or_nothing")), cases
-
-
-_OF_THE_FILE = ("OK_FORMAT", "name", "points", "all_or_nothing")
-
-
 def resolve_points(
     cases: Sequence[OtterCase], total_points: Stated, label: str
 ) -> tuple[Decimal, tuple[FoundTest, ...]]:
@@ -161,42 +124,6 @@ def resolve_points(
         for number, (case, worth) in enumerate(zip(cases, points, strict=True), start=1)
     )
     return total, tests
-
-
-def _parse_ok_file(test: dict[str, Any], label: str) -> tuple[str, Stated, bool, tuple[OtterCase, ...]]:
-    suites = test.get("suites", ())
-    if len(suites) != 1 or suites[0].get("type", "doctest") != "doctest":
-        raise CourseError(f"{label}: expected one suite of doctests, as otter does; got {len(suites)}")
-    cases = tuple(
-        OtterCase(
-            dedent(entry["code"]),
-            doctest=True,
-            hidden=bool(entry.get("hidden", True)),
-            points=entry.get("points"),
-            success=entry.get("success_message") or "",
-            failure=entry.get("failure_message") or "",
-        )
-        for entry in suites[0].get("cases", ())
-    )
-    return str(test.get("name", "")), test.get("points"), bool(test.get("all_or_nothing")), cases
-
-
-def _parse_decorated_test(node: ast.FunctionDef, head: str, label: str) -> OtterCase:
-    options = {}
-    for decorator in node.decorator_list:
-        for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
-            options[keyword.arg] = ast.literal_eval(keyword.value)
-    node.decorator_list = []
-    case = _to_exception_test(ast.Module([node], []), label)
-    return OtterCase(
-        head + case.code,
-        doctest=False,
-        hidden=bool(options.get("hidden")),
-        points=options.get("points"),
-        success=options.get("success_message") or "",
-        failure=options.get("failure_message") or "",
-        outside=case.outside,
-    )
 
 
 def _to_doctest(tree: ast.Module, output: str) -> str:

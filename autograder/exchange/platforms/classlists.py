@@ -135,8 +135,7 @@ def _read_student(table: CsvTable, row: Sequence[str], id_index: int, *, canvas:
 
     def get_value(kind: str) -> str:
         """Return the value in the column of a kind; empty if there is none."""
-        index = table.find_index(COLUMNS[kind])
-        return strip_guard(row[index]) if index >= 0 else ""
+        return table.get_value(row, COLUMNS[kind])
 
     first, last = get_value("first name"), get_value("last name")
     if not first and (full := get_value("full name") or last):

@@ -39,6 +39,11 @@ class CsvTable(Struct, frozen=True):
         known_names = [normalize_column(title) for title in self.columns]
         return next((known_names.index(name) for name in names if name in known_names), -1)
 
+    def get_value(self, row: Sequence[str], names: Iterable[str]) -> str:
+        """Return a row's value in the first of these columns; empty if there is none."""
+        index = self.find_index(names)
+        return strip_guard(row[index]) if index >= 0 else ""
+
 
 def normalize_column(text: str) -> str:
     """Return a column's name for comparison: lower case, without punctuation, spaces and accents."""

@@ -111,10 +111,4 @@ def _is_no_student(table: CsvTable, row: Sequence[str]) -> bool:
 
 def _is_identified(table: CsvTable, row: Sequence[str]) -> bool:
     """Decide whether a row states any of the ids by which Canvas identifies a student."""
-    return any(get_value(table, row, column) for column in COLUMNS[1:4])
-
-
-def get_value(table: CsvTable, row: Sequence[str], column: str) -> str:
-    """Return the cell of a row in the column with this name; empty: there is no such column."""
-    index = table.find_index([normalize_column(column)])
-    return strip_guard(row[index]) if index >= 0 else ""
+    return any(table.get_value(row, [normalize_column(column)]) for column in COLUMNS[1:4])

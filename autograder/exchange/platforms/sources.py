@@ -6,13 +6,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
+from typing import Any
 
+import yaml
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autograder.core.errors import SourceError
 from autograder.core.tables import escape_name
 from autograder.course.archives import PackedFile, RefusedFile, SourceFiles, refuse_file
-from autograder.exchange.platforms import gradescope, patterns, worksheets
+from autograder.exchange.platforms import patterns, worksheets
 from autograder.exchange.platforms.patterns import CollectSettings, NamedFile
 from autograder.exchange.platforms.people import Identification
 from autograder.exchange.platforms.worksheets import WorksheetRow
@@ -28,6 +31,69 @@ _OFFSET = re.compile(r"\+[0-9]{1,2}(:?[0-9]{2})?(\+|$)")
 _SAKAI_FOLDER = re.compile(r"/Submission attachment\(s\)/|/[^/]*_submissionText\.html$")
 _BLIND = re.compile(r"(?:Participant|Teilnehmer(?:[ _/]?in)?|Participante|Partecipante|Deelnemer)( [0-9]+)?")
 """Moodle's names for people with blind marking, in some of its languages."""
+
+METADATA_FILE = "submission_metadata.yml"
+MOST_METADATA = 32 << 20
+_MOST_SUBMITTERS = 50
+
+
+class GradescopeSubmission(Struct, frozen=True):
+    """One submission of an export."""
+
+    submitters: tuple[Identification, ...]
+    """One student, or all of a group."""
+    moment: datetime | None
+
+
+def _read_metadata(data: bytes) -> dict[str, GradescopeSubmission]:
+    """Return the submissions by the names of their folders.
+
+    Raises:
+        SourceError: Gradescope does not write such a file.
+    """
+    # The C loader is much faster, but not in every build of PyYAML.
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        content: Any = yaml.load(data, Loader=loader)  # noqa: S506 - both are safe loaders: plain data alone
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise SourceError(f"{METADATA_FILE}: not YAML that can be read: {str(error)[:200]}") from error
+    if not isinstance(content, Mapping):
+        raise SourceError(f"{METADATA_FILE}: expected a table of submissions, got {type(content).__name__}")
+    return {str(key): _read_submission(value) for key, value in content.items() if isinstance(value, Mapping)}
+
+
+def _read_submission(record: Mapping[Any, Any]) -> GradescopeSubmission:
+    """Read one submission."""
+    listed = _get_value(record, "submitters")
+    people = listed[:_MOST_SUBMITTERS] if isinstance(listed, Sequence) and not isinstance(listed, str) else ()
+    submitters = tuple(
+        Identification(_get_text(person, "sid"), _get_text(person, "name"), _get_text(person, "email"))
+        for person in people
+        if isinstance(person, Mapping)
+    )
+    return GradescopeSubmission(submitters, _parse_moment(_get_value(record, "created_at")))
+
+
+def _get_value(record: Mapping[Any, Any], name: str) -> Any:
+    """Return a value; Ruby writes its symbols with a colon before them."""
+    return record.get(f":{name}", record.get(name))
+
+
+def _get_text(record: Mapping[Any, Any], name: str) -> str:
+    """Return a value as text; empty if it is neither text nor number."""
+    value = _get_value(record, name)
+    return str(value).strip() if isinstance(value, str | int) else ""
+
+
+def _parse_moment(value: Any) -> datetime | None:
+    """Return a time in UTC; None if it cannot be read."""
+    if isinstance(value, datetime):
+        # YAML parses some times itself; those without offset are in UTC by its specification.
+        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+    try:
+        return parse_moment(value) if isinstance(value, str) else None
+    except (ValueError, OverflowError):
+        return None
 
 
 class AnonymityRule(Struct, frozen=True, eq=False):
@@ -101,9 +167,7 @@ def read_source(listing: SourceFiles, wanted: WantedAttempts) -> SourceContents:
         CourseError: the chosen platform is not known, or a pattern takes too long.
         SourceError: Gradescope's metadata cannot be read.
     """
-    metadata = [
-        packed for packed in listing.entries if PurePosixPath(packed.path).name == gradescope.FILE_NAME
-    ]
+    metadata = [packed for packed in listing.entries if PurePosixPath(packed.path).name == METADATA_FILE]
     if wanted.platform == patterns.GRADESCOPE or (metadata and not wanted.platform):
         return _read_gradescope(listing, metadata)
     paths = [packed.path for packed in listing.entries]
@@ -272,9 +336,9 @@ def _get_order(named_file: NamedFile) -> tuple[bool, float]:
 
 def _read_gradescope(listing: SourceFiles, metadata: list[PackedFile]) -> SourceContents:
     """Read the attempts of an export by Gradescope."""
-    submission_by_folder: dict[str, gradescope.GradescopeSubmission] = {}
+    submission_by_folder: dict[str, GradescopeSubmission] = {}
     for item in metadata:
-        submission_by_folder |= gradescope.read_metadata(item.read(gradescope.MOST_BYTES))
+        submission_by_folder |= _read_metadata(item.read(MOST_METADATA))
     files: dict[str, dict[str, PackedFile]] = {}
     faults = [*listing.refused]
     for entry in listing.entries:

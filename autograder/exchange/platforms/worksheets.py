@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.core.errors import CourseError
-from autograder.exchange.platforms.csvfiles import CsvTable, parse_table, strip_guard
+from autograder.exchange.platforms.csvfiles import CsvTable, parse_table
 from autograder.exchange.platforms.people import Identification
 from autograder.rubric.timestamps import resolve_local_time
 
@@ -98,8 +98,7 @@ def read_worksheet(data: bytes) -> Worksheet:
 
     def get_value(row: Sequence[str], kind: str) -> str:
         """Return a row's value in a column; empty if there is no such column."""
-        index = table.find_index(COLUMNS[kind])
-        return strip_guard(row[index]) if index >= 0 else ""
+        return table.get_value(row, COLUMNS[kind])
 
     rows = []
     for row in table.rows:
@@ -113,7 +112,14 @@ def read_worksheet(data: bytes) -> Worksheet:
         )
         # Unless the sheet denies it, a grade can be changed: the column may be missing.
         may = get_value(row, "changeable").casefold() not in {"no", "nein"}
-        rows.append(WorksheetRow(identity, get_value(row, "handed in"), get_value(row, "maximum"), may))
+        rows.append(
+            WorksheetRow(
+                identity,
+                get_value(row, "handed in"),
+                get_value(row, "maximum"),
+                may,
+            )
+        )
     return Worksheet(table, tuple(rows))
 
 

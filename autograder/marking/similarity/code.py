@@ -31,9 +31,7 @@ _RUN = 7
 """Nodes of one run."""
 _WINDOW = 4
 """One of this many consecutive runs is kept."""
-_MOST_BLOCKS = 400
 _MAGIC = re.compile(r"^[ \t]*[%!?].*$", re.MULTILINE)
-_GOES_ON = re.compile(r"(?:else|elif|except|finally)\b|[)\]}]")
 _TOKEN = re.compile(r"[^\W\d]\w{0,80}|\d[\w.]{0,40}|[^\s\w]")
 _COMMENT = re.compile(r"#[ \t]*([^\n]{8,200})")
 _KNOWN = frozenset(keyword.kwlist) | frozenset(dir(builtins))
@@ -85,33 +83,14 @@ class OwnNames(Struct, frozen=True):
         )
 
 
-class CodeUnit(Struct, frozen=True):
-    """A part of a cell that is Python, or that is not."""
-
-    source: str
-    line: int
-    """Its first line, counted from 0."""
-    tree: ast.Module | None
-
-
-def parse_blocks(source: str) -> tuple[CodeUnit, ...]:
-    """Parse the code of a cell; if it is not Python as a whole, every part that is.
-
-    IPython lines are skipped. Never raises.
-    """
-    source = source[:MOST_CHARACTERS]
-    plain = _MAGIC.sub("", source)
-    for text in (source, plain):
-        if (tree := _parse_source(text)) is not None:
-            return (CodeUnit(text, 0, tree),)
-    units, lines = [], plain.split("\n")
-    # A part begins at an unindented line that cannot continue the previous statement.
-    heads = [index for index, line in enumerate(lines) if line[:1].strip() and not _GOES_ON.match(line)]
-    starts = [index for index in heads if index == 0 or not lines[index - 1].startswith("@")][:_MOST_BLOCKS]
-    for start, end in itertools.pairwise([*starts, len(lines)]):
-        text = "\n".join(lines[start:end])
-        units.append(CodeUnit(text, start, _parse_source(text)))
-    return tuple(units)
+def parse_cell(source: str) -> ast.Module | None:
+    """Parse the code of a cell, without lines of IPython; None if it is not Python. Never raises."""
+    for text in (source[:MOST_CHARACTERS], _MAGIC.sub("", source[:MOST_CHARACTERS])):
+        try:
+            return parse_module(text)
+        except UNREADABLE:
+            continue
+    return None
 
 
 def collect_names(trees: Iterable[ast.Module]) -> OwnNames:
@@ -140,27 +119,26 @@ def collect_names(trees: Iterable[ast.Module]) -> OwnNames:
     return OwnNames(frozenset(names), frozenset(attributes), modules)
 
 
-def extract_form(pieces: Iterable[CodeUnit], names: OwnNames, room: int = MOST_NODES) -> CodeForm:
-    """Return the features of some code.
+def extract_form(source: str, tree: ast.Module | None, names: OwnNames, room: int = MOST_NODES) -> CodeForm:
+    """Return the features of a cell.
 
     Args:
-        pieces: of one cell.
+        source: of the cell.
+        tree: of the source; None: it is not Python, and compared by its words.
         names: defined by all code that belongs together.
         room: maximum number of nodes to process.
     """
+    if tree is None:
+        return CodeForm(frozenset(_hash_tokens(source[:MOST_CHARACTERS])))
     features, statements, whole, left = set[Digest](), list[Statement](), True, room
-    for piece in pieces:
-        if piece.tree is None:
-            features |= _hash_tokens(piece.source)
+    for statement in tree.body:
+        statement_tree = _Tree.from_statement(statement, names, left)
+        if statement_tree is None:
+            whole = False
             continue
-        for statement in piece.tree.body:
-            statement_tree = _Tree.from_statement(statement, names, left)
-            if statement_tree is None:
-                whole = False
-                continue
-            left -= len(statement_tree.nodes)
-            features |= statement_tree.collect_features()
-            statements += statement_tree.list_statements(piece.line)
+        left -= len(statement_tree.nodes)
+        features |= statement_tree.collect_features()
+        statements += statement_tree.list_statements()
     return CodeForm(frozenset(features), tuple(statements), whole, room - left)
 
 
@@ -277,18 +255,14 @@ class _Tree:
             ]
         return labels
 
-    def list_statements(self, line: int) -> list[Statement]:
-        """Return its statements, outer ones first.
-
-        Args:
-            line: first line of the piece of code.
-        """
+    def list_statements(self) -> list[Statement]:
+        """Return its statements, outer ones first."""
         return [
             Statement(
                 self._digests[index],
                 self._sizes[index],
-                line + _get_first_line(node),
-                line + (node.end_lineno or node.lineno),
+                _get_first_line(node),
+                node.end_lineno or node.lineno,
             )
             for index, node in enumerate(self.nodes)
             if isinstance(node, ast.stmt) and self._sizes[index] >= _LEAST_STATEMENT
@@ -298,13 +272,6 @@ class _Tree:
 def _get_first_line(node: ast.stmt) -> int:
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
-
-
-def _parse_source(source: str) -> ast.Module | None:
-    try:
-        return parse_module(source)
-    except UNREADABLE:
-        return None
 
 
 def _walk_trees(trees: Iterable[ast.AST]) -> Iterator[ast.AST]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
@@ -102,9 +103,9 @@ class FeatureExtractor:
         student_names = _collect_names(read)
         names = given_names | student_names
         room, compared_pieces, remarks = code.MOST_NODES, [], set[str]()
-        for piece, blocks in read:
+        for piece, tree in read:
             if piece.is_code:
-                form = code.extract_form(blocks, names, room)
+                form = code.extract_form(piece.source, tree, names, room)
                 whole = whole and form.whole
                 # One limit for all pieces together: many small cells must not exceed it.
                 room -= form.nodes
@@ -124,9 +125,9 @@ class FeatureExtractor:
         if pieces not in self._given:
             read, _ = _parse_pieces(pieces)
             names, digests, words = _collect_names(read), set[Digest](), set[str]()
-            for piece, blocks in read:
+            for piece, tree in read:
                 if piece.is_code:
-                    digests |= code.extract_form(blocks, names).features
+                    digests |= code.extract_form(piece.source, tree, names).features
                     words |= code.extract_comments(piece.source)
                 digests |= {item.digest for item in prose.make_shingles(piece.source)}
             words |= {item.casefold() for item in names.names | names.attributes}
@@ -136,7 +137,7 @@ class FeatureExtractor:
 
 def _parse_pieces(
     pieces: Iterable[WorkPiece],
-) -> tuple[list[tuple[WorkPiece, tuple[code.CodeUnit, ...]]], bool]:
+) -> tuple[list[tuple[WorkPiece, ast.Module | None]], bool]:
     """Return the pieces with their trees within the limits of size, and whether all were within them."""
     left = {True: code.MOST_CHARACTERS, False: prose.MOST_CHARACTERS}
     parsed, whole = [], True
@@ -145,9 +146,9 @@ def _parse_pieces(
             whole = False
             continue
         left[piece.is_code] -= len(piece.source)
-        parsed.append((piece, code.parse_blocks(piece.source) if piece.is_code else ()))
+        parsed.append((piece, code.parse_cell(piece.source) if piece.is_code else None))
     return parsed, whole
 
 
-def _collect_names(read: Iterable[tuple[WorkPiece, Sequence[code.CodeUnit]]]) -> OwnNames:
-    return code.collect_names(unit.tree for _, blocks in read for unit in blocks if unit.tree is not None)
+def _collect_names(read: Iterable[tuple[WorkPiece, ast.Module | None]]) -> OwnNames:
+    return code.collect_names(tree for _, tree in read if tree is not None)

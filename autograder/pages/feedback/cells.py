@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from markupsafe import Markup, escape
@@ -13,7 +13,17 @@ from msgspec.structs import replace
 from autograder import messages
 from autograder.core.images import build_image_uri
 from autograder.core.limits import compute_budgets
-from autograder.core.records import Cell, CellOutput, CellRun, ExecutedNotebook, LimitKind, Limits, Markdown
+from autograder.core.records import (
+    Cell,
+    CellOutput,
+    CellRun,
+    ExecutedNotebook,
+    FileState,
+    LimitKind,
+    Limits,
+    Markdown,
+    SubmissionFile,
+)
 from autograder.notebook.release import Release
 from autograder.pages.feedback import sanitise
 from autograder.pages.feedback.code import CodeBlock, Line, build_code_lines, fold_code_blocks, is_compared
@@ -25,6 +35,7 @@ from autograder.pages.feedback.prose import (
     render_plain_prose,
     render_student_prose,
 )
+from autograder.pages.feedback.sanitise import to_printable_text
 
 MOST_OUTPUTS = 60
 """Most outputs of one cell."""
@@ -36,6 +47,77 @@ _LINES_SEEN, _LINE_SEEN = 20, 36
 _LINE = '<span class="line gone"></span>'
 """Markup around each line of code on a page."""
 _TEXTS = ("text/plain", "text/latex", "text/markdown", "application/json", "image/svg+xml")
+
+_SIGNS = {"+": "added", "-": "removed", "@": "hunk"}
+
+
+class LineView(Struct, frozen=True):
+    """One line of a difference."""
+
+    text: str
+    """With its sign."""
+    kind: str
+    """``"added"``, ``"removed"``, ``"hunk"``, or empty for an unchanged line."""
+
+
+class FileView(Struct, frozen=True):
+    """One file."""
+
+    anchor: str
+    path: str
+    said: str
+    """Sentence about its state."""
+    bad: bool
+    """It is missing or faulty."""
+    size: str
+    """Empty if it was not read."""
+    lines: tuple[LineView, ...]
+    """Changes to the released file; empty if they are not shown."""
+    text: str
+    cut: bool
+    picture: str
+    """A data URI; empty for none."""
+
+
+def build_file_views(files: Iterable[SubmissionFile], labels: Labels) -> tuple[FileView, ...]:
+    """Return the files for the page, each once."""
+    file_by_path = {file.path: file for file in files}
+    return tuple(
+        _build_view(file, number, labels) for number, file in enumerate(file_by_path.values(), start=1)
+    )
+
+
+def _build_view(file: SubmissionFile, number: int, labels: Labels) -> FileView:
+    """Return one file for the page."""
+    limit = f"{file.most / (1 << 20):.10g} MB"
+    # Only these two states mean that the content was read.
+    read = file.state in {FileState.HANDED_IN, FileState.UNCHANGED}
+    return FileView(
+        anchor=f"file-{number}",
+        path=to_printable_text(file.path, 200),
+        said=labels(f"file-{file.state.value}", limit=limit),
+        bad=not read,
+        size=_format_size(file.size) if read else "",
+        lines=tuple(
+            LineView(to_printable_text(line), _SIGNS.get(line[:1], ""))
+            for line in (file.difference.split("\n") if file.difference else ())
+        ),
+        text=to_printable_text(file.text),
+        cut=file.cut,
+        picture=build_image_uri(_get_mime(file.path), file.picture) or "",
+    )
+
+
+def _get_mime(path: str) -> str:
+    """Return the MIME type of a picture."""
+    return "image/png" if path.lower().endswith(".png") else "image/jpeg"
+
+
+def _format_size(count: int) -> str:
+    """Return a size in readable units."""
+    return (
+        f"{count} B" if count < 1 << 10 else f"{count >> 10} kB" if count < 1 << 20 else f"{count >> 20} MB"
+    )
 
 
 class OutputView(Struct, frozen=True):

@@ -14,8 +14,7 @@ from autograder import messages
 from autograder.core.records import ItemResult, Message, Status
 from autograder.grading.grades import NOTHING, QuestionPoints
 from autograder.notebook.release import Release
-from autograder.pages.feedback.cells import CellView, NotebookView
-from autograder.pages.feedback.files import FileView
+from autograder.pages.feedback.cells import CellView, FileView, NotebookView
 from autograder.pages.feedback.handout import find_released_cell, list_prompts
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.lines import RubricLine, find_shared_cells, sum_lost_points

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import datetime
-import functools
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
-from typing import Any
-
-import jinja2
 
 from autograder import messages
 from autograder.core.records import GradingResult, Message
 from autograder.grading.grades import MarkChange, Standing, compute_standing
 from autograder.notebook.release import Release
 from autograder.pages.feedback.answers import find_cells_about
-from autograder.pages.feedback.cells import CellView, build_notebook_view
+from autograder.pages.feedback.cells import build_notebook_view
 from autograder.pages.feedback.labels import Labels
-from autograder.pages.feedback.sanitise import POLICY, render_sentence
+from autograder.pages.feedback.rendering import fill_template
+from autograder.pages.feedback.sanitise import render_sentence
 from autograder.pages.feedback.view import SubmittedView, build_page_view
 from autograder.rubric import Rubric
 from autograder.rubric.timestamps import Timing, format_moment, to_window_zone
-
-TEMPLATES = Path(__file__).parent / "templates"
 
 
 def render_page(
@@ -68,7 +62,7 @@ def render_page(
         releases=releases,
         name=name,
     )
-    return fill_template("student.html", page=page, label=labels, policy=POLICY)
+    return fill_template("student.html", language=labels.language, page=page, label=labels)
 
 
 def render_cells(
@@ -89,48 +83,14 @@ def render_cells(
         if executed.name == notebook:
             parts = {position for name in names for position in executed.find_positions(name)}
             about = find_cells_about(executed, names)
-            cells = _select_cells(build_notebook_view(executed, number, labels, limits).cells, about)
+            cells = build_notebook_view(executed, number, labels, limits).cells[about.start : about.stop]
             views += [
                 cell
                 for position, cell in zip(about, cells, strict=True)
                 # Neighbouring cells are only shown if they have something to show.
                 if position in parts or cell.outputs or cell.has_problem
             ]
-    return fill_template("outputs.html", cells=views, label=labels, policy=POLICY)
-
-
-def _select_cells(cells: Sequence[CellView], places: range) -> Sequence[CellView]:
-    """Return the cells at some positions."""
-    return cells[places.start : places.stop]
-
-
-def fill_template(template: str, folder: Path = TEMPLATES, **values: Any) -> str:
-    """Fill a template; lone surrogates, which UTF-8 cannot encode, become question marks."""
-    text = _load_environment(folder).get_template(template).render(**values)
-    # Names of files and students' texts can contain lone surrogates.
-    return text.encode("utf-8", "replace").decode()
-
-
-@functools.cache
-def _load_environment(folder: Path) -> jinja2.Environment:
-    """Return the templates of a folder, compiled once: compiling costs more than rendering."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder),
-        # All values are escaped; a missing one is an error instead of an empty text.
-        autoescape=True,
-        # A misspelt name must fail in tests, not render as nothing.
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["sentence_start"] = capitalise_sentence
-    return environment
-
-
-def capitalise_sentence(text: str) -> str:
-    """Return a sentence with a capital first letter, unless it begins with a path or file name."""
-    first = text.partition(" ")[0]
-    return text if "/" in first or "." in first.rstrip(".") else text[:1].upper() + text[1:]
+    return fill_template("outputs.html", language=labels.language, cells=views, label=labels)
 
 
 def _describe_submission(

@@ -15,10 +15,8 @@ from autograder.core.records import GradingResult, ItemResult, Note, Score, Stat
 from autograder.grading.grades import Standing, compute_standing
 from autograder.pages.feedback.grade import describe_rules, format_grade_range
 from autograder.pages.feedback.labels import Labels
-from autograder.pages.feedback.render import fill_template
+from autograder.pages.feedback.rendering import fill_template
 from autograder.pages.feedback.sanitise import to_printable_text
-from autograder.pages.feedback.sorting import POLICY_WITH_SORTING, SCRIPT
-from autograder.pages.feedback.waiting import list_waiting_items
 from autograder.rubric import Rubric
 from autograder.rubric.scales import Grade, Scale
 
@@ -109,8 +107,7 @@ def render_summary(
         remarks=[to_printable_text(remark, 4 * _MOST_NOTE) for remark in remarks],
         grades=compute_distribution(stands, scale, labels) if scale else None,
         label=labels,
-        script=SCRIPT,
-        policy=POLICY_WITH_SORTING,
+        sortable=True,
     )
 
 
@@ -219,9 +216,25 @@ def _list_flags(stands: Standing) -> list[Note]:
 
 
 def _list_reasons(graded: GradingResult, stands: Standing, rubric: Rubric) -> list[Note]:
-    """Return a note for each item that needs manual review."""
-    waiting = list_waiting_items(graded, stands, rubric)
-    return [Note("waits", f"needs manual review: {item.why}", item.place) for item in waiting]
+    """Return why automatic items need manual review, for cells that are not marked yet."""
+    pending = {(entry.id, cell.name) for entry in stands.questions for cell in entry.cells if cell.pending}
+    # Items marked by hand always wait, which needs no explanation.
+    cells = {
+        (question.id, item.id): item.cell or question.id
+        for question in rubric.questions
+        for item in question.items
+        if not item.manual
+    }
+    return [
+        Note(
+            "waits",
+            f"needs manual review: {entry.staff or 'no reason is known'}",
+            f"{entry.question}, {entry.item}",
+        )
+        for entry in graded.score.items
+        if entry.status is Status.NEEDS_REVIEW
+        and (entry.question, cells.get((entry.question, entry.item))) in pending
+    ]
 
 
 def _list_remarks(graded: GradingResult) -> list[Note]:

@@ -14,8 +14,7 @@ from autograder import messages
 from autograder.core.records import GradingResult, Limits, Score
 from autograder.grading.grades import NOTHING, MarkChange, Standing
 from autograder.notebook.release import Release
-from autograder.pages.feedback.cells import NotebookView, build_notebook_view
-from autograder.pages.feedback.files import FileView, build_file_views
+from autograder.pages.feedback.cells import FileView, NotebookView, build_file_views, build_notebook_view
 from autograder.pages.feedback.grade import GradeView, build_grade_view
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.lines import list_rubric_lines

@@ -9,31 +9,172 @@ import base64
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autograder import messages
 from autograder.core.images import build_image_uri
 from autograder.notebook.document import load_tree
 from autograder.notebook.language import select_language
 from autograder.notebook.release import ReleaseCell, load_release
+from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.prose import Pictures, render_prose
-from autograder.pages.feedback.render import fill_template
-from autograder.pages.feedback.sanitise import POLICY
+from autograder.pages.feedback.rendering import fill_template
 from autograder.pages.feedback.typeset import Typesetter
 from autograder.pages.paper.answer_boxes import AnswerBox, make_empty_box, make_solved_box, render_form
-from autograder.pages.paper.guide import ItemGuide, SheetLabels, build_item_guide
-from autograder.rubric import Question, Rubric
+from autograder.questions import load_kind
+from autograder.questions.base.judging.manual import Examples, read_manual_options
+from autograder.rubric import Item, Question, Rubric
 
 _CHAPTER = re.compile(r"\s*#{1,2}\s")
 _CHECKING = re.compile(r"\s*(from coursecheck import .*|import coursecheck)?\s*")
 _MOST_TOGETHER = 30
 """Lines of given code that are kept on one page with their question."""
-TEMPLATES = Path(__file__).parent / "templates"
 Size = Literal["a4", "letter"]
+
+_STATED = ("value", "right", "accept")
+"""Keys of an item that state right answers, the simplest first."""
+_ORDER = re.compile(r"\s*(?:\\?(?:O|o|Theta|Omega|omega)|[ΘΩω])\s*\(")
+"""The beginning of a growth order that is written with its letter, which a rubric may omit."""
+_PARTS = ("mistake", "remark", "step")
+
+
+class SheetLabels(Labels):
+    """The labels of sheets in one language; English if there is no translation."""
+
+    area: ClassVar[str] = "sheet"
+
+    def points(self, value: Decimal) -> str:
+        """Return points with their unit. Templates call it by this name."""
+        return messages.format_counted("sheet.points", self.language, value, number=self.number(value))
+
+
+class GuideNote(Struct, frozen=True):
+    """A line about an item."""
+
+    label: str
+    text: Markup
+
+
+class ItemGuide(Struct, frozen=True):
+    """The guide for one item of the rubric."""
+
+    id: str
+    text: str
+    points: str
+    notes: tuple[GuideNote, ...]
+
+
+def build_item_guide(question: Question, item: Item, words: SheetLabels, typesetter: Typesetter) -> ItemGuide:
+    """Return everything that the rubric says about an item, in words."""
+    notes = (
+        [*_list_manual_notes(question, item, words)]
+        if item.manual
+        else [*_list_automatic_notes(question, item, words, typesetter)]
+    )
+    if item.needs:
+        notes.append(GuideNote(words("needs"), Markup(", ").join(item.needs)))
+    return ItemGuide(item.id, words.pick(item.text, item.id), words.number(item.points), tuple(notes))
+
+
+def _list_manual_notes(question: Question, item: Item, words: SheetLabels) -> Iterator[GuideNote]:
+    yield GuideNote("", escape(words("by-person")))
+    options = read_manual_options(question, item)
+    examples = options.examples or Examples("", "")
+    for key, text in (
+        ("guide", words.pick(options.guide)),
+        ("full", words.pick(examples.full)),
+        ("half", words.pick(examples.half)),
+        ("none", words.pick(examples.none)),
+    ):
+        if text:
+            yield GuideNote(words(key), render_prose(text))
+    if options.suggest:
+        yield GuideNote(words("suggest"), escape(" · ".join(options.suggest)))
+
+
+def _list_automatic_notes(
+    question: Question, item: Item, words: SheetLabels, typesetter: Typesetter
+) -> Iterator[GuideNote]:
+    shown = _ValueRenderer(question, item, words, typesetter)
+    right = [entry for key in _STATED for entry in _get_entries(item, key)]
+    if not right:
+        yield GuideNote("", escape(words("by-tests")))
+    elif load_kind(question.kind).form == "choice":
+        chosen = Markup(", ").join(map(shown, right))
+        yield GuideNote(words("right"), chosen)
+        if item.options.get("pick", 1) != 1:
+            yield GuideNote("", escape(words("pick", number=item.options["pick"])))
+    else:
+        for number, entry in enumerate(right):
+            # The first entry is the plainest form; the others are equally accepted.
+            yield GuideNote(words("also-right" if number else "right"), shown(entry))
+    for key in _PARTS:
+        for entry in item.options.get(key, ()):
+            if isinstance(entry, Mapping) and "when" in entry:
+                yield _describe_part(entry, key, words, shown)
+
+
+def _get_entries(item: Item, key: str) -> list[Any]:
+    """Return the entries of a key: ``accept`` and ``right`` are lists, a ``value`` is a single entry."""
+    if key not in item.options:
+        return []
+    value = item.options[key]
+    return (
+        list(value)
+        if key != "value" and isinstance(value, Sequence) and not isinstance(value, str)
+        else [value]
+    )
+
+
+def _describe_part(
+    entry: Mapping[str, Any], key: str, words: SheetLabels, shown: _ValueRenderer
+) -> GuideNote:
+    label = words("full")
+    if key != "remark":
+        label = words("worth", points=words.points(Decimal(str(entry.get("points", 0)))))
+    text = entry.get("text")
+    said = words.pick(text) if isinstance(text, Mapping) else ""
+    return GuideNote(label, Markup("{}{}").format(shown(entry["when"]), f" – {said}" if said else ""))
+
+
+class _ValueRenderer:
+    """Renders values from a rubric within a line."""
+
+    def __init__(self, question: Question, item: Item, words: SheetLabels, typesetter: Typesetter) -> None:
+        self._is_order = item.options.get("form") == "asymptotic"
+        self._question, self._words, self._typesetter = question, words, typesetter
+        self._form = load_kind(question.kind).form
+        options = question.options.get("option", ())
+        self._options = {
+            str(option.get("id")): option.get("text") for option in options if isinstance(option, Mapping)
+        }
+
+    def __call__(self, value: Any) -> Markup:
+        if isinstance(value, str) and self._form == "formula":
+            order = self._is_order and not _ORDER.match(value)
+            formula = self._typesetter.render_formula(f"O({value})" if order else value)
+            # A formula that cannot be typeset is shown as it was written.
+            if formula is not None:
+                return formula
+        if self._form == "number" and not isinstance(value, str):
+            value = f"{value} {self._question.options.get('unit', '')}".strip()
+        # Choices are stated by the ids of their options; graders need the text, too.
+        text = self._options.get(str(value))
+        if isinstance(text, Mapping):
+            return Markup("<code>{}</code> ({})").format(value, self._words.pick(dict(text)))
+        return Markup("<code>{}</code>").format(_to_text(value))
+
+
+def _to_text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_to_text(entry)}" for key, entry in value.items())
+    if isinstance(value, (list, tuple)):
+        return f"({', '.join(map(_to_text, value))})"
+    return str(value)
 
 
 class HandoutCell(Struct, frozen=True):
@@ -258,10 +399,9 @@ def render_sheet(sheet: Sheet, size: Size = "a4") -> str:
     right = f"{sheet.title} · {sheet.student}" if sheet.student else sheet.title
     return fill_template(
         "sheet.html",
-        TEMPLATES,
+        language=words.language,
         sheet=sheet,
         word=words,
-        policy=POLICY,
         size={"a4": "A4", "letter": "letter"}[size],
         left=_escape_css(left),
         right=_escape_css(right),

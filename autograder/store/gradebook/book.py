@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Self
 
 import sqlalchemy as sa
+from msgspec import Struct
+from msgspec.structs import asdict, astuple, replace
 
 from autograder import messages
 from autograder.core.errors import GradebookError, describe_error
 from autograder.core.records import GradingResult, ItemResult, Score
 from autograder.core.tables import join_names
 from autograder.grading.grades import CellName, PersonMark, compute_standing
-from autograder.grading.store import AnswerName, Decision, EnteredMarks, FrontEnd, GradedEntry, Key, Student
+from autograder.grading.store import AnswerName, FrontEnd, GradedEntry, Key, Student, encode_result
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.sanitise import escape_markup, render_sentence
 from autograder.rubric import Question, Rubric
-from autograder.store.gradebook import cells, items, marks, results, tables, written
+from autograder.store.gradebook import cells, marks, results, tables
 from autograder.store.gradebook.autograded import build_autograded_files, write_autograded
-from autograder.store.gradebook.written import WrittenMarks
 
 CONFIGURATION = "nbgrader_config.py"
 _REPLACED = (
@@ -37,6 +40,101 @@ _SWITCHED_ON = (
     "without a sandbox and replace automatic scores by 0. Take over the file that autograder new writes into "
     "an empty folder"
 )
+
+_WRITTEN = sa.Table(
+    "autograder_written",
+    tables.RECORDED.metadata,
+    sa.Column("assignment", sa.String(128), primary_key=True),
+    sa.Column("student", sa.String(128), primary_key=True),
+    sa.Column("signature", sa.String(64), nullable=False),
+    sa.Column("characters", sa.Integer, nullable=False),
+    sa.Column("bytes", sa.Integer, nullable=False),
+)
+
+
+class WrittenMarks(Struct, frozen=True):
+    """Record of the data written for one student, so that a run over unchanged submissions skips the writing.
+
+    `marks.find_overwritten_rows` finds marks that another program overwrote; comments and the copies below
+    ``autograded/`` are compared by size here.
+    """
+
+    signature: str
+    """Digest of everything the written data was made of."""
+    characters: int
+    """Total length of the automatic comments."""
+    bytes: int
+    """Total size of the copies below ``autograded/``."""
+
+    def is_current(self, signature: str, copies: Iterable[str]) -> bool:
+        """Decide whether exactly this was written, and the copies still have their size."""
+        if self.signature != signature:
+            return False
+        try:
+            return sum(os.stat(path).st_size for path in copies) == self.bytes  # noqa: PTH116 - see the caller
+        # A missing copy has to be written again.
+        except OSError:
+            return False
+
+
+def hash_releases(releases: Mapping[str, bytes]) -> str:
+    """Return the SHA-256 of an assignment's releases, with their names."""
+    hasher = hashlib.sha256()
+    for name, release in sorted(releases.items()):
+        # Digests have a fixed length, so that one release cannot run into the name of the next.
+        hasher.update(name.encode() + b"\0" + hashlib.sha256(release).digest())
+    return hasher.hexdigest()
+
+
+def compute_signature(entry: GradedEntry, released: str, language: str) -> str:
+    """Return the SHA-256 of everything that the marks, comments and copies of an entry are made of.
+
+    Cell outputs and extra files follow from the key, unless a submission is graded again.
+
+    Args:
+        entry: an outline of its result is sufficient.
+        released: digest of the releases, from `hash_releases`.
+        language: language of the comments.
+    """
+    parts = (*astuple(entry.key), language, str(entry.submitted_at), released)
+    hasher = hashlib.sha256("\0".join(map(str, parts)).encode("utf-8", "replace"))
+    hasher.update(encode_result(replace(entry.graded, notebooks=(), files=())))
+    return hasher.hexdigest()
+
+
+def load_written(
+    connection: sa.Connection, assignment: str, listed: Iterable[str]
+) -> dict[str, WrittenMarks]:
+    """Return the last written record of listed students, if all their comments still have that length."""
+    submission, comment, notebook = tables.SUBMISSION, tables.COMMENT, tables.SUBMITTED_NOTEBOOK
+    counted = (  # joined upwards from comments: nbgrader has no index the other way
+        sa.select(submission.c.student_id, sa.func.sum(sa.func.length(comment.c.auto_comment)))
+        .join_from(comment, notebook, notebook.c.id == comment.c.notebook_id)
+        .join(submission, submission.c.id == notebook.c.assignment_id)
+        .join(tables.ASSIGNMENT, tables.ASSIGNMENT.c.id == submission.c.assignment_id)
+        .where(tables.ASSIGNMENT.c.name == assignment)
+        .group_by(submission.c.student_id)
+    )
+    characters = dict.fromkeys(listed, 0)
+    characters |= {str(student): int(total or 0) for student, total in connection.execute(counted)}
+    table = _WRITTEN
+    query = sa.select(table.c.student, table.c.signature, table.c.characters, table.c.bytes)
+    rows = connection.execute(query.where(table.c.assignment == assignment))
+    last_written = {str(student): WrittenMarks(*values) for student, *values in rows}
+    return {
+        student_id: written
+        for student_id, written in last_written.items()
+        if characters.get(student_id) == written.characters
+    }
+
+
+def record_written(connection: sa.Connection, assignment: str, written: Mapping[str, WrittenMarks]) -> None:
+    """Store the record of the written data, by student."""
+    rows = [
+        {"assignment": assignment, "student": student, **asdict(of_student)}
+        for student, of_student in written.items()
+    ]
+    tables.insert_or_update(connection, _WRITTEN, rows, ("assignment", "student"))
 
 
 class Gradebook:
@@ -112,9 +210,9 @@ class Gradebook:
             # Counting rows is cheap; completing them reads every row of the class.
             if not marks.are_complete(connection, listed, places):
                 marks.complete_rows(connection, list(listed.values()), places)
-            self._written[name] = written.load_written(connection, name, listed)
+            self._written[name] = load_written(connection, name, listed)
         self._places[name], self._releases[name] = places, releases
-        self._released[name] = written.hash_releases(releases)
+        self._released[name] = hash_releases(releases)
 
     def enroll_students(self, students: Iterable[Student]) -> None:
         """See `Store.enroll_students`."""
@@ -154,7 +252,7 @@ class Gradebook:
                     ):
                         characters = self._write_marks(connection, name, batch, language)
                         results.keep_results(connection, name, batch, run)
-                        written.record_written(
+                        record_written(
                             connection, name, self._sign_entries(batch, characters, files, language)
                         )
         # Files are written after the commit: a failed transaction leaves the old copies in place.
@@ -175,7 +273,7 @@ class Gradebook:
         # For a large class, building Path objects costs more than the stat calls themselves.
         folder = f"{self._course}/autograded/{student}/{name}"
         copies = [f"{folder}/{notebook}.ipynb" for notebook in self._releases[name]]
-        return before.is_current(written.compute_signature(entry, self._released[name], language), copies)
+        return before.is_current(compute_signature(entry, self._released[name], language), copies)
 
     def _sign_entries(
         self,
@@ -187,7 +285,7 @@ class Gradebook:
         """Return, by student, the record that a later run compares with the current state."""
         return {
             entry.key.student: WrittenMarks(
-                written.compute_signature(entry, self._released[entry.key.assignment], language),
+                compute_signature(entry, self._released[entry.key.assignment], language),
                 characters[entry.key.student],
                 sum(map(len, files[entry.key.student].values())),
             )
@@ -249,7 +347,7 @@ class Gradebook:
     def load_marks(self, assignment: str) -> dict[str, dict[CellName, PersonMark]]:
         """See `Store.load_marks`: the marks that people entered in formgrader."""
         with self._open_reading(f"the marks of {assignment!r} could not be read") as connection:
-            return items.complete_marks(connection, assignment, marks.read_marks(connection, assignment))
+            return marks.complete_marks(connection, assignment, marks.read_marks(connection, assignment))
 
     def load_decided_points(self, assignment: str) -> dict[AnswerName, Decimal]:
         """See `Store.load_decided_points`."""
@@ -267,14 +365,9 @@ class Gradebook:
         """See `Store.give_mark`: stored as formgrader does, with item points in a table of our own."""
         with self._open_writing() as connection:
             marks.write_mark(connection, assignment, (student, *cell), mark)
-            items.write_items(connection, assignment, (student, *cell), mark)
+            marks.write_items(connection, assignment, (student, *cell), mark)
             if decided is not None:
                 marks.record_decision(connection, assignment, (student, *cell), float(decided))
-
-    def apply_decisions(self, assignment: str, decisions: Mapping[AnswerName, Decision]) -> EnteredMarks:
-        """See `Store.apply_decisions`."""
-        with self._open_writing() as connection:
-            return marks.enter_decisions(connection, assignment, decisions)
 
     def record_deductions(self, assignment: str, taken: Mapping[str, Decimal]) -> None:
         """See `Store.record_deductions`: stored as nbgrader's own plugin for late submissions does."""

@@ -8,21 +8,104 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder.core.errors import GradebookError
 from autograder.core.records import GradingResult, Score
 from autograder.grading.grades import CellName, PersonMark, compute_automatic_points
-from autograder.grading.store import AnswerName, Decision, EnteredMarks, Student, apply_decision
+from autograder.grading.store import AnswerName, Student
 from autograder.rubric import Rubric
 from autograder.store.gradebook import tables
 from autograder.store.gradebook.cells import COMMENTED, GRADED, GradebookCell, load_cells
-from autograder.store.gradebook.nbgrader_api import api
+from autograder.store.gradebook.tables import api
+
+
+def _make_key_columns() -> Iterator[sa.Column[str]]:
+    for name in ("assignment", "student", "notebook", "cell"):
+        yield sa.Column(name, sa.String(128), primary_key=True)
+
+
+_ITEM = sa.Table(
+    "autograder_item_mark",
+    tables.RECORDED.metadata,
+    *_make_key_columns(),
+    sa.Column("item", sa.String(128), primary_key=True),
+    sa.Column("points", sa.String(40), nullable=False),
+    sa.Column("worth", sa.String(40)),
+    sa.Column("of_score", sa.Float, nullable=False),
+)
+"""Points, the item's worth, and the score of the cell that all its item points add up to."""
+_REMARK = sa.Table(
+    "autograder_item_remark",
+    tables.RECORDED.metadata,
+    *_make_key_columns(),
+    sa.Column("item", sa.String(128), primary_key=True),
+    sa.Column("text", sa.Text, nullable=False),
+)
+"""Remarks of people on single items."""
+_FLAG = sa.Table("autograder_flag", tables.RECORDED.metadata, *_make_key_columns())
+
+
+def write_items(connection: sa.Connection, assignment: str, answer: AnswerName, mark: PersonMark) -> None:
+    """Store a mark's item points, remarks and flag, replacing the earlier ones.
+
+    nbgrader stores one score per cell. Item points are stored with the score they add up to, and count only
+    as long as the cell has that score: a different score entered in formgrader is a mark for the whole cell.
+    """
+    key_values = dict(zip(("assignment", "student", "notebook", "cell"), (assignment, *answer), strict=True))
+    for table in (_ITEM, _REMARK, _FLAG):
+        connection.execute(
+            sa.delete(table).where(*(table.c[name] == value for name, value in key_values.items()))
+        )
+    if mark.flagged:
+        connection.execute(sa.insert(_FLAG).values(key_values))
+    if mark.remarks:
+        said = [{**key_values, "item": item, "text": text} for item, text in mark.remarks.items()]
+        connection.execute(sa.insert(_REMARK), said)
+    if mark.items and mark.points is not None:
+        rows = [
+            {
+                **key_values,
+                "item": item,
+                "points": str(points),
+                "worth": str(mark.worth[item]) if item in mark.worth else None,
+                "of_score": float(mark.points),
+            }
+            for item, points in mark.items.items()
+        ]
+        connection.execute(sa.insert(_ITEM), rows)
+
+
+def complete_marks(
+    connection: sa.Connection, assignment: str, marks: dict[str, dict[CellName, PersonMark]]
+) -> dict[str, dict[CellName, PersonMark]]:
+    """Add item points, remarks and flags to the marks read from nbgrader's tables."""
+    for row in connection.execute(sa.select(_ITEM).where(_ITEM.c.assignment == assignment)):
+        cells, name = marks.get(row.student, {}), (row.notebook, row.cell)
+        mark = cells.get(name)
+        # The score was changed in formgrader: the stored item points no longer explain it.
+        if mark is None or mark.points is None or float(mark.points) != row.of_score:
+            continue
+        worth = {} if row.worth is None else {row.item: Decimal(row.worth)}
+        items = {**mark.items, row.item: Decimal(row.points)}
+        cells[name] = replace(mark, items=items, worth={**mark.worth, **worth})
+    # Remarks and flags may exist for cells without a mark.
+    for row in connection.execute(sa.select(_REMARK).where(_REMARK.c.assignment == assignment)):
+        cells, name = marks.setdefault(row.student, {}), (row.notebook, row.cell)
+        mark = cells.get(name, PersonMark())
+        cells[name] = replace(mark, remarks={**mark.remarks, row.item: row.text})
+    for row in connection.execute(sa.select(_FLAG).where(_FLAG.c.assignment == assignment)):
+        cells = marks.setdefault(row.student, {})
+        cells[row.notebook, row.cell] = replace(
+            cells.get((row.notebook, row.cell), PersonMark()), flagged=True
+        )
+    return marks
 
 
 class CellScore(Struct, frozen=True):
@@ -402,7 +485,7 @@ def _update_row(
 
 
 def load_decided_points(connection: sa.Connection, assignment: str) -> dict[AnswerName, Decimal]:
-    """Return the points that came from decisions, by answer."""
+    """Return the points that were copied from another group member, by answer."""
     table = tables.DECIDED
     columns = (table.c.student, table.c.notebook, table.c.cell, table.c.points)
     rows = connection.execute(sa.select(*columns).where(table.c.assignment == assignment))
@@ -410,57 +493,12 @@ def load_decided_points(connection: sa.Connection, assignment: str) -> dict[Answ
     return {answer: points for answer, points in points_by_answer.items() if points is not None}
 
 
-def enter_decisions(
-    connection: sa.Connection, assignment: str, decisions: Mapping[AnswerName, Decision]
-) -> EnteredMarks:
-    """Write decisions as manual marks, unless a person entered a different one directly."""
-    grade = tables.GRADE
-    query = _select_class_rows(
-        grade, assignment, grade.c.id, grade.c.manual_score, grade.c.needs_manual_grade
-    )
-    rows = {(row[0], row[1], row[2]): row[3:] for row in connection.execute(query)}
-    before = load_decided_points(connection, assignment)
-    written, kept = 0, []
-    for key, decision in decisions.items():
-        if key not in rows:
-            continue
-        identifier, manual, pending = rows[key]
-        applied = apply_decision(
-            PersonMark(_to_decimal(manual), again=bool(pending)), decision, before.get(key)
-        )
-        if applied.kept:
-            kept.append(key)
-        elif applied.written:
-            values = {"manual_score": float(decision.points), "needs_manual_grade": False}
-            connection.execute(sa.update(grade).where(grade.c.id == identifier).values(values))
-            record_decision(connection, assignment, key, float(decision.points))
-            written += 1
-    # Answers that keep their mark keep their comment too.
-    theirs = {key: entry.comment for key, entry in decisions.items() if entry.comment and key not in kept}
-    _write_missing_comments(connection, assignment, theirs)
-    return EnteredMarks(written, tuple(kept))
-
-
 def record_decision(connection: sa.Connection, assignment: str, key: AnswerName, points: float) -> None:
-    """Record that a mark came from the list of decisions, so that it follows later changes of the list."""
+    """Record that a mark was copied from another group member, so that it follows later changes there."""
     table = tables.DECIDED
     values = dict(zip(("assignment", "student", "notebook", "cell"), (assignment, *key), strict=True))
     connection.execute(sa.delete(table).where(*(table.c[name] == value for name, value in values.items())))
     connection.execute(sa.insert(table).values(**values, points=points))
-
-
-def _write_missing_comments(
-    connection: sa.Connection, assignment: str, texts: Mapping[AnswerName, str]
-) -> None:
-    """Write comments for cells without a manual comment."""
-    comment = tables.COMMENT
-    query = _select_class_rows(comment, assignment, comment.c.id, comment.c.manual_comment)
-    for student, notebook, cell, identifier, existing in connection.execute(query).all():
-        text = texts.get((student, notebook, cell))
-        if text and not existing:
-            connection.execute(
-                sa.update(comment).where(comment.c.id == identifier).values(manual_comment=text)
-            )
 
 
 def _select_rows(table: sa.Table, *columns: sa.Column[Any]) -> sa.Select[Any]:

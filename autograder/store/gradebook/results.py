@@ -53,16 +53,6 @@ _RUN = sa.Table(
     sa.Column("started_at", sa.DateTime, nullable=False),
     sa.Column("finished_at", sa.DateTime),
 )
-_ATTEMPT = sa.Table(
-    "autograder_attempt",
-    METADATA,
-    sa.Column("id", sa.Integer, primary_key=True),
-    *_make_columns(*_WHO, "submission"),
-    sa.Column("submitted_at", sa.DateTime),
-    sa.Column("first_graded_at", sa.DateTime, nullable=False),
-    sa.UniqueConstraint(*_WHO, "submission"),
-)
-"""Each distinct submission that was graded at least once."""
 _RESULT = sa.Table(
     "autograder_result",
     METADATA,
@@ -112,17 +102,6 @@ def keep_results(
     ]
     tables.insert_or_update(connection, _CURRENT, current, _WHO)
     _prune_results(connection, assignment, rows)
-    now = _get_now()
-    attempts = [
-        {
-            **{name: getattr(entry.key, name) for name in (*_WHO, "submission")},
-            "submitted_at": to_utc(entry.submitted_at),
-            "first_graded_at": now,
-        }
-        for entry in entries
-    ]
-    # Existing rows are kept: the time of the first grading never changes.
-    tables.insert_or_update(connection, _ATTEMPT, attempts, (*_WHO, "submission"), keeps=True)
 
 
 class OutlineCache:

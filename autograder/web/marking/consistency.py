@@ -9,7 +9,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
 from autograder.marking.statistics import compute_figures
-from autograder.marking.statistics_page import PlotWords, draw_plots
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.sanitise import render_sentence, to_printable_text
 from autograder.service.marking import answers, consistency
@@ -20,7 +19,7 @@ from autograder.service.store import DatabaseStore
 from autograder.web import shown
 from autograder.web.guard import Visit, require_role
 from autograder.web.marking import pages
-from autograder.web.site import choose_language, words
+from autograder.web.site import choose_language
 from autograder.web.student import render_page
 
 
@@ -78,10 +77,7 @@ def show_statistics(request: HttpRequest, visit: Visit, assignment: str) -> Http
         "visit": visit,
         "offer": offer,
         "figures": class_figures,
-        "plots": draw_plots(rubric, class_figures, labels, _translate_plot_words(request)),
         "pick": labels.pick,
-        "grade_name": labels.grade,
-        "signed": lambda points: f"{'+' if points > 0 else ''}{labels.number(points)}",
         "said": lambda message: render_sentence(message, language),
         "example": lambda example: to_printable_text(example.text),
         "possible": rubric.assignment.points,
@@ -99,22 +95,6 @@ def _collect_names(visit: Visit) -> dict[str, tuple[str, ...]]:
     return {
         student: tuple(filter(None, names)) for student, *names in members.values_list("student", *fields)
     }
-
-
-def _translate_plot_words(request: HttpRequest) -> PlotWords:
-    """Return the labels of the plots in the reader's language."""
-    translate = words(request)["t"]
-    return PlotWords(
-        spread=translate("stat-spread"),
-        curve=translate("stat-curve"),
-        items=translate("stat-items-plot"),
-        percent=translate("stat-percent"),
-        points=translate("stat-points"),
-        students=translate("stat-students"),
-        difficulty=translate("stat-difficulty-told"),
-        discrimination=translate("stat-discrimination"),
-        passing=translate("stat-passed"),
-    )
 
 
 def _make_decimal_formatter(request: HttpRequest) -> Callable[[float | None], str]:

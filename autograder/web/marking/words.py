@@ -138,46 +138,14 @@ MARKING: Mapping[str, str | tuple[str, str]] = {
     "of all others. Near zero or below, the item deserves a look. It needs ten students.",
     "web.stat-mistakes": "Named mistakes",
     "web.stat-deviation": "Standard deviation: {points}.",
-    "web.stat-reliability": "Reliability",
-    "web.stat-alpha-questions": "Cronbach's alpha of the questions is {alpha} with a standard error of "
-    "{error} ({students} students). The standard error of measurement is {points} points.",
-    "web.stat-alpha-items": "Cronbach's alpha of the items is {alpha} with a standard error of {error} "
-    "({students} students). The standard error of measurement is {points} points.",
-    "web.stat-no-alpha": "It cannot be told: that needs ten students of whom every part is known, at least "
-    "two parts, and sums that differ.",
-    "web.stat-reliability-told": "Items of one question hang together, which makes alpha of the items too "
-    "high. A part that is open for more than half of the students is left out.",
-    "web.stat-alpha-without": "Alpha without it",
-    "web.stat-grades": "Grades, and what moving a boundary would do",
-    "web.stat-together": "All boundaries moved together: students by grade",
-    "web.stat-moved": "Moved by, in points",
-    "web.stat-passed": "Passed",
-    "web.stat-alone": "One boundary moved alone: students with this grade or a better one",
-    "web.stat-boundary": "Boundary",
-    "web.stat-from": "{grade}, from {points}",
-    "web.stat-settled": "Of {students} students, {settled} have every answer marked; the plots of points and "
-    "the grades are of them.",
-    "web.stat-grades-told": "Rounding and bonus points count as the rubric says. Nothing is changed here.",
+    "web.stat-settled": "Of {students} students, {settled} have every answer marked; mean, median and "
+    "the distribution are of them.",
     "web.stat-questions": "Questions",
     "web.stat-question": "Question",
     "web.stat-difficulty": "Difficulty",
     "web.stat-difficulty-told": "Difficulty is the share of the points that was earned: 1 is easy.",
-    "web.stat-seconds": "Seconds to run: median (longest)",
     "web.stat-examples": "The most frequent named mistakes",
     "web.stat-examples-told": "Answers stand without names; what else in them tells who wrote them is not "
     "known here.",
     "web.stat-no-example": "No answer is kept that shows it.",
-    "web.stat-time": "Time",
-    "web.stat-time-of": "Seconds for",
-    "web.stat-time-grading": "Grading one attempt, by the clock",
-    "web.stat-time-sandbox": "Of it, opening and closing boxes",
-    "web.stat-time-processor": "The notebook's own processor time",
-    "web.stat-median": "Median",
-    "web.stat-nine-in-ten": "Nine in ten within",
-    "web.stat-longest": "Longest",
-    "web.stat-curve": "Students with at least so many points, with the boundaries of the grades",
-    "web.stat-items-plot": "Items by their difficulty and how they go with the rest",
-    "web.stat-percent": "per cent of the points",
-    "web.stat-points": "Points",
-    "web.stat-students": "Students",
 }

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from autograder.app.comparing import read_gradebook_marks, read_results_marks
 from autograder.core.errors import CourseError
-from autograder.exchange.adopting.peers import read_gradebook_marks, read_results_marks
 
 TABLES = """
 create table assignment (id, name);
