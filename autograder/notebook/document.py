@@ -93,6 +93,12 @@ class RawCell(Struct, frozen=True):
     pictures: tuple[PastedPicture, ...] = ()
     """Attachments of a text cell, and of a very long one also the pictures pasted into it."""
 
+    @property
+    def grade_id(self) -> str:
+        """The grade_id that the cell claims; empty if it claims none."""
+        claimed = (self.nbgrader or {}).get("grade_id")
+        return claimed if isinstance(claimed, str) else ""
+
 
 class Document(Struct, frozen=True):
     """A notebook's cells and language, and the oddities of the file."""

@@ -111,8 +111,8 @@ def _collect_claims(
     for index, cell in enumerate(cells):
         if cell.nbgrader is None:
             continue
-        grade_id = cell.nbgrader.get("grade_id")
-        if isinstance(grade_id, str) and grade_id in cell_by_id:
+        grade_id = cell.grade_id
+        if grade_id in cell_by_id:
             claims[grade_id].append(index)
             original = cell_by_id[grade_id]
             if cell.cell_type != original.cell_type:
@@ -120,9 +120,8 @@ def _collect_claims(
                 notes.append(Note("cell-type-changed", text, grade_id))
         elif any(cell.nbgrader.get(flag) for flag in FLAGS):
             # Without any flag the metadata means nothing, so an unknown id is no oddity.
-            text = (
-                f"grade_id {format_value(grade_id)} is not in the release; taken as the student's own cell."
-            )
+            claimed = format_value(cell.nbgrader.get("grade_id"))
+            text = f"grade_id {claimed} is not in the release; taken as the student's own cell."
             notes.append(Note("unknown-id", text, f"cell {cell.number}"))
     return claims
 

@@ -149,7 +149,7 @@ def _collect_pool(cells: Sequence[RawCell], release: Release, matching: Matching
 
 def _is_half_of_locked(cell: RawCell, cell_by_id: Mapping[str, ReleaseCell]) -> bool:
     """Decide whether a cell is a remainder of a split locked cell: it has its id and part of its text."""
-    original = cell_by_id.get(str((cell.nbgrader or {}).get("grade_id")))
+    original = cell_by_id.get(cell.grade_id)
     return (
         original is not None
         and original.is_locked

@@ -88,9 +88,8 @@ def report_on(
     """
     places: dict[str, list[RawCell]] = defaultdict(list)
     for cell in cells:
-        grade_id = (cell.nbgrader or {}).get("grade_id")
-        if isinstance(grade_id, str):
-            places[grade_id].append(cell)
+        if cell.grade_id:
+            places[cell.grade_id].append(cell)
     is_stripped = not places  # Colab and VS Code may save a notebook without nbgrader's metadata
     if is_stripped:
         places = _locate_by_names(cells, specification)
@@ -373,8 +372,7 @@ def _report_failing_code(
             for problem in find_failing_code(cell.source, language, known_names):
                 said = format_sentence("student.in-cell", language, cell=str(cell.number), found=problem)
                 yield ReportLine(PROBLEM, said)
-            is_answer = (cell.nbgrader or {}).get("grade_id") in answers
-            fault = None if is_answer else find_syntax_fault(cell.source)
+            fault = None if cell.grade_id in answers else find_syntax_fault(cell.source)
             if fault is not None:
                 line = str(fault.params.get("line", "1"))
                 said = format_sentence("student.not-python", language, cell=str(cell.number), line=line)
