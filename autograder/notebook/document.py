@@ -18,7 +18,6 @@ from msgspec import Struct
 
 from autograder.core.errors import NotebookError
 from autograder.core.records import Note, PastedPicture
-from autograder.notebook.nesting import prune_json
 from autograder.notebook.pictures import extract_pictures, list_attached_pictures
 
 UNREADABLE_SOURCE = "source-unreadable"
@@ -37,6 +36,9 @@ MAX_VALUES = 1_000_000
 """Most separators outside strings; bounds the memory of the parsed JSON to some hundred megabytes."""
 MAX_CONTAINERS = 300_000
 """Most objects and lists outside strings; an empty one needs 24 times as much memory as its text."""
+MAX_LEVELS = 20
+"""Most nested objects and lists that are kept of a cell; no tool writes half as many, and third-party code
+recurses into them."""
 
 # The closing quote is optional so that an open string cannot make the search start over again and again.
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
@@ -435,3 +437,12 @@ def _read_language(tree: dict[str, Any]) -> str:
         if isinstance(value, str) and value:
             return _CONTROL.sub("\ufffd", value[:60]).lower()
     return ""
+
+
+def prune_json(value: Any, levels: int = MAX_LEVELS) -> Any:
+    """Return a copy of parsed JSON in which objects and lists below so many levels are empty."""
+    if isinstance(value, dict):
+        return {key: prune_json(entry, levels - 1) for key, entry in value.items()} if levels else {}
+    if isinstance(value, list):
+        return [prune_json(entry, levels - 1) for entry in value] if levels else []
+    return value

@@ -227,6 +227,7 @@ class _SearchableText:
         forms = {given_text.text, *([_normalize_code(given_text.text)] if given_text.code else [])}
         self._tokens = [f" {_read_code_tokens(form)} " for form in forms]
         self._formula = f" {_read_formula_tokens(given_text.text)} "
+
     # Computed at the first use, because most answers are code.
     @functools.cached_property
     def _words(self) -> list[str]:

@@ -12,7 +12,7 @@ import nbformat
 from nbgrader.nbgraderformat import MetadataValidator
 
 from autograder.core.errors import NotebookError
-from autograder.notebook.nesting import prune_json
+from autograder.notebook.document import prune_json
 
 _SOURCE_KEYS = ("source", "input")
 _DROPPED_KEYS = ("outputs", "output", "prompt_number", "execution_count")

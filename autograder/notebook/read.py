@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from autograder.core.records import Answer, Cell, CellRemark, Markdown, Message, Note, Submission
 from autograder.core.syntax import UNREADABLE, parse_module
 from autograder.core.tables import escape_name
-from autograder.notebook.cell_types import is_text
+from autograder.notebook.copies import is_text
 from autograder.notebook.displaced import FIELDS
 from autograder.notebook.document import (
     MAX_SOURCE,
@@ -268,7 +268,7 @@ def _determine_types(
     types = {grade_id: cell.cell_type for grade_id, cell in cell_by_id.items()}
     for grade_id, index in places.items():
         cell = cells[index]
-        # A converted cell with code is still run: see `cell_types.is_text`.
+        # A converted cell with code is still run: see `copies.is_text`.
         if cell_by_id[grade_id].is_answer and cell.cell_type == "markdown" and is_text(cell.source):
             types[grade_id] = "markdown"
     return types

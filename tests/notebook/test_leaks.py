@@ -404,24 +404,23 @@ def test_generate_refuses_solutions_in_files(tmp_path: Path, path: str, text: st
     }
 
 
-def test_build_refuses_pictures_that_no_text_shows(source_bytes: bytes, rubric: Rubric) -> None:
+@pytest.mark.parametrize(
+    ("source", "is_kept"),
+    [
+        ("Look.", False),
+        ("Look.\n<!-- ![](attachment:key%20one.png)\n-->", False),
+        ("![](attachment:key%20one.png)", True),
+        ('<img src="attachment:key one.png">', True),
+    ],
+)
+def test_build_drops_pictures_that_no_text_shows(
+    source_bytes: bytes, rubric: Rubric, source: str, is_kept: bool
+) -> None:
     """Students would find them in the file."""
-    tree = with_sources(source_bytes)
+    tree = with_sources(source_bytes, essay_prompt=source)
     cell_of(tree, "essay-prompt")["attachments"] = {"key one.png": {"image/png": "AAAA"}}
-    said = refuse(tree, rubric)
-    assert "cell 14: the picture 'key one.png' is attached to the cell" in said
-    cell_of(tree, "essay-prompt")["source"] = "Look.\n<!-- ![](attachment:key%20one.png)\n-->"
-    assert "cell 14: the picture 'key one.png' is attached to the cell" in refuse(tree, rubric)
-    del cell_of(tree, "essay-prompt")["attachments"]
-    for left in ("![](data:image/png;base64,AAAA)", '<img src="DATA:application/pdf;base64,AAAA">'):
-        cell_of(tree, "essay-prompt")["source"] = f"Look.\n<!-- the key\n{left} -->"
-        assert "cell 14: an HTML comment contains a picture or file" in refuse(tree, rubric)
-        cell_of(tree, "essay-prompt")["source"] = f"Look.\n<!-- en -->\n{left}"
-        assert "" == refuse(tree, rubric)
-    cell_of(tree, "essay-prompt")["attachments"] = {"key one.png": {"image/png": "AAAA"}}
-    for shown in ("![](attachment:key%20one.png)", '<img src="attachment:key one.png">'):
-        cell_of(tree, "essay-prompt")["source"] = shown
-        assert "" == refuse(tree, rubric)
+    released = json.loads(build_release(json.dumps(tree).encode(), rubric, NAME))
+    assert is_kept == ("attachments" in cell_of(released, "essay-prompt"))
 
 
 def test_build_drops_pictures_of_withheld_parts(source_bytes: bytes, rubric: Rubric) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from autograder.notebook.document import parse_notebook
-from autograder.notebook.nesting import MAX_LEVELS, prune_json
+from autograder.notebook.document import MAX_LEVELS, parse_notebook, prune_json
 from autograder.notebook.read import read_notebook
 from autograder.notebook.release import Release
 from tests.notebook.test_submissions import CONTROL, FAULTS

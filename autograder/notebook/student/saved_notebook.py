@@ -16,7 +16,7 @@ from autograder.formulas import Unreadable
 from autograder.messages import render_message
 from autograder.messages.catalogue import format_sentence
 from autograder.messages.reading import describe_unreadable
-from autograder.notebook.cell_types import is_text
+from autograder.notebook.copies import is_text
 from autograder.notebook.document import RawCell
 from autograder.notebook.pictures import find_absent_pictures
 from autograder.notebook.student import given
