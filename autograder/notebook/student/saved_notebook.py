@@ -123,7 +123,6 @@ def report_on(
     remarks = (
         *given_cells,
         *_report_failing_code(cells, language, specification["cells"][notebook]["answers"]),
-        *_report_redefinitions(cells, places, questions, language),
     )
     beside = _report_other_files(questions, files, handed, language)
     return NotebookReport(specification["assignment"], notebook, reports, remarks, beside)
@@ -189,44 +188,6 @@ def _report_pictures(cell: RawCell, language: str) -> Iterator[ReportLine]:
         yield ReportLine(PERSON, format_sentence("student.picture-absent", language, names=names))
     if names := ", ".join(picture.name for picture in cell.pictures if not picture.data):
         yield ReportLine(PROBLEM, format_sentence("student.picture-not-shown", language, names=names))
-
-
-def _report_redefinitions(
-    cells: Sequence[RawCell],
-    places: Mapping[str, Sequence[RawCell]],
-    questions: Mapping[str, Any],
-    language: str,
-) -> Iterator[ReportLine]:
-    """Yield lines about names that another cell binds as well: the one that counts may surprise."""
-    for entry in questions.values():
-        answer_cells = places.get(entry["cell"], ())
-        if not any(
-            answer_cell.source.strip() and not _is_as_released(answer_cell) for answer_cell in answer_cells
-        ):
-            continue
-        for cell in cells:
-            tree = parse_code(cell.source) if cell.cell_type == "code" and not cell.nbgrader else None
-            names = [name for name in entry["names"] if tree is not None and _is_bound_at_top(tree, name)]
-            # Cells are compared by value, which includes their number.
-            if names and cell not in answer_cells:
-                shown_names, number = ", ".join(names), str(cell.number)
-                yield ReportLine(
-                    PERSON,
-                    format_sentence(
-                        "student.defined-again", language, cell=number, name=shown_names, answer=entry["cell"]
-                    ),
-                )
-
-
-def _is_bound_at_top(tree: ast.Module, name: str) -> bool:
-    """Decide whether a top-level statement of a cell defines or assigns a name."""
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
-            return True
-        targets = node.targets if isinstance(node, ast.Assign) else ()
-        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
-            return True
-    return False
 
 
 def report_on_files(
