@@ -90,13 +90,6 @@ def test_an_accent_may_be_encoded_either_way(course: Course) -> None:
     assert schedule.get_window("\u00e9mile") == schedule.get_window("e\u0301mile") != schedule.common
 
 
-def test_a_night_in_which_clocks_change_has_all_its_minutes(course: Course) -> None:
-    """The end is so many minutes later by a stopwatch, whatever the clocks on the wall do."""
-    for day in ("2026-10-25", "2026-03-29"):
-        common = schedule_of(course, f'[exam]\nstart = {day}T01:30:00\nzone = "Europe/Berlin"\n').common
-        assert timedelta(minutes=100) == common.end.astimezone(UTC) - common.start.astimezone(UTC)
-
-
 def test_a_course_without_the_file_or_the_assignment_has_no_times(course: Course) -> None:
     """Nothing is late then."""
     assert None is load_schedule(course, rubric_of(course))
@@ -278,17 +271,6 @@ def test_a_time_that_cannot_be_believed_costs_nothing(
     assert ["time-not-known"] == [note.code for note in timing.list_notes()]
 
 
-def test_late_ones_are_refused_only_where_the_course_says_so(course: Course) -> None:
-    """The default is that a person decides."""
-    attempt = handed("zoe", "2026-02-12 10:41:00")
-    refusing = schedule_of(course, GOOD.replace("[exam]", '[exam]\nlate = "refuse"', 1))
-    timings = [schedule.select_attempt([attempt], NOW).timing for schedule in (schedule_of(course), refusing)]
-    assert [False, True] == [timing.refused for timing in timings if timing]
-    in_time = refusing.select_attempt([handed("zoe", "2026-02-12 10:39:00")], NOW).timing
-    assert in_time
-    assert not in_time.refused
-
-
 @pytest.mark.parametrize(
     ("common", "own", "refused", "codes"),
     [
@@ -337,13 +319,6 @@ def test_the_last_attempt_in_time_counts(course: Course) -> None:
     for moment in ("10:35", "10:15"):  # kept ones are looked at only where the one collected last is late
         chosen = schedule.select_attempt([handed("zoe", f"2026-02-12 {moment}", "last"), *kept], NOW)
         assert (Path("last"), ()) == (chosen.folder, chosen.timing.list_notes() if chosen.timing else None)
-
-
-def test_an_unknown_time_is_not_replaced_by_an_earlier_attempt(course: Course) -> None:
-    """What was collected last may have been in time: a person decides."""
-    unknown = Handin("zoe", Path("last"), None, "There is no timestamp.txt.")
-    chosen = schedule_of(course).select_attempt([unknown, handed("zoe", "2026-02-12 10:30")], NOW)
-    assert Path("last") == chosen.folder
 
 
 def test_earlier_attempts_lie_beside_what_was_collected(course: Course) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from autograder.core.errors import CourseError
 from autograder.notebook.release import Release, load_release
-from autograder.rubric import Rubric
 
 
 def changed(release_bytes: bytes, name: str, /, **metadata: Any) -> bytes:
@@ -41,17 +40,6 @@ def test_flags_and_points_are_read(release: Release) -> None:
     }
     assert release.by_id["given"].is_locked
     assert "" not in release.by_id
-
-
-def test_a_questions_answer_cell_is_its_own_or_the_grade_cell(release: Release, rubric: Rubric) -> None:
-    """The default name comes first; a written question's answer cell is the cell named as the question."""
-    found = {question.id: release.find_answer_cell(question) for question in rubric.questions}
-    assert found == {
-        "formula": "formula-answer",
-        "double": "double-answer",
-        "shape": "shape-answer",
-        "essay": "essay",
-    }
 
 
 def test_tenths_of_points_stay_exact(release_bytes: bytes) -> None:
