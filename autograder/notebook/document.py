@@ -346,12 +346,16 @@ def _list_entries(tree: dict[str, Any], notes: list[Note]) -> list[Any]:
     """Return the list of cells of a notebook of any version."""
     version = tree.get("nbformat")
     # Format 1 has no worksheets, so the version is checked as well.
-    if ("worksheets" in tree and "cells" not in tree) or version in (1, 2):
-        # nbformat takes a second to import and only notebooks from before 2015 need it.
-        from autograder.notebook import legacy
-
+    is_old = ("worksheets" in tree and "cells" not in tree) or version in (1, 2)
+    if is_old:
         notes.append(Note("old-format", f"Format version {format_value(version)}; upgraded to 4."))
-        entries: Any = legacy.upgrade_cells(tree, MAX_CELLS)
+        sheets = tree.get("worksheets", [{"cells": tree.get("cells")}])
+        entries: Any = [
+            entry
+            for sheet in (sheets if isinstance(sheets, list) else [])
+            if isinstance(sheet, dict) and isinstance(sheet.get("cells"), list)
+            for entry in sheet["cells"]
+        ]
     else:
         if version != 4:
             notes.append(
@@ -367,7 +371,48 @@ def _list_entries(tree: dict[str, Any], notes: list[Note]) -> list[Any]:
         raise NotebookError(
             "too-many-cells", f"The notebook has {len(entries):,} cells; at most {MAX_CELLS:,} are read."
         )
-    return entries
+    return _upgrade_cells(entries, 2 if version in (1, 2) else 3) if is_old else entries
+
+
+def _upgrade_cells(entries: Sequence[Any], version: int) -> list[Any]:
+    """Return the cells of an old notebook in the form of format 4 and without outputs.
+
+    Raises:
+        NotebookError: ``not-upgradable``: nbformat cannot convert it.
+    """
+    import nbformat  # takes a second to import, and only notebooks from before 2015 need it
+
+    bare = [_strip_old_cell(entry) for entry in entries]
+    # Only the cells are upgraded, because nothing else of the notebook is used.
+    old = {"nbformat": version, "nbformat_minor": 0, "metadata": {}}
+    try:
+        node = nbformat.from_dict({**old, "worksheets": [{"cells": bare, "metadata": {}}]})
+        return list(nbformat.convert(node, 4)["cells"])
+    except Exception as error:  # nbformat promises nothing about what it raises
+        raise NotebookError(
+            "not-upgradable",
+            f"The notebook has an old format and cannot be upgraded ({type(error).__name__}). "
+            "Open it in a current Jupyter, save it and hand it in again.",
+        ) from error
+
+
+def _strip_old_cell(entry: Any) -> Any:
+    """Return one old cell without outputs and with joined sources, which nbformat's upgrade requires."""
+    if not isinstance(entry, dict):
+        return {"cell_type": "markdown", "source": "", "metadata": {}}
+    bare = {
+        key: prune_json(value)
+        for key, value in entry.items()
+        if key not in ("outputs", "output", "prompt_number", "execution_count")
+    }
+    if "code" in bare and "input" not in bare:  # format 1
+        bare["input"] = bare.pop("code")
+    for key in ("source", "input"):
+        if (joined := join_source(bare.get(key))) is not None:
+            bare[key] = joined
+    if bare.get("cell_type") == "code":
+        bare["outputs"] = []
+    return bare
 
 
 def _read_cell(number: int, entry: Any, notes: list[Note]) -> RawCell | None:

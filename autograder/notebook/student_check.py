@@ -112,7 +112,6 @@ class _Specification(Struct, frozen=True):
 
 def build_student_check(
     rubric: Rubric,
-    notebook: str = "",
     language: str = "",
     releases: Iterable[Release] = (),
     window: Window | None = None,
@@ -120,7 +119,7 @@ def build_student_check(
     forms: Mapping[str, str] | None = None,
     starters: Mapping[str, str] | None = None,
 ) -> bytes:
-    """Return the source of ``coursecheck.py`` for one notebook, or for all in the assignment's folder.
+    """Return the source of ``coursecheck.py`` for all notebooks in the assignment's folder.
 
     It needs only Python's standard library and contains no expected value: only each question's kind and
     title, the names students assign, the symbols their formulas may use, and the checks that the rubric
@@ -128,7 +127,6 @@ def build_student_check(
 
     Args:
         rubric: rubric of the assignment.
-        notebook: only questions of this one; empty: all.
         language: language of the release; empty: all of them.
         releases: the notebooks as they are released, so that missing cells can be named.
         window: time of the exam, if known; then the time left is shown.
@@ -155,13 +153,10 @@ def build_student_check(
                 question, rubric, release_by_name.get(question.notebook), forms or {}
             )
             for question in rubric.questions
-            if notebook in ("", question.notebook)
         },
     }
     files = {
-        entry.name: _list_files(entry, starters or {})
-        for entry in rubric.assignment.notebooks
-        if entry.own and notebook in ("", entry.name)
+        entry.name: _list_files(entry, starters or {}) for entry in rubric.assignment.notebooks if entry.own
     }
     if files:
         specification["files"] = files

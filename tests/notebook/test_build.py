@@ -267,7 +267,7 @@ def nbgrader_course(tmp_path_factory: pytest.TempPathFactory, source_bytes: byte
     folder = course / "source" / NAME
     folder.mkdir(parents=True)
     (folder / f"{NAME}.ipynb").write_bytes(source_bytes)
-    (folder / FILE_NAME).write_bytes(build_student_check(rubric, NAME, forms=list_forms()))
+    (folder / FILE_NAME).write_bytes(build_student_check(rubric, forms=list_forms()))
     return course
 
 

@@ -76,7 +76,7 @@ def exam(tmp_path_factory: pytest.TempPathFactory) -> Rubric:
 def module(exam: Rubric) -> dict[str, Any]:
     """The released coursecheck.py, run as a student's notebook imports it."""
     namespace: dict[str, Any] = {"__name__": "coursecheck"}
-    exec(compile(build_student_check(exam, "exam", forms=list_forms()), "coursecheck.py", "exec"), namespace)
+    exec(compile(build_student_check(exam, forms=list_forms()), "coursecheck.py", "exec"), namespace)
     return namespace
 
 
@@ -96,7 +96,7 @@ def say(module: dict[str, Any]) -> Callable[..., str]:
 
 def test_the_file_needs_only_the_standard_library(exam: Rubric) -> None:
     """All that it and the modules in it import is part of Python, in it, or stood in for."""
-    template = build_student_check(exam, "exam", forms=list_forms()).decode()
+    template = build_student_check(exam, forms=list_forms()).decode()
     texts = [template, *collect_sources().values()]
     names = {
         alias.name
@@ -267,7 +267,7 @@ def test_all_questions_are_counted(left: list[str], said: str) -> None:
         question(name, *KINDS[name]) for name in left
     )
     namespace: dict[str, Any] = {"__name__": "coursecheck"}
-    source = build_student_check(rubrics.parse_rubric(rubric.encode()), "exam")
+    source = build_student_check(rubrics.parse_rubric(rubric.encode()))
     exec(compile(source, "coursecheck.py", "exec"), namespace)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
@@ -353,7 +353,7 @@ def test_the_check_never_raises(say: Callable[..., str], name: object, language:
 def test_a_damaged_file_says_that_nothing_is_lost(exam: Rubric, lost: list[str], begins: list[str]) -> None:
     """In the language asked for, as long as the sentences are there."""
     namespace: dict[str, Any] = {"__name__": "coursecheck"}
-    exec(compile(build_student_check(exam, "exam"), "coursecheck.py", "exec"), namespace)
+    exec(compile(build_student_check(exam), "coursecheck.py", "exec"), namespace)
     namespace.update(dict.fromkeys(lost, "no data"))
     for language, begin in zip(("", "de"), begins, strict=True):
         printed = io.StringIO()
@@ -387,7 +387,7 @@ def test_only_what_automatic_items_read_is_looked_for(exam: Rubric) -> None:
     """
     )
     namespace: dict[str, Any] = {"__name__": "coursecheck"}
-    exec(build_student_check(rubrics.parse_rubric(text.encode()), "exam", forms=list_forms()), namespace)
+    exec(build_student_check(rubrics.parse_rubric(text.encode()), forms=list_forms()), namespace)
     specification = json.loads(namespace["SPECIFICATION"])
     assert specification["questions"]["q"]["names"] == {"x": "any"}
 
@@ -402,7 +402,7 @@ def test_answers_to_code_questions_have_the_form_of_the_solution(
     """A list is no function, but some checks in Python judge lists."""
     rubric = rubrics.load_rubric(ROOT / "rubrics" / "gpt2.toml")
     namespace: dict[str, Any] = {"__name__": "coursecheck"}
-    exec(build_student_check(rubric, "gpt2", forms=list_forms()), namespace)
+    exec(build_student_check(rubric, forms=list_forms()), namespace)
     entry = json.loads(namespace["SPECIFICATION"])["questions"][question]
     assert state == examine(question, entry, {entry["answer"]: value}, "en").state
 
