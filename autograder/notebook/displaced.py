@@ -42,6 +42,10 @@ class SearchedNotebook(Struct, frozen=True):
     named: Mapping[int, Sequence[str]] = {}
     """The student's own texts with headings that name written answers (`headings.name_answers`)."""
 
+    def may_hold(self, index: int, ids: Collection[str]) -> bool:
+        """Decide whether the headings of a cell, if they name answers at all, name one of these."""
+        return index not in self.named or bool({*self.named[index]} & {*ids})
+
     def is_blank(self, grade_id: str) -> bool:
         """Decide whether no text is read as this answer so far."""
         if grade_id in self.parts or grade_id not in self.places:
