@@ -9,8 +9,6 @@ the minima stops at most one of them.
 from __future__ import annotations
 
 import ast
-import base64
-import binascii
 import functools
 import re
 import unicodedata
@@ -21,7 +19,6 @@ from msgspec import Struct
 
 from autograder.core.errors import NotebookError
 from autograder.core.syntax import UNREADABLE, parse_module
-from autograder.notebook.document import join_source, load_tree
 from autograder.notebook.markers import split_regions
 from autograder.notebook.release import ReleaseCell, load_release
 
@@ -186,7 +183,7 @@ def list_withheld_in_file(source: str, path: str) -> Iterator[WithheldAnswer]:
 
 
 def list_given_texts(release: bytes, notebook: str, *, tests: bool = True) -> Iterator[GivenText]:
-    """Yield all texts in a released notebook: cells, their outputs, attachments and metadata.
+    """Yield the sources of a released notebook's cells; nothing else of the author's is released.
 
     Args:
         release: bytes of the release.
@@ -196,21 +193,12 @@ def list_given_texts(release: bytes, notebook: str, *, tests: bool = True) -> It
     Raises:
         CourseError: it is not a notebook.
     """
-    tree = load_tree(release, [])
-    for cell, raw in zip(load_release(release, notebook).cells, tree["cells"], strict=True):
-        place = name_cell(notebook, cell)
+    for cell in load_release(release, notebook).cells:
         if tests or cell.is_answer or not cell.grade:
             code = cell.cell_type == "code"
             fixed = code and (cell.is_answer or cell.is_locked)
+            place = name_cell(notebook, cell)
             yield GivenText(place, cell.source, code, fixed, notebook, cell.number)
-        # nbgrader's metadata contains no text of the author.
-        metadata = {key: value for key, value in raw.get("metadata", {}).items() if key != "nbgrader"}
-        beside = {"outputs": raw.get("outputs"), "metadata": metadata}
-        for part_name, tree_of in (*beside.items(), ("an attachment", raw.get("attachments"))):
-            if text := "\n".join(_list_strings(tree_of)):
-                yield GivenText(f"{place}, {part_name}", text, notebook=notebook, number=cell.number)
-    if text := "\n".join(_list_strings({key: value for key, value in tree.items() if key != "cells"})):
-        yield GivenText(f"notebook {notebook!r}, metadata", text)
 
 
 def name_cell(notebook: str, cell: ReleaseCell) -> str:
@@ -440,28 +428,6 @@ def _list_runs(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Yield all runs of words of the fixed length."""
     for start in range(len(words) - _RUN_WORDS + 1):
         yield tuple(words[start : start + _RUN_WORDS])
-
-
-def _list_strings(tree: Any) -> Iterator[str]:
-    """Yield every string of a JSON tree: a source's lines as one, a base64 SVG picture as its text."""
-    if (whole := join_source(tree)) is not None:
-        yield whole
-    elif isinstance(tree, list | tuple):
-        for entry in tree:
-            yield from _list_strings(entry)
-    elif isinstance(tree, Mapping):
-        for key, value in tree.items():
-            yield str(key)
-            yield from _list_strings(_decode_image(value) if key == "image/svg+xml" else value)
-
-
-def _decode_image(value: Any) -> Any:
-    """Return the text of a base64 picture; other values as they are."""
-    text = join_source(value)
-    try:
-        return text if text is None else base64.b64decode(text, validate=True).decode()
-    except (binascii.Error, ValueError):
-        return text
 
 
 def _quote_passage(passage: str, limit: int = 80) -> str:

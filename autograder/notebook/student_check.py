@@ -7,13 +7,11 @@ import functools
 import json
 import re
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from autograder.core.errors import CourseError
 from autograder.core.syntax import collect_bound_names, parse_module
@@ -44,70 +42,11 @@ _SAID = ("student.", "time-left.", "unreadable.", "number.")
 
 _SPECIFICATION = "SPECIFICATION = "
 """Start of the line that differs from one assignment to the next."""
-_Moment = Annotated[datetime, msgspec.Meta(tz=True)]
-
-
-class _Symbol(Struct, frozen=True):
-    aliases: tuple[str, ...]
-    domain: str
-
-
-class _Entry(Struct, frozen=True):
-    """Data of a question in the students' own check."""
-
-    kind: str
-    """Form of the answer: the form of the question's kind (`autograder.questions.base.kind.Form`)."""
-    title: dict[str, str]
-    answer: str
-    notebook: str
-    cell: str
-    names: dict[str, str]
-    symbols: dict[str, _Symbol]
-    library: str
-    visible: tuple[dict[str, Any], ...]
-    languages: tuple[str, ...] = ("en",)
-    """Languages of the course: they decide whether a mark between digits is a decimal sign."""
-    given: str = ""
-    """The answer's code cell as it was released; empty in files of earlier versions."""
-    file: str = ""
-    """Path of the file that is the answer, in place of a cell or, for a result, in addition to one."""
-    closed: tuple[str, ...] = ()
-    """Hashes of all options, if the notebook names them; see `autograder.questions.closed.hash_name`."""
-
-
-class _File(Struct, frozen=True):
-    """File that is submitted with a notebook."""
-
-    path: str
-    most: int
-    """Most bytes that are read."""
-    optional: bool = False
-    starter: str = ""
-    """Digest of the released file that students edit."""
-
-
-class _Cells(Struct, frozen=True):
-    given: tuple[str, ...]
-    answers: tuple[str, ...]
-
-
-class _Times(Struct, frozen=True, omit_defaults=True):
-    end: _Moment
-    zone: str
-    start: _Moment | None = None
-    late: dict[str, str] = {}
-    own: bool = False
-
-
-class _Specification(Struct, frozen=True):
-    assignment: str
-    language: str
-    texts: str
-    cells: dict[str, _Cells]
-    questions: dict[str, _Entry]
-    files: dict[str, tuple[_File, ...]] = {}
-    """By notebook; empty in files of earlier versions."""
-    times: _Times | None = None
+_KEYS = frozenset(("assignment", "language", "texts", "cells", "questions"))
+_QUESTION_KEYS = frozenset(
+    ("kind", "title", "answer", "notebook", "cell", "names", "file", "symbols", "library", "visible")
+)
+"""Keys that a specification must have, and each question in it."""
 
 
 def build_student_check(
@@ -235,20 +174,22 @@ def extract_specification(source: str) -> dict[str, Any] | None:
 
 
 def read_specification(source: str, place: str) -> dict[str, Any]:
-    """Return the specification in a ``coursecheck.py``, validated because students can edit it.
+    """Return the specification in a ``coursecheck.py`` that students may have edited.
 
     Raises:
         CourseError: it is not readable; names the place.
     """
-    try:
-        read = msgspec.convert(extract_specification(source), _Specification, strict=True)
-    except msgspec.ValidationError as error:
+    read = extract_specification(source) or {}
+    questions = read.get("questions")
+    entries = questions.values() if isinstance(questions, dict) else [None]
+    if not read.keys() >= _KEYS or not all(
+        isinstance(entry, dict) and entry.keys() >= _QUESTION_KEYS for entry in entries
+    ):
         raise CourseError(
-            f"{place}: is not the coursecheck.py of an assignment, or one of another version ({error}); "
+            f"{place}: is not the coursecheck.py of an assignment, or one of another version; "
             "take a fresh copy of the folder that you got"
-        ) from error
-    content: dict[str, Any] = msgspec.to_builtins(read)
-    return content
+        )
+    return {"files": {}, **read}
 
 
 def read_language(path: Path) -> str | None:
@@ -329,17 +270,20 @@ def _describe_question(
             names[name] = form if names.get(name, form) == form else "any"
     symbols = rubric.list_symbols(question) if kind in ("formula", "shape") else {}
     return {
+        # Form of the answer: the form of the question's kind (`autograder.questions.base.kind.Form`).
         "kind": kind,
         "title": question.title,
         "answer": question.answer,
         "notebook": question.notebook,
         "cell": _find_cell(question, release),
         "names": names,
+        # Path of the file that is the answer, in place of a cell or, for a result, in addition to one.
         "file": question.file or beside,
         "symbols": {
             name: {"aliases": list(symbol.aliases), "domain": symbol.domain}
             for name, symbol in symbols.items()
         },
+        # They decide whether a mark between digits is a decimal sign.
         "languages": list(rubric.assignment.languages),
         "library": "torch" if "torch" in rubric.assignment.preload else "numpy",
         # Drawn values differ from sheet to sheet, but all sheets share this file.

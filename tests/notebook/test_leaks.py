@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Callable
 from decimal import Decimal
@@ -344,35 +343,6 @@ def test_leaks_pass_words_that_mark_nothing(source_bytes: bytes, rubric: Rubric)
     text = "## Solutions of linear systems\n\nThe constant `SOLUTION` is yours. # Solution"
     text += "\n# begin solution here"
     assert "" == refuse(with_cell(with_sources(source_bytes), "markdown", text), rubric)
-
-
-def test_leaks_refuse_a_solution_in_a_picture_of_text(source_bytes: bytes, rubric: Rubric) -> None:
-    """An SVG picture is text, in base64 or not."""
-    drawn = f"<svg><text>{ESSAY}</text></svg>"
-    for content in (drawn, base64.b64encode(drawn.encode()).decode()):
-        picture = {"a.svg": {"image/svg+xml": content}}
-        tree = with_cell(
-            with_sources(source_bytes, essay=ESSAY), "markdown", "![](attachment:a.svg)", attachments=picture
-        )
-        assert "cell 16, an attachment: gives away" in refuse(tree, rubric)
-
-
-def test_leaks_refuse_solutions_in_outputs_and_metadata(source_bytes: bytes, rubric: Rubric) -> None:
-    """A release that some other program made may still have them; ours has neither."""
-    source = json.dumps(with_sources(source_bytes, double_answer=KEY, essay=ESSAY)).encode()
-    output = {"output_type": "stream", "name": "stdout", "text": SOFTMAX.splitlines(keepends=True)}
-    for fields, place in (
-        ({"outputs": [output]}, "cell 2 (setup), outputs"),
-        ({"metadata": {"notes": [ESSAY]}}, "cell 2 (setup), metadata"),
-    ):
-        released = json.loads(build_release(source, rubric, NAME))
-        cell = cell_of(released, "setup")
-        cell["metadata"] |= fields.pop("metadata", {})
-        cell |= fields
-        given = list(list_given_texts(json.dumps(released).encode(), NAME))
-        with pytest.raises(NotebookError) as caught:
-            check_leaks(list(list_withheld_answers(source, NAME)), given)
-        assert place in str(caught.value)
 
 
 @pytest.mark.parametrize(
