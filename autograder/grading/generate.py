@@ -278,7 +278,7 @@ def build_release_files(
         return {**notebooks, **starters}  # adopted notebooks have their own checking cells
     digests = {path: compute_digest(data) for path, data in starters.items()}
     check = build_student_check(
-        rubric, language=language, releases=releases, window=window, forms=list_forms(), starters=digests
+        rubric, language=language, releases=releases, forms=list_forms(), starters=digests
     )
     return {FILE_NAME: check, **notebooks, **starters}
 

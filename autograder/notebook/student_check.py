@@ -20,7 +20,6 @@ from autograder.messages import get_template, list_languages, load_sentences
 from autograder.notebook.release import Release
 from autograder.questions import closed
 from autograder.rubric import NotebookFile, Question, Rubric
-from autograder.rubric.timestamps import Window
 
 FILE_NAME = "coursecheck.py"
 """Name of the file next to the released notebook; check cells import it by this name."""
@@ -34,10 +33,9 @@ _STAND_INS = ("autograder.messages.catalogue", "autograder.core.records", "autog
 _TAKEN_ALONG = (
     "autograder.notebook.student.rendering",
     "autograder.notebook.student.surroundings",
-    "autograder.notebook.timeleft",
 )
 """Modules that are copied to students, with everything that they import."""
-_SAID = ("student.", "time-left.", "unreadable.", "number.")
+_SAID = ("student.", "unreadable.", "number.")
 """Prefixes of the codes of sentences that these modules use."""
 
 _SPECIFICATION = "SPECIFICATION = "
@@ -53,7 +51,6 @@ def build_student_check(
     rubric: Rubric,
     language: str = "",
     releases: Iterable[Release] = (),
-    window: Window | None = None,
     *,
     forms: Mapping[str, str] | None = None,
     starters: Mapping[str, str] | None = None,
@@ -68,7 +65,6 @@ def build_student_check(
         rubric: rubric of the assignment.
         language: language of the release; empty: all of them.
         releases: the notebooks as they are released, so that missing cells can be named.
-        window: time of the exam, if known; then the time left is shown.
         starters: digests of the released files that students edit, by path.
         forms: form of the answers to each kind; a missing kind has a form of the same name.
 
@@ -99,8 +95,6 @@ def build_student_check(
     }
     if files:
         specification["files"] = files
-    if window:
-        specification["times"] = _describe_times(window)
     return _fill_template(specification)
 
 
@@ -127,23 +121,6 @@ def _fill_template(specification: dict[str, Any]) -> bytes:
     return source.encode()
 
 
-def set_window(source: str, window: Window) -> str:
-    """Return a ``coursecheck.py`` for another time window: that of one student.
-
-    Raises:
-        CourseError: the source is no ``coursecheck.py``.
-    """
-    specification = extract_specification(source)
-    if specification is None:
-        raise CourseError(f"{FILE_NAME}: its line SPECIFICATION is not readable; generate the release again")
-    changed = _encode_literal({**specification, "times": _describe_times(window)})
-    lines = [
-        f"{_SPECIFICATION}{changed}" if line.startswith(_SPECIFICATION) else line
-        for line in source.split("\n")
-    ]
-    return "\n".join(lines)
-
-
 def _list_files(notebook: NotebookFile, starters: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the specification of the files that students submit with a notebook."""
     optional = {*notebook.take_along, *(result.path for result in notebook.results if result.optional)}
@@ -151,15 +128,6 @@ def _list_files(notebook: NotebookFile, starters: Mapping[str, str]) -> list[dic
         {"path": path, "most": most, "optional": path in optional, "starter": starters.get(path, "")}
         for path, most in notebook.own.items()
     ]
-
-
-def _describe_times(window: Window) -> dict[str, Any]:
-    """Return the specification of a time window."""
-    start = {"start": window.start.isoformat()} if window.start else {}
-    times = {**start, "end": window.end.isoformat(), "zone": window.zone}
-    late = {language: " ".join(window.terms.describe_terms(language)) for language in list_languages()}
-    late_entry = {"late": late} if any(late.values()) else {}
-    return {**times, **late_entry, **({"own": True} if window.own else {})}
 
 
 def extract_specification(source: str) -> dict[str, Any] | None:
