@@ -283,25 +283,18 @@ def _has_conflict(text: str) -> bool:
 
 def _check_complexity(text: str) -> None:
     """Refuse JSON that would be very large when parsed. The cheap count, strings included, comes first."""
-    if _count_values(text) <= MAX_VALUES and _count_containers(text) <= MAX_CONTAINERS:
-        return
-    bare = _STRING.sub('""', text)
-    if _count_values(bare) > MAX_VALUES or _count_containers(bare) > MAX_CONTAINERS:
+
+    def is_large(json_text: str) -> bool:
+        """Decide whether a text has too many separators, or too many objects and lists."""
+        containers = json_text.count("{") + json_text.count("[")
+        return json_text.count(",") > MAX_VALUES or containers > MAX_CONTAINERS
+
+    if is_large(text) and is_large(_STRING.sub('""', text)):
         raise NotebookError(
             "too-complex",
             "The notebook holds millions of values, probably in its outputs. "
             "Clear all outputs, save and hand it in again.",
         )
-
-
-def _count_values(text: str) -> int:
-    """Return the number of separators in a JSON text."""
-    return text.count(",")
-
-
-def _count_containers(text: str) -> int:
-    """Return the number of objects and lists in a JSON text."""
-    return text.count("{") + text.count("[")
 
 
 def _parse_json(text: str) -> Any:

@@ -310,7 +310,11 @@ def _collect_candidates(
     """
     cells, cell_by_id = notebook.cells, notebook.release.by_id
     is_code = cell_by_id[grade_id].cell_type == "code"
-    fitting = [index for index in sorted(unused) if is_code or not _is_python(cells[index])]
+    fitting = [
+        index
+        for index in sorted(unused)
+        if is_code or cells[index].cell_type != "code" or parse_cell(cells[index].source) is None
+    ]
     same_type = [index for index in fitting if (cells[index].cell_type == "code") == is_code]
     _, _, span = find_region(grade_id, cell_by_id, notebook.places, len(cells), locked=False)
     inside = tuple(index for index in fitting if index in span)
@@ -321,8 +325,3 @@ def _collect_candidates(
         text = f"The answer cell is missing; the answer may be in {where}: manual review."
         notes.append(Note(LOST, text, grade_id))
     return near
-
-
-def _is_python(cell: RawCell) -> bool:
-    """Decide whether a cell is code and valid Python."""
-    return cell.cell_type == "code" and parse_cell(cell.source) is not None
