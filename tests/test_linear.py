@@ -19,7 +19,7 @@ from autograder.core.errors import AutograderError
 from autograder.core.images import build_image_uri
 from autograder.core.records import Cell
 from autograder.notebook import copies, document, language, match, owntexts, prepare
-from autograder.notebook.student.reading import build_vocabulary, read_number_text, read_value
+from autograder.notebook.student.report import build_vocabulary, read_number_text, read_value
 from autograder.pages.feedback import sanitise
 from autograder.questions import closed
 from autograder.questions.base.judging import forbidden

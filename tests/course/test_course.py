@@ -8,7 +8,6 @@ import secrets
 import signal
 import stat
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -52,29 +51,6 @@ def test_handins_are_the_students_who_have_the_assignment(course: Course) -> Non
     (submitted / "mallory" / "exam").symlink_to(submitted / "ada" / "exam")
     (submitted / "trudy").symlink_to(submitted / "ada")
     assert ["ada", "bob", "mallory"] == [handin.student for handin in course.list_handins("exam")]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("2026-02-12 09:30:00 UTC", datetime(2026, 2, 12, 9, 30, tzinfo=UTC)),
-        ("2026-02-12T10:30:00+01:00", datetime(2026, 2, 12, 9, 30, tzinfo=UTC)),
-        ("yesterday", None),
-        ("0001-01-01 00:00:00+14:00", None),
-        ("9999-12-31 23:59:59-14:00", None),
-        ("x" * 1000, None),
-        (None, None),
-    ],
-)
-def test_timestamps_are_read_as_nbgrader_writes_them(
-    course: Course, text: str | None, expected: datetime | None
-) -> None:
-    """UTC unless a zone is given; what is no time is none."""
-    folder = course.root / "submitted" / "ada" / "exam"
-    folder.mkdir(parents=True)
-    if text is not None:
-        (folder / "timestamp.txt").write_text(text)
-    assert expected == course.list_handins("exam")[0].submitted_at
 
 
 @pytest.mark.parametrize(

@@ -227,27 +227,6 @@ def test_extra_time_for_a_name_that_nobody_has_is_refused(course: Course) -> Non
 
 
 @pytest.mark.parametrize(
-    ("student", "moment", "late"),
-    [
-        ("zoe", "2026-02-12 10:40:00", ""),
-        ("zoe", "2026-02-12 10:40:00.5", "< 1 s"),
-        ("zoe", "2026-02-12 10:40:01", "1 s"),
-        ("ada", "2026-02-12 11:10:00", ""),
-        ("ada", "2026-02-12 11:11:00", "1 min"),
-        ("bob", "2026-02-13 11:40:00", "1 h"),
-    ],
-)
-def test_who_is_late_by_how_much(course: Course, student: str, moment: str, late: str) -> None:
-    """To the end inclusive it is in time; everybody is measured by their own end."""
-    timing = schedule_of(course).select_attempt([handed(student, moment)], NOW).timing
-    assert timing
-    assert (bool(late), "", False) == (bool(timing.late), timing.doubt, timing.refused)
-    assert [f"Handed in {late} after the end"] * bool(late) == [
-        note.text.partition(" (")[0] for note in timing.list_notes()
-    ]
-
-
-@pytest.mark.parametrize(
     ("moment", "doubt"),
     [
         (None, "There is no timestamp.txt."),
@@ -269,30 +248,6 @@ def test_a_time_that_cannot_be_believed_costs_nothing(
     assert doubt in timing.doubt
     assert (timedelta(0), False) == (timing.late, timing.refused)
     assert ["time-not-known"] == [note.code for note in timing.list_notes()]
-
-
-@pytest.mark.parametrize(
-    ("common", "own", "refused", "codes"),
-    [
-        ("review", "", False, ["late"]),
-        ("review", "accept", False, ["late-accepted"]),
-        ("review", "refuse", True, ["late-refused"]),
-        ("refuse", "", True, ["late-refused"]),
-        ("refuse", "accept", False, ["late-accepted"]),
-        ("refuse", "review", False, ["late"]),
-        ("accept", "", False, ["late-accepted"]),
-    ],
-)
-def test_a_person_decides_for_one_student(
-    course: Course, common: str, own: str, refused: bool, codes: list[str]
-) -> None:
-    """The rule that was applied is told; a student's own one wins over the course's."""
-    text = GOOD.replace("[exam]", f'[exam]\nlate = "{common}"', 1)
-    if own:
-        text += f'\n[exam.students.zoe]\nlate = "{own}"\n'
-    timing = schedule_of(course, text).select_attempt([handed("zoe", "2026-02-12 10:41:00")], NOW).timing
-    assert timing
-    assert (refused, codes) == (timing.refused, [note.code for note in timing.list_notes()])
 
 
 def test_an_accepted_one_needs_no_earlier_attempt_and_no_time(course: Course) -> None:

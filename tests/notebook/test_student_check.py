@@ -254,27 +254,6 @@ def test_a_misspelt_question_is_suggested(say: Callable[..., str]) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("left", "said"),
-    [
-        (["formula", "count"], "Questions answered: 1 of 2."),
-        (["formula", "essay"], "Questions answered: 1 of 1. Questions that cannot be checked here: 1."),
-    ],
-)
-def test_all_questions_are_counted(left: list[str], said: str) -> None:
-    """Whether or not a person reads some of the answers."""
-    rubric = TEXT.replace("points = 11", "points = 2") + "".join(
-        question(name, *KINDS[name]) for name in left
-    )
-    namespace: dict[str, Any] = {"__name__": "coursecheck"}
-    source = build_student_check(rubrics.parse_rubric(rubric.encode()))
-    exec(compile(source, "coursecheck.py", "exec"), namespace)
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec("check()", {"check": namespace["check"], "size": "8*d"})
-    assert said in printed.getvalue().splitlines()
-
-
 def test_german_is_spoken_on_request(say: Callable[..., str]) -> None:
     """The language can be chosen; an unknown one falls back to English."""
     assert say("essay", "de").startswith("· essay: Diese Antwort lässt sich hier nicht prüfen.")

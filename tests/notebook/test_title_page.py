@@ -90,24 +90,6 @@ def test_a_release_in_all_languages_has_each_in_its_own() -> None:
     assert "Pre-trained language models" not in german
 
 
-def test_points_and_reading_time_are_written_as_in_the_language() -> None:
-    """Half points have a comma in German; reading comes before working."""
-    half = GOOD.replace("points = 5\n", "points = 4.5\n").replace("points = 2\n", "points = 1.5\n")
-    half = half.replace('name = "exam"', 'name = "exam"\nlanguages = ["en", "de"]').replace(
-        'task = "1"\nkind = "number"\npoints = 1.5', 'task = "1"\nkind = "number"\npoints = 2'
-    )
-    half = half.replace(
-        'id = "i"\npoints = 1.5\ntext = { en = "x" }', 'id = "i"\npoints = 2\ntext = { en = "x" }', 1
-    )
-    rubric = parse_rubric(half.encode())
-    assert "| **1,5** |" not in filled("<!-- exam tasks de -->", rubric)
-    assert "| 2 | Code | 1,5 | |" in filled("<!-- exam tasks de -->", rubric)
-    assert "| 2 | Code | 1.5 | |" in filled("<!-- exam tasks en -->", rubric)
-    assert "90 minutes for 4.5 points, after 10 minutes for reading" in filled(
-        "<!-- exam times en -->", rubric
-    )
-
-
 @pytest.mark.parametrize(
     "comment", ["<!-- exam task en -->", "<!-- exam tasks -->", "<!-- exam tasks fr -->", "<!-- exam -->"]
 )

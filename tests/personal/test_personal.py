@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from autograder import rubric as rubrics
-from autograder.core.errors import CourseError, NotebookError
+from autograder.core.errors import CourseError
 from autograder.core.records import GradingResult, Status
 from autograder.course import Course, groups
 from autograder.grading import assignment as assignments
@@ -169,16 +169,6 @@ def test_whoever_is_not_on_the_list_gets_the_common_variant(room: Class) -> None
     graded = room.grade("stranger", common)
     assert FULL == graded.score.points
     assert ["common-variant"] == [note.code for note in graded.score.notes]
-
-
-def test_unreadable_notebook_earns_nothing(room: Class) -> None:
-    """A missing or broken notebook earns nothing, and has the note that says why."""
-    missing = room.grader.grade(SubmittedFiles("ada", {}))
-    broken = room.grader.grade(SubmittedFiles("ada", {NAME: NotebookError("symlink", "a link")}))
-    assert [{"missing"}, {"symlink"}] == [
-        {note.code for note in one.score.notes} for one in (missing, broken)
-    ]
-    assert Decimal(0) == room.grade("ada", b"{").score.points
 
 
 def test_an_id_is_the_same_however_its_accents_are_encoded(room: Class) -> None:
