@@ -7,7 +7,7 @@ import re
 import threading
 import unicodedata
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -63,26 +63,13 @@ def _collect_locals(arguments: ast.arguments, body: Iterable[ast.AST]) -> set[st
             outside |= {*node.names}
         elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             names.add(node.id)
-        elif isinstance(node, ast.stmt):
-            names |= (
-                {*_list_bound_names(node)}
-                if isinstance(node, ast.Import | ast.ImportFrom | _Definition)
-                else set()
-            )
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+        elif isinstance(node, _Definition):
+            names.add(node.name)
         if not isinstance(node, ast.Lambda | _Definition):
             pending += ast.iter_child_nodes(node)
     return names - outside
-
-
-def _list_bound_names(statement: ast.stmt) -> Iterator[str]:
-    """Return the names that a statement of a module defines."""
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        yield from ((alias.asname or alias.name).split(".")[0] for alias in statement.names)
-    elif isinstance(statement, _Definition):
-        yield statement.name
-    else:
-        nodes = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
-        yield from (node.id for node in nodes if isinstance(node.ctx, ast.Store))
 
 
 def split_lines(source: str) -> list[str]:

@@ -179,18 +179,9 @@ def test_a_day_over_the_clock_change_is_one_day(
         ("[two]", "[one.groups.red]\nextra_minutes = 5\n[two]", "there is no such group"),
     ],
 )
-def test_errors_are_told_with_their_place(
-    tmp_path_factory: pytest.TempPathFactory, old: str, new: str, message: str
-) -> None:
+def test_errors_are_told_with_their_place(course: Course, old: str, new: str, message: str) -> None:
     """Before anybody is graded."""
-    root = tmp_path_factory.mktemp("errors")
-    for folder in ("assignments", "rubrics"):
-        (root / folder).mkdir()
-    for name in ENDS:
-        (root / "rubrics" / f"{name}.toml").write_text(RUBRIC.format(name=name, notebooks="", place=""))
-    assert old in HOMEWORK
-    (root / "exams.toml").write_text(HOMEWORK.replace(old, new, 1))
-    course = Course.from_folder(root)
+    stated(course, old, new)
     with pytest.raises(CourseError, match=r"exams\.toml") as caught:
         schedules.load_schedule(course, rubrics.load_rubric(course.locate_rubric("one")))
     assert message in str(caught.value)
@@ -235,16 +226,8 @@ def test_groups_may_change_from_one_assignment_to_the_next(course: Course) -> No
         ("=red,ada,\n", "line 2: group: '=red' cannot be a name"),
     ],
 )
-def test_errors_in_the_list_of_groups_are_named(
-    tmp_path_factory: pytest.TempPathFactory, text: str, message: str
-) -> None:
+def test_errors_in_the_list_of_groups_are_named(course: Course, text: str, message: str) -> None:
     """With their lines: a mark must not hang on which of two lines is read first."""
-    root = tmp_path_factory.mktemp("groups")
-    for folder in ("assignments", "rubrics", "submitted"):
-        (root / folder).mkdir()
-    for name in ENDS:
-        (root / "rubrics" / f"{name}.toml").write_text(RUBRIC.format(name=name, notebooks="", place=""))
-    course = Course.from_folder(root)
     group(course, text)
     with pytest.raises(CourseError, match=r"groups\.csv") as caught:
         counting(course, "one")

@@ -44,14 +44,6 @@ def test_the_release_is_the_stored_one(source_bytes: bytes, release_bytes: bytes
     assert build_release(source_bytes, rubric, NAME) == release_bytes
 
 
-def test_building_a_release_again_changes_nothing(release_bytes: bytes, rubric: Rubric) -> None:
-    """A release is a source without solutions: locked cells stay as they are, stubs become stubs."""
-    first, second = (json.loads(data) for data in (release_bytes, build_release(release_bytes, rubric, NAME)))
-    kept = [cell for cell in first["cells"] if not nbgrader_of(cell).get("solution")]
-    again = [cell for cell in second["cells"] if not nbgrader_of(cell).get("solution")]
-    assert kept == again
-
-
 def test_no_line_of_a_solution_is_left(source_bytes: bytes, release_bytes: bytes) -> None:
     """Every withheld line is known, stands in the source, and is nowhere in the release's bytes."""
     fragments = solution_fragments(source_bytes)

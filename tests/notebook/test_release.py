@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from autograder.core.errors import CourseError
-from autograder.notebook.release import Release, load_release
+from autograder.notebook.release import load_release
 
 
 def changed(release_bytes: bytes, name: str, /, **metadata: Any) -> bytes:
@@ -20,26 +20,6 @@ def changed(release_bytes: bytes, name: str, /, **metadata: Any) -> bytes:
         if nbgrader.get("grade_id") == name:
             nbgrader.update(metadata)
     return json.dumps(tree).encode()
-
-
-def test_flags_and_points_are_read(release: Release) -> None:
-    """Answers, locked cells and points are those of the metadata; points are exact."""
-    assert [cell.grade_id for cell in release.cells if cell.is_answer] == [
-        "formula-answer",
-        "formula-why",
-        "double-answer",
-        "shape-answer",
-        "essay",
-    ]
-    assert {cell.grade_id: cell.points for cell in release.cells if cell.points is not None} == {
-        "formula": Decimal(2),
-        "formula-why": Decimal(1),
-        "double": Decimal(3),
-        "shape": Decimal(1),
-        "essay": Decimal(2),
-    }
-    assert release.by_id["given"].is_locked
-    assert "" not in release.by_id
 
 
 def test_tenths_of_points_stay_exact(release_bytes: bytes) -> None:
