@@ -111,10 +111,9 @@ def describe_contents(path: str, content: bytes) -> str:
         return _describe_array(content[:_MOST_HEADER], len(content))
     if path.endswith(".npz"):
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            return _join_limited(
-                f"{name.removesuffix('.npy')} {_describe_member(archive, name)}"
-                for name in archive.namelist()
-            )
+            names = archive.namelist()
+            members = [f"{name.removesuffix('.npy')} {_describe_member(archive, name)}" for name in names]
+            return ", ".join(members[:_MOST_NAMED]) + (", …" if len(members) > _MOST_NAMED else "")
     if path.endswith(".json"):
         json.loads(content)
     return ""
@@ -150,9 +149,3 @@ def _describe_array(beginning: bytes, size: int) -> str:
 def _format_shape(shape: Any) -> str:
     """Return a shape in Python's notation."""
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
-
-
-def _join_limited(parts: Iterator[str]) -> str:
-    """Return a list of names, shortened."""
-    names = list(parts)
-    return ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
