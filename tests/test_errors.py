@@ -7,7 +7,7 @@ import json
 import pytest
 
 from autograder.core.errors import CourseError, describe_error
-from autograder.notebook.nesting import prune_json
+from autograder.notebook.document import prune_json
 
 
 class Textless(Exception):
@@ -46,7 +46,7 @@ def test_the_place_is_ours_where_there_is_one() -> None:
     with pytest.raises(ValueError, match="Expecting") as caught:
         prune_json(Odd())
     assert "JSONDecodeError: " in describe_error(caught.value)
-    assert "(in autograder.notebook.nesting, line " in describe_error(caught.value)
+    assert "(in autograder.notebook.document, line " in describe_error(caught.value)
 
 
 @pytest.mark.parametrize("text", ["a\nb", "a\x1b[2Jb", "a\u202eb", "x" * 10_000])

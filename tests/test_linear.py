@@ -18,8 +18,8 @@ import pytest
 from autograder.core.errors import AutograderError
 from autograder.core.images import build_image_uri
 from autograder.core.records import Cell
-from autograder.notebook import cell_types, document, language, match, owntexts, prepare
-from autograder.notebook.student.reading import build_vocabulary, read_number_text, read_value
+from autograder.notebook import copies, document, language, match, owntexts, prepare
+from autograder.notebook.student.report import build_vocabulary, read_number_text, read_value
 from autograder.pages.feedback import sanitise
 from autograder.questions import closed
 from autograder.questions.base.judging import forbidden
@@ -99,13 +99,13 @@ FUNCTIONS: Mapping[str, tuple[Callable[[str], Any], int]] = {
     "strings of a notebook": (lambda text: document._STRING.sub("", text), 400_000),
     "strings of a reply": (lambda text: wire.count_values(text.encode(errors="replace")), 400_000),
     "canonical": (match.normalize_source, 200_000),
-    "formulas": (cell_types._FORMULA.findall, 200_000),
+    "formulas": (copies._FORMULA.findall, 200_000),
     "words in a row": (owntexts._WORDS_APART.findall, 200_000),
     "ends of lists": (owntexts._END_OF_LIST.findall, 200_000),
     "comments in code": (owntexts._COMMENT.findall, 200_000),
     "names with values": (owntexts._ASSIGNED.findall, 200_000),
     "fences": (prepare._FENCED.findall, 200_000),
-    "assignments": (cell_types._ASSIGNMENT.findall, 200_000),
+    "assignments": (copies._ASSIGNMENT.findall, 200_000),
     "language of a cell": (
         lambda text: language.select_language(text, ("en", "de"), "de", "a cell"),
         200_000,

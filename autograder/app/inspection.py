@@ -18,7 +18,6 @@ from autograder.notebook.student import saved_notebook
 from autograder.notebook.student.rendering import MARKS, as_text, describe_progress
 from autograder.notebook.student.saved_notebook import NotebookReport
 from autograder.notebook.student_check import FILE_NAME, read_specification
-from autograder.notebook.timeleft import time_left
 from autograder.rubric.files import ALONG_BYTES
 from autograder.sandbox.proof import doctor, selftest
 from autograder.sandbox.proof.doctor import Layer
@@ -40,8 +39,6 @@ class NotebookInspection(Struct, frozen=True):
     paper: NotebookReport
     note: str
     """The sentence that the report is not final."""
-    left: str
-    """The time left; empty if there is no deadline."""
     language: str
 
     @property
@@ -49,13 +46,8 @@ class NotebookInspection(Struct, frozen=True):
         """The whole report as text."""
         cells = [f"{MARKS[line.state]} {line.text}" for line in self.paper.cells]
         cells += [f"{MARKS[line.state]} {line.text}" for line in self.paper.files]
-        notes = (
-            *cells,
-            describe_progress(self.paper.reports, self.language),
-            self.note,
-            *filter(None, [self.left]),
-        )
-        return as_text(self.paper.reports, notes)
+        progress = describe_progress(self.paper.reports, self.language)
+        return as_text(self.paper.reports, (*cells, progress, self.note))
 
 
 class MachineReport(Struct, frozen=True):
@@ -89,9 +81,7 @@ def inspect_notebook(
         report = saved_notebook.report_on(cells, specification, notebook.stem, spoken, files)
     except NotebookError as error:
         raise NotebookError(error.code, f"{notebook}: {error}") from error
-    return NotebookInspection(
-        report, format_sentence("student.not-final", spoken), time_left(specification, spoken), spoken
-    )
+    return NotebookInspection(report, format_sentence("student.not-final", spoken), spoken)
 
 
 def _read_files(folder: Path, specification: dict[str, Any]) -> dict[str, bytes | NotebookError]:

@@ -154,5 +154,4 @@ def _to_plain(looked: NotebookInspection) -> dict[str, Any]:
         "cells": [line._asdict() for line in paper.cells],
         "files": [line._asdict() for line in paper.files],
         "note": looked.note,
-        "time": looked.left,
     }

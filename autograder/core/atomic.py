@@ -13,7 +13,6 @@ import filecmp
 import os
 import re
 import secrets
-import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -92,20 +91,8 @@ def copy_file(source: Path, target: Path, *, mode: int = 0o644) -> None:
         if filecmp.cmp(source, target, shallow=False):
             target.chmod(mode)
             return
-    sweep_partials(target.parent)
-    partial, descriptor = _create_locked_partial(target.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file, source.open("rb") as content:
-            shutil.copyfileobj(content, file, _PART)
-            file.flush()
-            partial.chmod(mode)
-            if fcntl:
-                partial.replace(target)
-        if not fcntl:
-            partial.replace(target)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+    with source.open("rb") as content:
+        write_bytes(target, iter(lambda: content.read(_PART), b""), mode=mode)
 
 
 def link_file(source: Path, target: Path) -> None:

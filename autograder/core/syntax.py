@@ -7,7 +7,7 @@ import re
 import threading
 import unicodedata
 import warnings
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -52,57 +52,6 @@ def parse_module(source: str) -> ast.Module:
         return ast.parse(source)
 
 
-def extract_definition(source: str, name: str, without: Collection[str] = ()) -> str:
-    """Extract the part of a module that a definition needs, imports first; comments inside it are kept.
-
-    If a name is defined twice, the last definition counts: in an answer key the solution, not the listing
-    before it.
-
-    Args:
-        source: of the module.
-        name: of the definition.
-        without: names to omit together with their definitions, because they are available elsewhere.
-
-    Raises:
-        SyntaxError: or another one of `UNREADABLE`: the source is not valid Python.
-    """
-    tree = parse_module(source)
-    binding: dict[str, list[ast.stmt]] = {}
-    for statement in tree.body:
-        for bound in _list_bound_names(statement):
-            # A definition replaces earlier bindings; an assignment may build on them (`x = x + 1`).
-            earlier = [] if isinstance(statement, _Definition) else binding.get(bound, [])
-            binding[bound] = [*earlier, statement]
-    needed_ids: set[int] = {id(node) for node in binding.pop("*", ())}
-    for left_out in without:
-        binding.pop(left_out, None)
-    pending = [name]
-    while pending:
-        for statement in binding.pop(pending.pop(), ()):
-            needed_ids.add(id(statement))
-            pending += sorted(_collect_global_names(statement))
-    lines = split_lines(source)
-    chosen, imported = [], set[str]()
-    for node in tree.body:
-        if id(node) in needed_ids and ast.dump(node) not in imported:
-            chosen.append(node)
-            imported |= {ast.dump(node)} if isinstance(node, ast.Import | ast.ImportFrom) else set()
-    parts = ["".join(lines[find_first_line(node) - 1 : node.end_lineno]).rstrip("\r\n") for node in chosen]
-    return "\n\n\n".join(parts).replace("\n\n\nimport ", "\nimport ").replace("\n\n\nfrom ", "\nfrom ") + "\n"
-
-
-def _collect_global_names(node: ast.AST) -> set[str]:
-    """Return the module's names that a node uses; local names of functions are not among them."""
-    if isinstance(node, ast.Name):
-        return {node.id}
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-        return set().union(*map(_collect_global_names, ast.iter_child_nodes(node)))
-    body: list[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else [*node.body]
-    around = (child for child in ast.iter_child_nodes(node) if child not in body)
-    inside = set[str]().union(*map(_collect_global_names, body)) - _collect_locals(node.args, body)
-    return inside.union(*map(_collect_global_names, around))
-
-
 def _collect_locals(arguments: ast.arguments, body: Iterable[ast.AST]) -> set[str]:
     """Return the names that a function binds, without those bound by functions inside it."""
     names = {argument.arg for argument in ast.walk(arguments) if isinstance(argument, ast.arg)}
@@ -114,34 +63,13 @@ def _collect_locals(arguments: ast.arguments, body: Iterable[ast.AST]) -> set[st
             outside |= {*node.names}
         elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             names.add(node.id)
-        elif isinstance(node, ast.stmt):
-            names |= (
-                {*_list_bound_names(node)}
-                if isinstance(node, ast.Import | ast.ImportFrom | _Definition)
-                else set()
-            )
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+        elif isinstance(node, _Definition):
+            names.add(node.name)
         if not isinstance(node, ast.Lambda | _Definition):
             pending += ast.iter_child_nodes(node)
     return names - outside
-
-
-def is_defined(source: str, name: str) -> bool:
-    """Decide whether a module defines or assigns a name at its top level; False if it is not valid Python."""
-    try:
-        return any(name in _list_bound_names(statement) for statement in parse_module(source).body)
-    except UNREADABLE:
-        return False
-
-
-def _list_bound_names(statement: ast.stmt) -> Iterator[str]:
-    """Return the names that a statement of a module defines."""
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        yield from ((alias.asname or alias.name).split(".")[0] for alias in statement.names)
-    elif isinstance(statement, _Definition):
-        yield statement.name
-    else:
-        nodes = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
-        yield from (node.id for node in nodes if isinstance(node.ctx, ast.Store))
 
 
 def split_lines(source: str) -> list[str]:

@@ -289,18 +289,17 @@ class Course(Struct, frozen=True):
     def load_secret(self) -> bytes:
         """Return the course secret; it is created at the first use, readable by its owner alone.
 
-        It is written atomically. An empty file, which an older grader left when it was killed, is filled if
-        no secret can have been used yet.
+        It is written atomically.
 
         Raises:
             CourseError: the file is readable for others, or damaged.
         """
         path = self.private / "secret"
-        if not path.exists() or not path.stat().st_size:
+        if not path.exists():
             self.private.mkdir(mode=0o700, parents=True, exist_ok=True)
             # The lock keeps two processes from drawing two secrets, one of which would be lost.
             with atomic.lock_folder(self.private):  # another process may be creating it
-                if not path.exists() or self._can_create_secret():
+                if not path.exists():
                     atomic.write_bytes(path, secrets.token_bytes(SECRET_BYTES), mode=0o600)
         # Whoever reads the secret can compute all hidden inputs.
         mode = stat.S_IMODE(path.stat().st_mode)
@@ -312,21 +311,10 @@ class Course(Struct, frozen=True):
             raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
         # A truncated secret would silently change all hidden inputs and variants.
         if len(secret) != SECRET_BYTES:
-            advice = "" if secret else ", or remove it and the gradebook where nothing of them counts"
             raise CourseError(
-                f"{path}: expected {SECRET_BYTES} bytes, found {len(secret)}; restore it from a copy{advice}"
+                f"{path}: expected {SECRET_BYTES} bytes, found {len(secret)}; restore it from a copy"
             )
         return secret
-
-    def _can_create_secret(self) -> bool:
-        """Decide whether the secret is empty and nothing in the course depends on an earlier one.
-
-        Hidden inputs, variants and marks follow from the secret and would differ with another one.
-        """
-        names = {path.name for path in self.private.iterdir() if not atomic.PARTIAL.fullmatch(path.name)}
-        dependent_paths = (self.gradebook, self.root / "personal", self.root / "autograded")
-        empty = not (self.private / "secret").stat().st_size
-        return empty and names == {"secret"} and not any(path.exists() for path in dependent_paths)
 
     def hash_reference(self) -> str:
         """Return the SHA-256 over the reference solutions, so that results follow their changes.

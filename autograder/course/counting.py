@@ -183,7 +183,15 @@ def select_attempts(
                 member_attempts[0].student if member_attempts else member
             )  # the folder's name, in whichever Unicode form
             # Slip days and decisions of staff are per member, so the choice is made for each.
-            members = [_assign_to_member(student, attempt, team) for attempt in together]
+            members = [
+                replace(
+                    attempt,
+                    student=student,
+                    group=team,
+                    by="" if attempt.student == student else attempt.student,
+                )
+                for attempt in together
+            ]
             whole[student] = rules.select_attempt(members, "together" if parts else "all")
             if parts and (alone := _sort_latest_first(filter(parts.alone, member_attempts))):
                 whole[student] = _with_individual(whole[student], alone, rules)
@@ -277,17 +285,10 @@ def _is_refused(handin: Handin) -> bool:
     return handin.timing is not None and handin.timing.refused
 
 
-def _assign_to_member(student: str, attempt: Handin, team: StudentGroup) -> Handin:
-    submitter = "" if attempt.student == student else attempt.student
-    return replace(attempt, student=student, group=team, by=submitter)
-
-
 def _sort_latest_first(attempts: Iterable[Handin]) -> list[Handin]:
     """Sort the members' attempts; one with an unknown time comes after those with a known time."""
-    return sorted(attempts, key=_get_sort_key, reverse=True)
-
-
-def _get_sort_key(attempt: Handin) -> tuple[datetime, str]:
     # Attempts of the same moment keep their order of arrival, which the service expresses by number;
     # folder names are random there.
-    return attempt.submitted_at or _LONG_AGO, attempt.student
+    return sorted(
+        attempts, key=lambda attempt: (attempt.submitted_at or _LONG_AGO, attempt.student), reverse=True
+    )

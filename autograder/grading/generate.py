@@ -11,12 +11,10 @@ from autograder.core import atomic
 from autograder.core.errors import CourseError, NotebookError, Place, RubricError
 from autograder.core.paths import find_path_fault, list_files_below
 from autograder.course import Course, schedule
-from autograder.course.references import check_references
 from autograder.exchange.adopting import otter
 from autograder.exchange.adopting.settings import get_stubs, read_settings
 from autograder.messages import list_languages
 from autograder.notebook.build import build_file_notebook, build_release, build_starter
-from autograder.notebook.equal_formulas import read_vocabularies
 from autograder.notebook.files import read_file
 from autograder.notebook.fill import Listing, fill_notebook
 from autograder.notebook.leaks import (
@@ -83,7 +81,6 @@ def generate_release(course: Course, name: str, language: str | None = None) -> 
         _check_languages(rubric)
         for question in rubric.questions:
             make_check(question, rubric)
-        check_references(course, rubric)
     files = build_release_files(course, rubric, language)
     data = list_data_files(course, rubric)
     if rubric.assignment.adopted != "otter":  # otter builds these releases; sources are optional
@@ -281,7 +278,7 @@ def build_release_files(
         return {**notebooks, **starters}  # adopted notebooks have their own checking cells
     digests = {path: compute_digest(data) for path, data in starters.items()}
     check = build_student_check(
-        rubric, language=language, releases=releases, window=window, forms=list_forms(), starters=digests
+        rubric, language=language, releases=releases, forms=list_forms(), starters=digests
     )
     return {FILE_NAME: check, **notebooks, **starters}
 
@@ -315,10 +312,7 @@ def _list_withheld(course: Course, rubric: Rubric, key: Mapping[str, bytes]) -> 
     if rubric.assignment.adopted == "otter":
         return []  # otter builds the release
     folder = course.locate_source(rubric.assignment.name)
-    vocabularies = read_vocabularies(rubric)
-    withheld = [
-        answer for name, source in key.items() for answer in list_withheld_answers(source, name, vocabularies)
-    ]
+    withheld = [answer for name, source in key.items() for answer in list_withheld_answers(source, name)]
     for notebook in rubric.assignment.notebooks:
         for path in notebook.starter:
             text = _read_starter(folder, path).decode(errors="replace")

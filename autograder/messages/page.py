@@ -162,18 +162,6 @@ _TIMING: Mapping[str, str] = {
     "attempt.unreadable-at": "The attempt of {moment} cannot be read, so this one counts. Reason: {reason}",
     "attempt.chosen": "The course staff decided that this attempt counts: {reason}",
     "refused.late": "This was submitted after the deadline, so nothing in it was graded.",
-    "time-left.left": (
-        "Time left: {left}. The deadline is {end} ({zone}); any extension that you were granted is added."
-    ),
-    "time-left.over": "The deadline was {end} ({zone}). Without an extension, submissions now count as late.",
-    "time-left.left-own": (
-        "Time left: {left}. Your deadline is {end} ({zone}); extensions that you were granted are included."
-    ),
-    "time-left.over-own": (
-        "Your deadline was {end} ({zone}). Without a further extension, submissions now count as late."
-    ),
-    "time-left.today": "at {end:%H:%M}",
-    "time-left.another-day": "on {end:%Y-%m-%d} at {end:%H:%M}",
     "moment.minutes": "{moment:%Y-%m-%d %H:%M} ({zone})",
     "moment.seconds": "{moment:%Y-%m-%d %H:%M:%S} ({zone})",
     "moment.utc": "{moment:%Y-%m-%d %H:%M} UTC",

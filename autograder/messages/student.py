@@ -112,10 +112,6 @@ SENTENCES: Mapping[str, str] = {
     "student.picture-not-shown": (
         "These pictures cannot be shown: {names}. Paste them as PNG, JPEG, GIF or WebP."
     ),
-    "student.defined-again": (
-        "Cell {cell} also defines {name}, outside the answer cell {answer}. Keep a single definition; "
-        "otherwise a value that you do not expect may be graded."
-    ),
     "student.not-python": "Cell {cell}: line {line} is not valid Python, so nothing of this cell is run.",
     "student.cells-fine": "All given cells are unchanged.",
     "student.want-formula": "a text with a formula, or a number",

@@ -50,8 +50,6 @@ _STEPS = (
     CheckCellMetadata,
 )
 _CELL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_COMMENT = re.compile(r"<!--(.*?)(?:-->|\Z)", re.DOTALL)
-_DATA_URI = re.compile(r"\bdata:[\w/+.-]*;base64,", re.IGNORECASE)
 _GRADE_ID = re.compile(r"[A-Za-z0-9_-]+")
 _FORMAT = (4, 5)
 _READERS = {
@@ -88,8 +86,8 @@ def build_release(
     Raises:
         CourseError: the source is not a notebook, or a cell's nbgrader metadata is not usable.
         NotebookError: ``bad-markers``, ``own-tests``, ``bad-grade-id``, ``not-python``, ``old-format``,
-            ``not-gradable``, ``not-a-cell``, ``unused-attachment``, ``language``, ``title-page`` or
-            ``nbgrader-refused``; names the cell.
+            ``not-gradable``, ``not-a-cell``, ``language``, ``title-page`` or ``nbgrader-refused``; names the
+            cell.
         RubricError: cells or points disagree with the rubric.
     """
     described = load_release(source, notebook, source=True)
@@ -314,36 +312,12 @@ def _strip_cell(name: str, number: int, cell: Any, seen: set[str]) -> dict[str, 
     if bare["cell_type"] == "code":
         bare |= {"outputs": [], "execution_count": None}
     elif not nbgrader.get("solution"):
-        _refuse_unused(cell.get("attachments"), bare["source"], f"notebook {name!r}, cell {number}")
         bare |= {"attachments": cell["attachments"]} if cell.get("attachments") else {}
     return bare
 
 
-def _refuse_unused(attachments: Any, source: str, place: str) -> None:
-    """Refuse a picture that no text shows, because students would find it in the file.
-
-    Raises:
-        NotebookError: ``unused-attachment``.
-    """
-    if any(_DATA_URI.search(comment) for comment in _COMMENT.findall(source)):
-        raise NotebookError(
-            "unused-attachment",
-            f"{place}: an HTML comment contains a picture or file as a data URI, so students would get it "
-            "unseen: delete it, or take it out of the comment.",
-        )
-    names = sorted(attachments) if isinstance(attachments, dict) else []
-    unused = [attached for attached in names if not is_attachment_shown(source, attached)]
-    if unused:
-        raise NotebookError(
-            "unused-attachment",
-            f"{place}: the picture {unused[0]!r} is attached to the cell, but its text does not show it, so "
-            f"students would get it unseen: delete it (in Jupyter: Edit, Edit Attachments), or show it with "
-            f"![](attachment:{unused[0]}).",
-        )
-
-
 def _drop_hidden_attachments(node: Any) -> None:
-    """Remove pictures that only a withheld part of a text showed: another language, a mark scheme."""
+    """Remove pictures that no text shows: students would get them unseen, such as those of a mark scheme."""
     for cell in node.cells:
         if "attachments" in cell:
             for name in [name for name in cell.attachments if not is_attachment_shown(cell.source, name)]:

@@ -23,6 +23,8 @@ _MAGIC = re.compile(r"^([ \t]*)[%!?].*$", re.MULTILINE)
 _DEFINED = re.compile(
     r"^(?:(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]*)?=(?!=))", re.MULTILINE
 )
+_FORMULA = re.compile(r"\$[^$]+\$")
+_ASSIGNMENT = re.compile(r"^[ \t]*\w+[ \t]*=(?!=)", re.MULTILINE)
 _MOST_REMEMBERED = 4_000
 """Longest cell, in characters, for which the syntax tree is cached; trees of the longest take hundreds of
 megabytes."""
@@ -247,3 +249,15 @@ def _parse_cell(source: str) -> ast.Module | None:
 
 # Searches for answers parse every cell again: 1,400 trees for 60 cells. No caller changes a tree.
 _parse_again = functools.lru_cache(256)(_parse_cell)
+
+
+def is_text(source: str) -> bool:
+    """Decide whether a cell assigns and defines nothing, so that running it would have no effect.
+
+    One key in Jupyter flips a cell's type, so a flipped code cell is run all the same.
+    """
+    # An equals sign inside a formula is no assignment.
+    if _ASSIGNMENT.search(_FORMULA.sub("", source)):
+        return False
+    tree = None if _FORMULA.search(source) else parse_cell(source)
+    return tree is None or all(isinstance(statement, ast.Expr) for statement in tree.body)

@@ -70,9 +70,8 @@ def _render_reports(question: Any, language: Any, namespace: Mapping[str, Any]) 
         if isinstance(entry, look.ReportLine):
             return f"{entry.text}\n", show.as_html((), (entry.text,))
         reports.append(look.examine(name, entry, namespace, chosen))
-    left = _module("autograder.notebook.timeleft").time_left(specification, chosen)
     failing = _module("autograder.notebook.student.surroundings").find_in_history(namespace.get("In"), chosen)
-    notes = (*failing, *show.closing(reports, chosen), *filter(None, [left]))
+    notes = (*failing, *show.closing(reports, chosen))
     return show.as_text(reports, notes), show.as_html(reports, notes)
 
 

@@ -42,6 +42,10 @@ class SearchedNotebook(Struct, frozen=True):
     named: Mapping[int, Sequence[str]] = {}
     """The student's own texts with headings that name written answers (`headings.name_answers`)."""
 
+    def may_hold(self, index: int, ids: Collection[str]) -> bool:
+        """Decide whether the headings of a cell, if they name answers at all, name one of these."""
+        return index not in self.named or bool({*self.named[index]} & {*ids})
+
     def is_blank(self, grade_id: str) -> bool:
         """Decide whether no text is read as this answer so far."""
         if grade_id in self.parts or grade_id not in self.places:
@@ -114,6 +118,7 @@ def is_details(cell: RawCell) -> bool:
 def find_code(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[int, ...]]:
     """Return the blank code answers with names that another cell of the student defines."""
     owners = notebook.map_owners()
+    answers = [cell.grade_id for cell in notebook.release.cells if cell.is_answer]
     defined = {
         index: find_bound_names(notebook.cells[index].source)
         for index in sorted({*notebook.own, *owners})
@@ -137,7 +142,8 @@ def find_code(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[
             if index != place and wanted & (bound - _collect_owner_names(notebook, owners.get(index, set())))
         ]
         # Without the answer's own cell only a unique name tells which cell belongs to it.
-        if place is None and (len(holding) > 1 or _is_asked_twice(notebook, wanted)):
+        is_asked_twice = sum(bool(notebook.get_names(name) & wanted) for name in answers) > 1
+        if place is None and (len(holding) > 1 or is_asked_twice):
             continue  # it is undecidable which cell belongs to which answer
         if holding:
             if any(
@@ -154,12 +160,6 @@ def find_code(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[
             text = f"The answer cell is blank or missing; {name_cells(notebook.cells, holding)} {verb} taken."
             notes.append(Note("answer-found", text, grade_id))
     return answer_cells
-
-
-def _is_asked_twice(notebook: SearchedNotebook, wanted: Collection[str]) -> bool:
-    """Decide whether two answers must define the same name."""
-    answers = (cell.grade_id for cell in notebook.release.cells if cell.is_answer)
-    return sum(bool(notebook.get_names(grade_id).intersection(wanted)) for grade_id in answers) > 1
 
 
 def _collect_owner_names(notebook: SearchedNotebook, owners: Collection[str]) -> set[str]:
@@ -202,7 +202,11 @@ def find_rebindings(notebook: SearchedNotebook, notes: list[Note]) -> Rebindings
         name for name in notebook.names_asked if notebook.get_cells(name) and not notebook.is_blank(name)
     ]
     defined_by = {
-        grade_id: notebook.get_names(grade_id) & _collect_bound_names(notebook, notebook.get_cells(grade_id))
+        grade_id: {
+            name
+            for index in notebook.get_cells(grade_id)
+            for name in notebook.get_names(grade_id) & find_bound_names(notebook.cells[index].source)
+        }
         for grade_id in answered
     }
     deleted: dict[int, tuple[str, ...]] = {}
@@ -211,6 +215,10 @@ def find_rebindings(notebook: SearchedNotebook, notes: list[Note]) -> Rebindings
         cell = notebook.cells[index]
         if cell.cell_type != "code" or normalize_source(cell.source) in stubs:
             continue
+        tree = parse_cell(cell.source)
+        if tree is None:
+            continue
+        assigned_here = collect_bound_names(*tree.body)
         owner_names = _collect_owner_names(notebook, owners.get(index, set()))
         for grade_id in answered:
             cells = notebook.get_cells(grade_id)
@@ -218,13 +226,13 @@ def find_rebindings(notebook: SearchedNotebook, notes: list[Note]) -> Rebindings
             if index <= max(cells):
                 continue
             defined = defined_by[grade_id] - owner_names
-            if assigned := defined & _find_assigned_names(cell.source):
+            if assigned := defined & assigned_here:
                 reassigned[grade_id] = (*reassigned.get(grade_id, cells), index)
                 text = (
                     f"Cell {cell.number} assigns {', '.join(sorted(assigned))} again, which is what counts."
                 )
                 notes.append(Note("answer-rebound", text, grade_id))
-            elif lost := defined & _find_deleted_names(cell.source):
+            elif lost := defined & _find_deleted_names(tree):
                 # A cell that deletes a name and assigns it again leaves it defined.
                 deleted[index] = tuple(sorted({*deleted.get(index, ()), *lost}))
                 text = f"Cell {cell.number} deletes {', '.join(sorted(lost))} after the answer."
@@ -260,20 +268,8 @@ def _has_no_assignment(source: str) -> bool:
     )
 
 
-def _collect_bound_names(notebook: SearchedNotebook, indices: Sequence[int]) -> set[str]:
-    """Return the names that some cells bind."""
-    return set().union(*(find_bound_names(notebook.cells[index].source) for index in indices))
-
-
-def _find_assigned_names(source: str) -> set[str]:
-    """Return the names that a cell assigns at top level; none if it does not parse."""
-    tree = parse_cell(source)
-    return collect_bound_names(*tree.body) if tree else set()
-
-
-def _find_deleted_names(source: str) -> set[str]:
-    """Return the names that a cell deletes at top level; none if it does not parse."""
-    tree = parse_cell(source)
-    deletes = (statement for statement in (tree.body if tree else ()) if isinstance(statement, ast.Delete))
+def _find_deleted_names(tree: ast.Module) -> set[str]:
+    """Return the names that a cell deletes at top level."""
+    deletes = (statement for statement in tree.body if isinstance(statement, ast.Delete))
     targets = (target for statement in deletes for target in statement.targets)
     return {target.id for target in targets if isinstance(target, ast.Name)}

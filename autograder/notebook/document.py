@@ -18,7 +18,6 @@ from msgspec import Struct
 
 from autograder.core.errors import NotebookError
 from autograder.core.records import Note, PastedPicture
-from autograder.notebook.nesting import prune_json
 from autograder.notebook.pictures import extract_pictures, list_attached_pictures
 
 UNREADABLE_SOURCE = "source-unreadable"
@@ -37,6 +36,9 @@ MAX_VALUES = 1_000_000
 """Most separators outside strings; bounds the memory of the parsed JSON to some hundred megabytes."""
 MAX_CONTAINERS = 300_000
 """Most objects and lists outside strings; an empty one needs 24 times as much memory as its text."""
+MAX_LEVELS = 20
+"""Most nested objects and lists that are kept of a cell; no tool writes half as many, and third-party code
+recurses into them."""
 
 # The closing quote is optional so that an open string cannot make the search start over again and again.
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
@@ -92,6 +94,12 @@ class RawCell(Struct, frozen=True):
     """Jupyter's id of the cell, if it states one."""
     pictures: tuple[PastedPicture, ...] = ()
     """Attachments of a text cell, and of a very long one also the pictures pasted into it."""
+
+    @property
+    def grade_id(self) -> str:
+        """The grade_id that the cell claims; empty if it claims none."""
+        claimed = (self.nbgrader or {}).get("grade_id")
+        return claimed if isinstance(claimed, str) else ""
 
 
 class Document(Struct, frozen=True):
@@ -275,25 +283,18 @@ def _has_conflict(text: str) -> bool:
 
 def _check_complexity(text: str) -> None:
     """Refuse JSON that would be very large when parsed. The cheap count, strings included, comes first."""
-    if _count_values(text) <= MAX_VALUES and _count_containers(text) <= MAX_CONTAINERS:
-        return
-    bare = _STRING.sub('""', text)
-    if _count_values(bare) > MAX_VALUES or _count_containers(bare) > MAX_CONTAINERS:
+
+    def is_large(json_text: str) -> bool:
+        """Decide whether a text has too many separators, or too many objects and lists."""
+        containers = json_text.count("{") + json_text.count("[")
+        return json_text.count(",") > MAX_VALUES or containers > MAX_CONTAINERS
+
+    if is_large(text) and is_large(_STRING.sub('""', text)):
         raise NotebookError(
             "too-complex",
             "The notebook holds millions of values, probably in its outputs. "
             "Clear all outputs, save and hand it in again.",
         )
-
-
-def _count_values(text: str) -> int:
-    """Return the number of separators in a JSON text."""
-    return text.count(",")
-
-
-def _count_containers(text: str) -> int:
-    """Return the number of objects and lists in a JSON text."""
-    return text.count("{") + text.count("[")
 
 
 def _parse_json(text: str) -> Any:
@@ -338,12 +339,16 @@ def _list_entries(tree: dict[str, Any], notes: list[Note]) -> list[Any]:
     """Return the list of cells of a notebook of any version."""
     version = tree.get("nbformat")
     # Format 1 has no worksheets, so the version is checked as well.
-    if ("worksheets" in tree and "cells" not in tree) or version in (1, 2):
-        # nbformat takes a second to import and only notebooks from before 2015 need it.
-        from autograder.notebook import legacy
-
+    is_old = ("worksheets" in tree and "cells" not in tree) or version in (1, 2)
+    if is_old:
         notes.append(Note("old-format", f"Format version {format_value(version)}; upgraded to 4."))
-        entries: Any = legacy.upgrade_cells(tree, MAX_CELLS)
+        sheets = tree.get("worksheets", [{"cells": tree.get("cells")}])
+        entries: Any = [
+            entry
+            for sheet in (sheets if isinstance(sheets, list) else [])
+            if isinstance(sheet, dict) and isinstance(sheet.get("cells"), list)
+            for entry in sheet["cells"]
+        ]
     else:
         if version != 4:
             notes.append(
@@ -359,7 +364,48 @@ def _list_entries(tree: dict[str, Any], notes: list[Note]) -> list[Any]:
         raise NotebookError(
             "too-many-cells", f"The notebook has {len(entries):,} cells; at most {MAX_CELLS:,} are read."
         )
-    return entries
+    return _upgrade_cells(entries, 2 if version in (1, 2) else 3) if is_old else entries
+
+
+def _upgrade_cells(entries: Sequence[Any], version: int) -> list[Any]:
+    """Return the cells of an old notebook in the form of format 4 and without outputs.
+
+    Raises:
+        NotebookError: ``not-upgradable``: nbformat cannot convert it.
+    """
+    import nbformat  # takes a second to import, and only notebooks from before 2015 need it
+
+    bare = [_strip_old_cell(entry) for entry in entries]
+    # Only the cells are upgraded, because nothing else of the notebook is used.
+    old = {"nbformat": version, "nbformat_minor": 0, "metadata": {}}
+    try:
+        node = nbformat.from_dict({**old, "worksheets": [{"cells": bare, "metadata": {}}]})
+        return list(nbformat.convert(node, 4)["cells"])
+    except Exception as error:  # nbformat promises nothing about what it raises
+        raise NotebookError(
+            "not-upgradable",
+            f"The notebook has an old format and cannot be upgraded ({type(error).__name__}). "
+            "Open it in a current Jupyter, save it and hand it in again.",
+        ) from error
+
+
+def _strip_old_cell(entry: Any) -> Any:
+    """Return one old cell without outputs and with joined sources, which nbformat's upgrade requires."""
+    if not isinstance(entry, dict):
+        return {"cell_type": "markdown", "source": "", "metadata": {}}
+    bare = {
+        key: prune_json(value)
+        for key, value in entry.items()
+        if key not in ("outputs", "output", "prompt_number", "execution_count")
+    }
+    if "code" in bare and "input" not in bare:  # format 1
+        bare["input"] = bare.pop("code")
+    for key in ("source", "input"):
+        if (joined := join_source(bare.get(key))) is not None:
+            bare[key] = joined
+    if bare.get("cell_type") == "code":
+        bare["outputs"] = []
+    return bare
 
 
 def _read_cell(number: int, entry: Any, notes: list[Note]) -> RawCell | None:
@@ -429,3 +475,12 @@ def _read_language(tree: dict[str, Any]) -> str:
         if isinstance(value, str) and value:
             return _CONTROL.sub("\ufffd", value[:60]).lower()
     return ""
+
+
+def prune_json(value: Any, levels: int = MAX_LEVELS) -> Any:
+    """Return a copy of parsed JSON in which objects and lists below so many levels are empty."""
+    if isinstance(value, dict):
+        return {key: prune_json(entry, levels - 1) for key, entry in value.items()} if levels else {}
+    if isinstance(value, list):
+        return [prune_json(entry, levels - 1) for entry in value] if levels else []
+    return value

@@ -8,15 +8,14 @@ never depend on metadata; every oddity becomes a note for staff.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from autograder.core.records import Note
 from autograder.notebook.copies import AnswerCells, is_split_statement, sort_copies
 from autograder.notebook.document import RawCell, format_value, name_cells, normalize_source
-from autograder.notebook.release import FLAGS, SCHEMA_VERSION, Release, ReleaseCell
+from autograder.notebook.release import FLAGS, Release, ReleaseCell
 
 LOST = "answer-cell-lost"
 """Code of the note that asks for manual review: it is undecidable which cell is the answer."""
@@ -55,11 +54,8 @@ def match_cells(cells: Sequence[RawCell], release: Release) -> Matching:
     answers: dict[str, AnswerCells] = {}
     for grade_id, indices in claims.items():
         free = [index for index in indices if index not in taken]
-        # A displaced claim of a locked cell's id may be an answer with an id that was swapped away.
-        # The cell itself is found; the remaining claims are copies of it.
-        if grade_id in places:
-            notes.extend(_note_locked_copies(cells, cell_by_id[grade_id], free))
-        elif free:
+        # The remaining claims of a locked cell that was found are copies of it.
+        if grade_id not in places and free:
             _, _, near = find_region(grade_id, cell_by_id, locked, len(cells), locked=True)
             answers[grade_id] = copies = sort_copies(cells, cell_by_id[grade_id], free, near)
             notes.extend(_note_copies(cells, grade_id, copies, free))
@@ -68,7 +64,6 @@ def match_cells(cells: Sequence[RawCell], release: Release) -> Matching:
     moved = _undo_swaps(cells, release, places, notes)
     current_ids = {moved.get(grade_id, grade_id): grade_id for grade_id in places}
     places = {**places, **{grade_id: places[other] for grade_id, other in moved.items()}}
-    _note_order(cell_by_id, places, notes)
     return Matching(
         places,
         {current_ids[name]: copies.parts for name, copies in answers.items() if len(copies.parts) > 1},
@@ -116,15 +111,17 @@ def _collect_claims(
     for index, cell in enumerate(cells):
         if cell.nbgrader is None:
             continue
-        grade_id = cell.nbgrader.get("grade_id")
-        if isinstance(grade_id, str) and grade_id in cell_by_id:
+        grade_id = cell.grade_id
+        if grade_id in cell_by_id:
             claims[grade_id].append(index)
-            notes.extend(note_changes(cell, cell_by_id[grade_id]))
+            original = cell_by_id[grade_id]
+            if cell.cell_type != original.cell_type:
+                text = f"Cell type: released as {original.cell_type}, handed in as {cell.cell_type}."
+                notes.append(Note("cell-type-changed", text, grade_id))
         elif any(cell.nbgrader.get(flag) for flag in FLAGS):
             # Without any flag the metadata means nothing, so an unknown id is no oddity.
-            text = (
-                f"grade_id {format_value(grade_id)} is not in the release; taken as the student's own cell."
-            )
+            claimed = format_value(cell.nbgrader.get("grade_id"))
+            text = f"grade_id {claimed} is not in the release; taken as the student's own cell."
             notes.append(Note("unknown-id", text, f"cell {cell.number}"))
     return claims
 
@@ -173,19 +170,6 @@ def _locate_locked(
                 Note("locked-cell-changed", "A locked cell was edited; the release's is used.", grade_id)
             )
     return places
-
-
-def _note_locked_copies(
-    cells: Sequence[RawCell], original: ReleaseCell, free: Sequence[int]
-) -> Iterator[Note]:
-    """Yield a note for each unchanged copy of a locked cell."""
-    for index in free:
-        if normalize_source(cells[index].source) == normalize_source(original.source):
-            text = (
-                f"A copy of the locked cell {format_value(original.grade_id)}; run or shown as the "
-                "student's own."
-            )
-            yield Note("duplicate-id", text, f"cell {cells[index].number}")
 
 
 def _note_copies(
@@ -254,69 +238,3 @@ def _are_types_exchanged(
     first, second = (cell_by_id[grade_id].cell_type for grade_id in ids)
     submitted = [cells[places[grade_id]].cell_type for grade_id in ids]
     return first != second and submitted == [second, first]
-
-
-def _note_order(cell_by_id: Mapping[str, ReleaseCell], places: Mapping[str, int], notes: list[Note]) -> None:
-    """Note the first cell that is out of the release's order."""
-    order = [places[grade_id] for grade_id in cell_by_id if grade_id in places]
-    late = next((number for number in range(1, len(order)) if order[number] < order[number - 1]), None)
-    if late is not None:
-        first = [grade_id for grade_id in cell_by_id if grade_id in places][late]
-        notes.append(
-            Note(
-                "cells-reordered",
-                "Cells stand in another order than in the release; run as they stand.",
-                first,
-            )
-        )
-
-
-def note_changes(cell: RawCell, original: ReleaseCell) -> list[Note]:
-    """Return one note for a changed cell type and one for changed flags or points, if any."""
-    notes = []
-    if cell.cell_type != original.cell_type:
-        text = f"Cell type: released as {original.cell_type}, handed in as {cell.cell_type}."
-        notes.append(Note("cell-type-changed", text, original.grade_id))
-    metadata, problem = _upgrade_metadata(cell)
-    if problem:
-        notes.append(Note("metadata-ignored", problem, original.grade_id))
-        return notes
-    changes = []
-    for name in FLAGS:
-        expected, actual = getattr(original, name), metadata.get(name, False)
-        if actual is not expected:
-            changes.append(f"{name}: {expected} → {format_value(actual)}")
-    # nbgrader sets arbitrary points for a cell that is not graded.
-    if original.points is not None and not _has_same_points(original, metadata.get("points")):
-        changes.append(f"points: {original.points} → {format_value(metadata.get('points'))}")
-    if changes:
-        notes.append(Note("flags-changed", "; ".join(changes) + "; no effect.", original.grade_id))
-    return notes
-
-
-def _upgrade_metadata(cell: RawCell) -> tuple[Mapping[str, Any], str]:
-    """Return the metadata at nbgrader's current schema version, or the reason why it is not used."""
-    metadata = cell.nbgrader or {}
-    version = metadata.get("schema_version", 0)
-    # True would pass as the integer 1.
-    if isinstance(version, bool) or not isinstance(version, int) or not 0 <= version <= SCHEMA_VERSION:
-        return (
-            {},
-            f"schema_version: expected up to {SCHEMA_VERSION}, got {format_value(version)}; metadata "
-            "ignored.",
-        )
-    if version == SCHEMA_VERSION:
-        return metadata, ""
-    from autograder.notebook import legacy  # imports nbgrader, which takes seconds
-
-    try:
-        upgraded = legacy.upgrade_metadata(metadata, cell.cell_type)
-    except ValueError as error:
-        return {}, f"schema_version {version}: nbgrader cannot upgrade the metadata ({error}); ignored."
-    return upgraded, ""
-
-
-def _has_same_points(original: ReleaseCell, value: Any) -> bool:
-    """Decide whether a value equals the points of the release."""
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return number and original.points is not None and value == float(original.points)

@@ -75,7 +75,7 @@ def find_texts(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple
         name, near = original.grade_id, _find_beside(notebook, original)
         added_cells = added[original.cell_type]
         candidates[name] = {
-            index for index in added_cells if index in near and _may_be(notebook, index, name)
+            index for index in added_cells if index in near and notebook.may_hold(index, [name])
         }
         candidates[name] |= _find_cells_with_names(notebook, original) | _find_cells_with_signature(
             notebook, original
@@ -85,7 +85,7 @@ def find_texts(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple
     for original in blank:
         name = original.grade_id
         if original.cell_type != "code":
-            candidates[name] |= {index for index in texts if _may_be(notebook, index, name)}
+            candidates[name] |= {index for index in texts if notebook.may_hold(index, [name])}
             candidates[name] |= _find_shared_cells(notebook, original)
         candidates[name] |= labelled.get(name, set()) - {*notebook.get_cells(name)}
         expected = _locate_answer(notebook, original)
@@ -162,11 +162,6 @@ def _find_beside(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
     stop = min((place for place in answer_places if place >= expected), default=end)
     first, last = min(notebook.places.values(), default=end), max(notebook.places.values(), default=-1)
     return {*range(first), *range(start + 1, stop), *range(last + 1, end)}
-
-
-def _may_be(notebook: SearchedNotebook, index: int, grade_id: str) -> bool:
-    """Decide whether the headings of a cell, if they name answers at all, name this one."""
-    return grade_id in notebook.named.get(index, (grade_id,))
 
 
 def _find_added(notebook: SearchedNotebook, kind: str) -> set[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from urllib.parse import quote
 
 from msgspec.structs import replace
@@ -17,27 +17,28 @@ from msgspec.structs import replace
 from autograder.core.records import Answer, Cell, CellRemark, Markdown, Message, Note, Submission
 from autograder.core.syntax import UNREADABLE, parse_module
 from autograder.core.tables import escape_name
-from autograder.notebook.cell_types import is_text
+from autograder.notebook.copies import is_split_statement, is_text
 from autograder.notebook.displaced import FIELDS
 from autograder.notebook.document import (
     MAX_SOURCE,
     UNREADABLE_SOURCE,
     Document,
     RawCell,
-    format_value,
     is_attachment_shown,
     normalize_source,
     parse_notebook,
 )
 from autograder.notebook.match import LOST, Matching, match_cells
 from autograder.notebook.pictures import extract_pictures, find_absent_pictures
-from autograder.notebook.placeholders import find_skipped_lines, list_stubs, remove_stubs_below
-from autograder.notebook.prepare import prepare_cells
+from autograder.notebook.placeholders import SkippedLines, find_skipped_lines, list_stubs, remove_stubs_below
+from autograder.notebook.prepare import PreparedCells, prepare_cells
 from autograder.notebook.recover import Recovery, recover_answers
 from autograder.notebook.release import Release, ReleaseCell
-from autograder.notebook.remarks import collect_remarks
 
 MAX_NOTES = 200
+_MOST_REMARKS = 100
+"""An honest student's notebook has a handful."""
+_MOST_NAMED = 12
 _MOST_CODE = 4_000
 _MOST_SIGNS = 100
 
@@ -89,9 +90,8 @@ def read_notebook(
     restored += _review_damaged(lost, release)
     skipped_notes = (lines.make_note(ran[lines.position]) for lines in skipped)
     cell_notes = (*prepared.notes, *matching.notes, *recovery.notes, *restored, *skipped_notes)
-    notes = (*document.notes, *_note_language(document, release), *cell_notes)
     outcome = (cells, release, matching, recovery, positions)
-    cell_remarks = collect_remarks(*outcome, skipped=skipped, damaged=lost.values(), prepared=prepared)
+    cell_remarks = _collect_remarks(*outcome, skipped=skipped, damaged=lost.values(), prepared=prepared)
     return Submission(
         student=student,
         assignment=assignment,
@@ -99,7 +99,7 @@ def read_notebook(
         digest=hashlib.sha256(data).hexdigest(),
         cells=tuple(ran),
         answers=_collect_answers(cells, release, places, answer_cells, types),
-        notes=_limit_notes(notes),
+        notes=_limit_notes((*document.notes, *cell_notes)),
         answer_cells=_map_positions(answer_cells, positions),
         remarks=_replace_encoding_remarks(cell_remarks, document),
         further=_map_positions(recovery.further, positions),
@@ -268,7 +268,7 @@ def _determine_types(
     types = {grade_id: cell.cell_type for grade_id, cell in cell_by_id.items()}
     for grade_id, index in places.items():
         cell = cells[index]
-        # A converted cell with code is still run: see `cell_types.is_text`.
+        # A converted cell with code is still run: see `copies.is_text`.
         if cell_by_id[grade_id].is_answer and cell.cell_type == "markdown" and is_text(cell.source):
             types[grade_id] = "markdown"
     return types
@@ -298,18 +298,6 @@ def _collect_answers(
             source = remove_stubs_below(source, stubs)
         answers[grade_id] = Answer(grade_id, types[grade_id], source, changed)
     return answers
-
-
-def _note_language(document: Document, release: Release) -> list[Note]:
-    """Return a note if the notebook names another language than the release."""
-    language = document.language
-    if not language or language.startswith(("python", "ipython")) or language == release.language:
-        return []
-    return [
-        Note(
-            "kernel", f"The notebook names the language {format_value(language)}; read as {release.language}."
-        )
-    ]
 
 
 def _limit_notes(notes: Sequence[Note]) -> tuple[Note, ...]:
@@ -353,3 +341,123 @@ def _read_assigned(source: str) -> dict[str, str]:
             text = " ".join(value.split())[:_MOST_SIGNS]
             values |= {target.id: text for target in statement.targets if isinstance(target, ast.Name)}
     return {name: text for name, text in values.items() if name in FIELDS}
+
+
+def _collect_remarks(
+    cells: Sequence[RawCell],
+    release: Release,
+    matching: Matching,
+    recovery: Recovery,
+    positions: Mapping[int, int],
+    *,
+    skipped: Iterable[SkippedLines],
+    damaged: Iterable[int],
+    prepared: PreparedCells,
+) -> tuple[CellRemark, ...]:
+    """Return the remarks in the order of the cells they are about.
+
+    Args:
+        cells: cells of the submission.
+        release: the student's own release.
+        matching: result of matching the cells.
+        recovery: answers found in addition.
+        positions: index of a cell → its position in the notebook as it is run.
+        skipped: lines that are not run.
+        damaged: cells without text in the file.
+        prepared: changes to the cells before they were matched.
+    """
+    messages = [
+        *_list_answer_remarks(cells, matching, recovery, positions),
+        *_list_given_remarks(cells, release, matching, prepared.taken_apart),
+        *_list_own_remarks(matching, recovery, prepared.taken_apart),
+        *((index, Message("notebook.damaged")) for index in damaged),
+    ]
+    placed = [CellRemark(positions[index], message) for index, message in messages if index in positions]
+    placed += [
+        CellRemark(positions[index], Message("notebook.rejoined"))
+        for index, cell in enumerate(cells)
+        if cell.number in prepared.joined and index in positions
+    ]
+    placed += [CellRemark(lines.position, Message(f"notebook.{lines.code}")) for lines in skipped]
+    return tuple(sorted(placed, key=lambda remark: remark.position)[:_MOST_REMARKS])
+
+
+def _list_answer_remarks(
+    cells: Sequence[RawCell], matching: Matching, recovery: Recovery, positions: Mapping[int, int]
+) -> Iterator[tuple[int, Message]]:
+    """Yield remarks that list the cells of an answer, if these are not its own cell alone."""
+    unassigned: dict[int, list[str]] = {}
+    answer_cells = {**matching.parts, **recovery.written_elsewhere}
+    # Texts of unassigned answers get one remark per cell, not one per answer.
+    for name in [name for name in answer_cells if name in recovery.unassigned]:
+        for index in answer_cells.pop(name):
+            unassigned.setdefault(index, []).append(name)
+    for name, parts in answer_cells.items():
+        unclear = _find_doubt(cells, name, parts, matching, recovery)
+        together = "notebook.reassigned" if name in recovery.rebound.reassigned else "notebook.together"
+        code = unclear or (together if len(parts) > 1 else "notebook.elsewhere")
+        numbers = [str(positions[index] + 1) for index in parts if index in positions]
+        named = ", ".join(numbers[:_MOST_NAMED]) + (", …" if len(numbers) > _MOST_NAMED else "")
+        for index in parts:
+            yield index, Message(code, {"name": name, "cells": named})
+        own_cell = matching.places.get(name)
+        if not unclear and own_cell is not None and own_cell not in parts:
+            found_code = "notebook.found" if len(parts) > 1 else "notebook.found.one"
+            yield own_cell, Message(found_code, {"cells": named})
+    for index, blank in unassigned.items():
+        named = ", ".join(blank[:_MOST_NAMED]) + (", …" if len(blank) > _MOST_NAMED else "")
+        yield index, Message("notebook.unassigned", {"names": named})
+    for name, index in recovery.places.items():
+        yield index, Message("notebook.elsewhere", {"name": name, "cells": ""})
+
+
+def _find_doubt(
+    cells: Sequence[RawCell], name: str, parts: Sequence[int], matching: Matching, recovery: Recovery
+) -> str:
+    """Return the code of why it is unclear which of the parts is an answer; empty if it is clear."""
+    if (LOST, name) in {(note.code, note.place) for note in matching.notes}:
+        split = is_split_statement([cells[index].source for index in parts])
+        return "notebook.unsure.split" if split else "notebook.unsure"
+    if (LOST, name) not in {(note.code, note.place) for note in recovery.notes}:
+        return ""
+    if name in matching.places:
+        return "notebook.unsure.blank"
+    return "notebook.unsure.missing" if len(parts) > 1 else "notebook.unsure.one"
+
+
+def _list_own_remarks(
+    matching: Matching, recovery: Recovery, taken_apart: Collection[int]
+) -> Iterator[tuple[int, Message]]:
+    """Yield remarks on copies of an answer cell, and on parts of merged cells, that are read as no answer."""
+    read = matching.taken | set(recovery.places.values())
+    read |= {index for indices in recovery.written_elsewhere.values() for index in indices}
+    for index, name in matching.apart.items():
+        if index not in read:
+            yield index, Message("notebook.apart", {"name": name})
+    for index, changed in recovery.rebound.deleted.items():
+        yield index, Message("notebook.rebound", {"names": ", ".join(changed[:_MOST_NAMED])})
+    for index, wanted in recovery.unnamed.items():
+        yield index, Message("notebook.unnamed", {"names": ", ".join(wanted[:_MOST_NAMED])})
+    further: dict[int, list[str]] = {}
+    for name, indices in recovery.further.items():
+        for index in indices:
+            further.setdefault(index, []).append(name)
+    for index, beside in further.items():
+        yield index, Message("notebook.further", {"names": ", ".join(beside[:_MOST_NAMED])})
+    for index in taken_apart:
+        if index not in read and index not in further:
+            yield index, Message("notebook.taken-apart")
+
+
+def _list_given_remarks(
+    cells: Sequence[RawCell], release: Release, matching: Matching, taken_apart: Collection[int]
+) -> Iterator[tuple[int, Message]]:
+    """Yield remarks on given cells that were changed, because the release's text replaces them."""
+    cell_by_id = release.by_id
+    for name, index in matching.places.items():
+        original = cell_by_id[name]
+        if original.is_locked and normalize_source(cells[index].source) != normalize_source(original.source):
+            # The split-off addition directly follows its cell and has the same number.
+            is_shown = index + 1 in taken_apart and cells[index + 1].number == cells[index].number
+            code = "notebook.given-written" if is_shown else "notebook.given-changed"
+            yield index, Message(code, {"name": name})

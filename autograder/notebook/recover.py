@@ -65,16 +65,16 @@ def recover_answers(
         matching: result of matching the cells.
         names_asked: grade_id → names that the rubric asks for.
     """
-    cell_by_id = release.by_id
     pool = _collect_pool(cells, release, matching)
     named = name_answers(cells, release, pool)
+    notebook = SearchedNotebook(cells, release, names_asked, matching.places, matching.parts, pool, named)
     places: dict[str, int] = {}
     open_ids, notes = list[str](), list[Note]()
-    for (before, after), (ids, span) in _group_missing(cell_by_id, matching.places, len(cells)).items():
-        candidates = [index for index in span if index in pool and _may_be(named, index, ids)]
-        identified = _match_by_names(cells, cell_by_id, ids, candidates)
+    for (before, after), (ids, span) in _group_missing(notebook).items():
+        candidates = [index for index in span if index in pool and notebook.may_hold(index, ids)]
+        identified = _match_by_names(notebook, ids, candidates)
         if before or after:
-            identified |= _match_by_order(cells, cell_by_id, ids, candidates, identified)
+            identified |= _match_by_order(notebook, ids, candidates, identified)
         places |= identified
         open_ids += [grade_id for grade_id in ids if grade_id not in identified]
     for grade_id, index in places.items():
@@ -82,27 +82,23 @@ def recover_answers(
         notes.append(Note("answer-recovered", text, grade_id))
     # Each step below takes cells out of the pool, so the strongest evidence comes first.
     unused = pool - set(places.values())
-    elsewhere = _find_next_to_stubs(cells, cell_by_id, matching, unused | matching.away, notes, named=named)
+    elsewhere = _find_next_to_stubs(notebook, unused | matching.away, notes)
     unused -= {index for indices in elsewhere.values() for index in indices}
-    elsewhere |= _find_merged(cells, release, open_ids, matching, notes)
-    split = {name: parts for name, parts in matching.parts.items() if len(parts) > 1}
-    found_places = {**matching.places, **places}
-    notebook = SearchedNotebook(
-        cells, release, names_asked, found_places, {**split, **elsewhere}, pool, named
-    )
-    elsewhere |= (displaced := find_code(notebook, notes))
+    elsewhere |= _find_merged(notebook, open_ids, notes)
+    matched, notebook = notebook, replace(notebook, places={**matching.places, **places})
+    displaced = find_code(_add_parts(notebook, elsewhere), notes)
+    elsewhere |= displaced
     notes[:] = [note for note in notes if note.code != BESIDE or note.place not in displaced]
-    elsewhere = _drop_nameless(notebook, elsewhere, notes)
-    notebook = replace(notebook, parts={**split, **elsewhere})
+    elsewhere = _drop_nameless(_add_parts(notebook, elsewhere), elsewhere, notes)
     unused -= {index for indices in displaced.values() for index in indices}
     for grade_id in [open_id for open_id in open_ids if open_id not in elsewhere]:
-        near, lost = _collect_candidates(cells, cell_by_id, grade_id, found_places, unused)
-        notes += lost
-        elsewhere |= {grade_id: near} if near else {}
+        if near := _collect_candidates(notebook, grade_id, unused, notes):
+            elsewhere[grade_id] = near
     unused -= {index for indices in elsewhere.values() for index in indices}
-    elsewhere |= _find_continued(cells, cell_by_id, matching, unused, notes, named=named)
+    elsewhere |= _find_continued(matched, unused, notes)
+    notebook = _add_parts(notebook, elsewhere)
     # Last, because a text may only be assigned if no other evidence claims it.
-    unassigned = find_texts(notebook := replace(notebook, parts={**notebook.parts, **elsewhere}), notes)
+    unassigned = find_texts(notebook, notes)
     notes += [
         Note("answer-cell-missing", "The answer cell is missing; counted as unanswered.", grade_id)
         for grade_id in open_ids
@@ -111,8 +107,13 @@ def recover_answers(
     rebound = find_rebindings(notebook, notes)
     written = {**elsewhere, **unassigned, **rebound.reassigned}
     further = find_further(notebook, notes)
-    missing = find_unnamed(replace(notebook, parts={**notebook.parts, **written}), notes)
+    missing = find_unnamed(_add_parts(notebook, written), notes)
     return Recovery(places, written, frozenset(unassigned), rebound, missing, further, tuple(notes))
+
+
+def _add_parts(notebook: SearchedNotebook, parts: Mapping[str, tuple[int, ...]]) -> SearchedNotebook:
+    """Return the notebook with further answers that consist of several or of other cells."""
+    return replace(notebook, parts={**notebook.parts, **parts})
 
 
 def _drop_nameless(
@@ -122,10 +123,9 @@ def _drop_nameless(
 
     It is scratch code or needs manual review; it cannot be judged.
     """
-    searched = replace(notebook, parts={**notebook.parts, **elsewhere})
     beside = {note.place for note in notes if note.code == BESIDE}
     is_code = (name for name in beside if notebook.release.by_id[name].cell_type == "code")
-    nameless = {name for name in is_code if not searched.has_definition(name)}
+    nameless = {name for name in is_code if not notebook.has_definition(name)}
     notes[:] = [note for note in notes if note.code != BESIDE or note.place not in nameless]
     return {name: indices for name, indices in elsewhere.items() if name not in nameless}
 
@@ -149,7 +149,7 @@ def _collect_pool(cells: Sequence[RawCell], release: Release, matching: Matching
 
 def _is_half_of_locked(cell: RawCell, cell_by_id: Mapping[str, ReleaseCell]) -> bool:
     """Decide whether a cell is a remainder of a split locked cell: it has its id and part of its text."""
-    original = cell_by_id.get(str((cell.nbgrader or {}).get("grade_id")))
+    original = cell_by_id.get(cell.grade_id)
     return (
         original is not None
         and original.is_locked
@@ -157,30 +157,22 @@ def _is_half_of_locked(cell: RawCell, cell_by_id: Mapping[str, ReleaseCell]) -> 
     )
 
 
-def _group_missing(
-    cell_by_id: Mapping[str, ReleaseCell], places: Mapping[str, int], end: int
-) -> dict[tuple[str, str], tuple[list[str], range]]:
+def _group_missing(notebook: SearchedNotebook) -> dict[tuple[str, str], tuple[list[str], range]]:
     """Return the missing answers grouped by their nearest neighbours, with the cells between these."""
+    cell_by_id, end = notebook.release.by_id, len(notebook.cells)
     groups: dict[tuple[str, str], tuple[list[str], range]] = {}
     for grade_id, cell in cell_by_id.items():
-        if cell.is_answer and grade_id not in places:
-            before, after, span = find_region(grade_id, cell_by_id, places, end, locked=False)
+        if cell.is_answer and grade_id not in notebook.places:
+            before, after, span = find_region(grade_id, cell_by_id, notebook.places, end, locked=False)
             groups.setdefault((before, after), ([], span))[0].append(grade_id)
     return groups
 
 
-def _may_be(named: Mapping[int, Sequence[str]], index: int, ids: Collection[str]) -> bool:
-    """Decide whether the headings of a cell, if they name answers at all, name one of these."""
-    return index not in named or bool({*named[index]} & {*ids})
-
-
 def _match_by_names(
-    cells: Sequence[RawCell],
-    cell_by_id: Mapping[str, ReleaseCell],
-    ids: Sequence[str],
-    candidates: Iterable[int],
+    notebook: SearchedNotebook, ids: Sequence[str], candidates: Iterable[int]
 ) -> dict[str, int]:
     """Return answers identified by the functions, classes and variables that their stub defines."""
+    cells = notebook.cells
     claims: dict[int, list[str]] = defaultdict(list)
     defined = {
         index: find_defined_names(cells[index].source)
@@ -188,7 +180,7 @@ def _match_by_names(
         if cells[index].cell_type == "code"
     }
     for grade_id in ids:
-        wanted = find_defined_names(cell_by_id[grade_id].source)
+        wanted = find_defined_names(notebook.release.by_id[grade_id].source)
         hits = [index for index, defined_names in defined.items() if wanted and wanted <= defined_names]
         # Several hits, or several answers with one hit, identify no cell.
         if len(hits) == 1:
@@ -197,13 +189,10 @@ def _match_by_names(
 
 
 def _match_by_order(
-    cells: Sequence[RawCell],
-    cell_by_id: Mapping[str, ReleaseCell],
-    ids: Sequence[str],
-    candidates: Sequence[int],
-    identified: Mapping[str, int],
+    notebook: SearchedNotebook, ids: Sequence[str], candidates: Sequence[int], identified: Mapping[str, int]
 ) -> dict[str, int]:
     """Assign cells in order, for each type with as many unknown cells as missing answers."""
+    cells, cell_by_id = notebook.cells, notebook.release.by_id
     matched: dict[str, int] = {}
     for cell_type in ("code", "markdown"):
         missing = [key for key in ids if key not in identified and cell_by_id[key].cell_type == cell_type]
@@ -218,20 +207,15 @@ def _match_by_order(
 
 
 def _find_next_to_stubs(
-    cells: Sequence[RawCell],
-    cell_by_id: Mapping[str, ReleaseCell],
-    matching: Matching,
-    unused: set[int],
-    notes: list[Note],
-    *,
-    named: Mapping[int, Sequence[str]],
+    notebook: SearchedNotebook, unused: set[int], notes: list[Note]
 ) -> dict[str, tuple[int, ...]]:
     """Return answers in new cells next to a given cell that was left unchanged."""
-    owner = {index: grade_id for grade_id, index in matching.places.items()}
-    owner |= {index: grade_id for grade_id, parts in matching.parts.items() for index in parts}
+    cells, cell_by_id = notebook.cells, notebook.release.by_id
+    owner = {index: grade_id for grade_id, index in notebook.places.items()}
+    owner |= {index: grade_id for grade_id, parts in notebook.parts.items() for index in parts}
     answer_cells: dict[str, tuple[int, ...]] = {}
     used: set[int] = set()
-    for grade_id, index in matching.places.items():
+    for grade_id, index in notebook.places.items():
         original = cell_by_id[grade_id]
         if not original.is_answer or not is_unwritten(cells[index].source, original):
             continue
@@ -245,7 +229,7 @@ def _find_next_to_stubs(
             for position in range(start + 1, stop)
             if position in unused - used
             and cells[position].cell_type == original.cell_type
-            and _may_be(named, position, [grade_id])
+            and notebook.may_hold(position, [grade_id])
         )
         if near:
             answer_cells[grade_id] = near
@@ -257,19 +241,14 @@ def _find_next_to_stubs(
 
 
 def _find_continued(
-    cells: Sequence[RawCell],
-    cell_by_id: Mapping[str, ReleaseCell],
-    matching: Matching,
-    unused: set[int],
-    notes: list[Note],
-    *,
-    named: Mapping[int, Sequence[str]],
+    notebook: SearchedNotebook, unused: set[int], notes: list[Note]
 ) -> dict[str, tuple[int, ...]]:
     """Return written answers that continue in the student's own texts, directly below or with a heading."""
+    cells, named = notebook.cells, notebook.named
     continued: dict[str, tuple[int, ...]] = {}
-    for grade_id, index in matching.places.items():
-        original = cell_by_id[grade_id]
-        parts = matching.parts.get(grade_id, (index,))
+    for grade_id, index in notebook.places.items():
+        original = notebook.release.by_id[grade_id]
+        parts = tuple(notebook.parts.get(grade_id, (index,)))
         unwritten = normalize_source(cells[index].source) == normalize_source(original.source)
         if not original.is_answer or original.cell_type != "markdown" or unwritten:
             continue
@@ -289,24 +268,20 @@ def _find_continued(
 
 
 def _find_merged(
-    cells: Sequence[RawCell],
-    release: Release,
-    open_ids: Sequence[str],
-    matching: Matching,
-    notes: list[Note],
+    notebook: SearchedNotebook, open_ids: Sequence[str], notes: list[Note]
 ) -> dict[str, tuple[int, ...]]:
     """Return missing answers with a cell that was merged into the cell of another answer.
 
     Code identifies itself by the names it defines. A text next to the missing one, with no cell between them
     in the release, may contain both answers, which needs manual review.
     """
-    cell_by_id = release.by_id
+    cells, cell_by_id = notebook.cells, notebook.release.by_id
     merged: dict[str, tuple[int, ...]] = {}
     for grade_id in open_ids:
         original = cell_by_id[grade_id]
         wanted = find_defined_names(original.source)
-        for other in (cell_by_id[name] for name in matching.places if cell_by_id[name].is_answer):
-            index = matching.places[other.grade_id]
+        for other in (cell_by_id[name] for name in notebook.places if cell_by_id[name].is_answer):
+            index = notebook.places[other.grade_id]
             written = normalize_source(cells[index].source) != normalize_source(other.source)
             if not written or cells[index].cell_type != original.cell_type:
                 continue
@@ -327,29 +302,26 @@ def _find_merged(
 
 
 def _collect_candidates(
-    cells: Sequence[RawCell],
-    cell_by_id: Mapping[str, ReleaseCell],
-    grade_id: str,
-    places: Mapping[str, int],
-    unused: set[int],
-) -> tuple[tuple[int, ...], list[Note]]:
-    """Return all cells that may contain a lost answer, and a note that asks for manual review.
+    notebook: SearchedNotebook, grade_id: str, unused: set[int], notes: list[Note]
+) -> tuple[int, ...]:
+    """Return all cells that may contain a lost answer, and note that it needs manual review.
 
     A written answer is not searched in code, but prose in a code cell is no code.
     """
+    cells, cell_by_id = notebook.cells, notebook.release.by_id
     is_code = cell_by_id[grade_id].cell_type == "code"
-    fitting = [index for index in sorted(unused) if is_code or not _is_python(cells[index])]
+    fitting = [
+        index
+        for index in sorted(unused)
+        if is_code or cells[index].cell_type != "code" or parse_cell(cells[index].source) is None
+    ]
     same_type = [index for index in fitting if (cells[index].cell_type == "code") == is_code]
-    _, _, span = find_region(grade_id, cell_by_id, places, len(cells), locked=False)
+    _, _, span = find_region(grade_id, cell_by_id, notebook.places, len(cells), locked=False)
     inside = tuple(index for index in fitting if index in span)
     # From the most to the least likely cells: right type and place, right place, any.
     near = tuple(index for index in same_type if index in span) or inside or tuple(same_type or fitting)
-    if not near:
-        return (), []
-    text = f"The answer cell is missing; the answer may be in {name_cells(cells, near)}: manual review."
-    return near, [Note(LOST, text, grade_id)]
-
-
-def _is_python(cell: RawCell) -> bool:
-    """Decide whether a cell is code and valid Python."""
-    return cell.cell_type == "code" and parse_cell(cell.source) is not None
+    if near:
+        where = name_cells(cells, near)
+        text = f"The answer cell is missing; the answer may be in {where}: manual review."
+        notes.append(Note(LOST, text, grade_id))
+    return near

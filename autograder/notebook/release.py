@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from autograder.core.errors import CourseError, NotebookError
 from autograder.core.tables import suggest_name
-from autograder.notebook.document import RawCell, format_value, parse_notebook
+from autograder.notebook.document import RawCell, format_value, parse_notebook, prune_json
 from autograder.rubric import Question
 
 SCHEMA_VERSION = 3
@@ -167,10 +167,8 @@ def _read_cell(raw: RawCell, whole: str) -> ReleaseCell:
     metadata: Mapping[str, Any] = raw.nbgrader
     version = metadata.get("schema_version", 0)
     if isinstance(version, int) and version < SCHEMA_VERSION:
-        from autograder.notebook import legacy  # imports nbgrader, which takes seconds
-
         try:
-            metadata = legacy.upgrade_metadata(metadata, raw.cell_type)
+            metadata = _upgrade_metadata(metadata, raw.cell_type)
         except ValueError as error:
             raise CourseError(f"{place}: nbgrader cannot upgrade the metadata ({error})") from error
         # Old metadata without meaning marks an ordinary cell.
@@ -194,6 +192,24 @@ def _read_cell(raw: RawCell, whole: str) -> ReleaseCell:
         cell_id=raw.id,
         **flags,
     )
+
+
+def _upgrade_metadata(metadata: Mapping[str, Any], cell_type: str) -> Mapping[str, Any]:
+    """Return one cell's nbgrader metadata at the current schema version; empty if it has no meaning.
+
+    Raises:
+        ValueError: nbgrader cannot upgrade it.
+    """
+    import nbformat  # both packages take seconds to import, and only old courses need them
+    from nbgrader.nbgraderformat import MetadataValidator
+
+    bare = {"cell_type": cell_type, "source": "", "metadata": {"nbgrader": prune_json(dict(metadata))}}
+    try:
+        cell = nbformat.from_dict(bare)
+        upgraded = MetadataValidator().upgrade_cell_metadata(cell)
+        return dict(upgraded.metadata.get("nbgrader", {}))
+    except Exception as error:  # nbgrader compares and converts whatever is there
+        raise ValueError(type(error).__name__) from error
 
 
 def _read_points(value: Any, place: str) -> Decimal:

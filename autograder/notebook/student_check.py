@@ -7,13 +7,11 @@ import functools
 import json
 import re
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from autograder.core.errors import CourseError
 from autograder.core.syntax import collect_bound_names, parse_module
@@ -22,7 +20,6 @@ from autograder.messages import get_template, list_languages, load_sentences
 from autograder.notebook.release import Release
 from autograder.questions import closed
 from autograder.rubric import NotebookFile, Question, Rubric
-from autograder.rubric.timestamps import Window
 
 FILE_NAME = "coursecheck.py"
 """Name of the file next to the released notebook; check cells import it by this name."""
@@ -36,91 +33,29 @@ _STAND_INS = ("autograder.messages.catalogue", "autograder.core.records", "autog
 _TAKEN_ALONG = (
     "autograder.notebook.student.rendering",
     "autograder.notebook.student.surroundings",
-    "autograder.notebook.timeleft",
 )
 """Modules that are copied to students, with everything that they import."""
-_SAID = ("student.", "time-left.", "unreadable.", "number.")
+_SAID = ("student.", "unreadable.", "number.")
 """Prefixes of the codes of sentences that these modules use."""
 
 _SPECIFICATION = "SPECIFICATION = "
 """Start of the line that differs from one assignment to the next."""
-_Moment = Annotated[datetime, msgspec.Meta(tz=True)]
-
-
-class _Symbol(Struct, frozen=True):
-    aliases: tuple[str, ...]
-    domain: str
-
-
-class _Entry(Struct, frozen=True):
-    """Data of a question in the students' own check."""
-
-    kind: str
-    """Form of the answer: the form of the question's kind (`autograder.questions.base.kind.Form`)."""
-    title: dict[str, str]
-    answer: str
-    notebook: str
-    cell: str
-    names: dict[str, str]
-    symbols: dict[str, _Symbol]
-    library: str
-    visible: tuple[dict[str, Any], ...]
-    languages: tuple[str, ...] = ("en",)
-    """Languages of the course: they decide whether a mark between digits is a decimal sign."""
-    given: str = ""
-    """The answer's code cell as it was released; empty in files of earlier versions."""
-    file: str = ""
-    """Path of the file that is the answer, in place of a cell or, for a result, in addition to one."""
-    closed: tuple[str, ...] = ()
-    """Hashes of all options, if the notebook names them; see `autograder.questions.closed.hash_name`."""
-
-
-class _File(Struct, frozen=True):
-    """File that is submitted with a notebook."""
-
-    path: str
-    most: int
-    """Most bytes that are read."""
-    optional: bool = False
-    starter: str = ""
-    """Digest of the released file that students edit."""
-
-
-class _Cells(Struct, frozen=True):
-    given: tuple[str, ...]
-    answers: tuple[str, ...]
-
-
-class _Times(Struct, frozen=True, omit_defaults=True):
-    end: _Moment
-    zone: str
-    start: _Moment | None = None
-    late: dict[str, str] = {}
-    own: bool = False
-
-
-class _Specification(Struct, frozen=True):
-    assignment: str
-    language: str
-    texts: str
-    cells: dict[str, _Cells]
-    questions: dict[str, _Entry]
-    files: dict[str, tuple[_File, ...]] = {}
-    """By notebook; empty in files of earlier versions."""
-    times: _Times | None = None
+_KEYS = frozenset(("assignment", "language", "texts", "cells", "questions"))
+_QUESTION_KEYS = frozenset(
+    ("kind", "title", "answer", "notebook", "cell", "names", "file", "symbols", "library", "visible")
+)
+"""Keys that a specification must have, and each question in it."""
 
 
 def build_student_check(
     rubric: Rubric,
-    notebook: str = "",
     language: str = "",
     releases: Iterable[Release] = (),
-    window: Window | None = None,
     *,
     forms: Mapping[str, str] | None = None,
     starters: Mapping[str, str] | None = None,
 ) -> bytes:
-    """Return the source of ``coursecheck.py`` for one notebook, or for all in the assignment's folder.
+    """Return the source of ``coursecheck.py`` for all notebooks in the assignment's folder.
 
     It needs only Python's standard library and contains no expected value: only each question's kind and
     title, the names students assign, the symbols their formulas may use, and the checks that the rubric
@@ -128,10 +63,8 @@ def build_student_check(
 
     Args:
         rubric: rubric of the assignment.
-        notebook: only questions of this one; empty: all.
         language: language of the release; empty: all of them.
         releases: the notebooks as they are released, so that missing cells can be named.
-        window: time of the exam, if known; then the time left is shown.
         starters: digests of the released files that students edit, by path.
         forms: form of the answers to each kind; a missing kind has a form of the same name.
 
@@ -155,18 +88,13 @@ def build_student_check(
                 question, rubric, release_by_name.get(question.notebook), forms or {}
             )
             for question in rubric.questions
-            if notebook in ("", question.notebook)
         },
     }
     files = {
-        entry.name: _list_files(entry, starters or {})
-        for entry in rubric.assignment.notebooks
-        if entry.own and notebook in ("", entry.name)
+        entry.name: _list_files(entry, starters or {}) for entry in rubric.assignment.notebooks if entry.own
     }
     if files:
         specification["files"] = files
-    if window:
-        specification["times"] = _describe_times(window)
     return _fill_template(specification)
 
 
@@ -193,23 +121,6 @@ def _fill_template(specification: dict[str, Any]) -> bytes:
     return source.encode()
 
 
-def set_window(source: str, window: Window) -> str:
-    """Return a ``coursecheck.py`` for another time window: that of one student.
-
-    Raises:
-        CourseError: the source is no ``coursecheck.py``.
-    """
-    specification = extract_specification(source)
-    if specification is None:
-        raise CourseError(f"{FILE_NAME}: its line SPECIFICATION is not readable; generate the release again")
-    changed = _encode_literal({**specification, "times": _describe_times(window)})
-    lines = [
-        f"{_SPECIFICATION}{changed}" if line.startswith(_SPECIFICATION) else line
-        for line in source.split("\n")
-    ]
-    return "\n".join(lines)
-
-
 def _list_files(notebook: NotebookFile, starters: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the specification of the files that students submit with a notebook."""
     optional = {*notebook.take_along, *(result.path for result in notebook.results if result.optional)}
@@ -217,15 +128,6 @@ def _list_files(notebook: NotebookFile, starters: Mapping[str, str]) -> list[dic
         {"path": path, "most": most, "optional": path in optional, "starter": starters.get(path, "")}
         for path, most in notebook.own.items()
     ]
-
-
-def _describe_times(window: Window) -> dict[str, Any]:
-    """Return the specification of a time window."""
-    start = {"start": window.start.isoformat()} if window.start else {}
-    times = {**start, "end": window.end.isoformat(), "zone": window.zone}
-    late = {language: " ".join(window.terms.describe_terms(language)) for language in list_languages()}
-    late_entry = {"late": late} if any(late.values()) else {}
-    return {**times, **late_entry, **({"own": True} if window.own else {})}
 
 
 def extract_specification(source: str) -> dict[str, Any] | None:
@@ -240,20 +142,22 @@ def extract_specification(source: str) -> dict[str, Any] | None:
 
 
 def read_specification(source: str, place: str) -> dict[str, Any]:
-    """Return the specification in a ``coursecheck.py``, validated because students can edit it.
+    """Return the specification in a ``coursecheck.py`` that students may have edited.
 
     Raises:
         CourseError: it is not readable; names the place.
     """
-    try:
-        read = msgspec.convert(extract_specification(source), _Specification, strict=True)
-    except msgspec.ValidationError as error:
+    read = extract_specification(source) or {}
+    questions = read.get("questions")
+    entries = questions.values() if isinstance(questions, dict) else [None]
+    if not read.keys() >= _KEYS or not all(
+        isinstance(entry, dict) and entry.keys() >= _QUESTION_KEYS for entry in entries
+    ):
         raise CourseError(
-            f"{place}: is not the coursecheck.py of an assignment, or one of another version ({error}); "
+            f"{place}: is not the coursecheck.py of an assignment, or one of another version; "
             "take a fresh copy of the folder that you got"
-        ) from error
-    content: dict[str, Any] = msgspec.to_builtins(read)
-    return content
+        )
+    return {"files": {}, **read}
 
 
 def read_language(path: Path) -> str | None:
@@ -334,17 +238,20 @@ def _describe_question(
             names[name] = form if names.get(name, form) == form else "any"
     symbols = rubric.list_symbols(question) if kind in ("formula", "shape") else {}
     return {
+        # Form of the answer: the form of the question's kind (`autograder.questions.base.kind.Form`).
         "kind": kind,
         "title": question.title,
         "answer": question.answer,
         "notebook": question.notebook,
         "cell": _find_cell(question, release),
         "names": names,
+        # Path of the file that is the answer, in place of a cell or, for a result, in addition to one.
         "file": question.file or beside,
         "symbols": {
             name: {"aliases": list(symbol.aliases), "domain": symbol.domain}
             for name, symbol in symbols.items()
         },
+        # They decide whether a mark between digits is a decimal sign.
         "languages": list(rubric.assignment.languages),
         "library": "torch" if "torch" in rubric.assignment.preload else "numpy",
         # Drawn values differ from sheet to sheet, but all sheets share this file.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from autograder import rubric as rubrics
 from autograder.course import Course
 from autograder.grading import generate
 from autograder.grading.verify.papers import with_sources
-from autograder.notebook.student_check import FILE_NAME, extract_specification
+from autograder.notebook.student_check import FILE_NAME
 from tests.cli.running import ROOT, run
 
 NAME = "variants-practice"
@@ -74,30 +73,6 @@ def test_json_says_the_same(folder: Path) -> None:
     assert "8*d_model^2" == mlp["lines"][0]["reading"]
     assert mlp["lines"][0]["mathml"].startswith("<math")
     assert "es gibt keine Punkte" in said["note"]
-
-
-def test_the_time_left_is_told_and_a_forged_one_is_no_crash(folder: Path, tmp_path: Path) -> None:
-    """During an exam the last line is the time; who writes nonsense there reads what to do."""
-    notebook, given = folder / f"{NAME}.ipynb", (folder / FILE_NAME).read_text("utf-8")
-    specification = extract_specification(given)
-    assert specification
-    now = datetime.now(UTC)
-    moments = [(now + timedelta(minutes=minutes)).isoformat() for minutes in (-5, 30.5)]
-    for times, told in (
-        (dict(zip(("start", "end"), moments, strict=True)), "Time left: 30 min."),
-        ({"start": "soon", "end": "later"}, "take a fresh copy"),
-        ({"start": moments[0], "end": "9999-12-31T23:59:59-10:00"}, "Time left: "),
-    ):
-        literal = json.dumps(json.dumps({**specification, "times": {**times, "zone": "UTC"}}))
-        lines = (
-            f"SPECIFICATION = {literal}" if one.startswith("SPECIFICATION = ") else one
-            for one in given.split("\n")
-        )
-        path = tmp_path / FILE_NAME
-        path.write_text("\n".join(lines), "utf-8")
-        done = run("check", str(notebook), "--with", str(path))
-        assert "Traceback" not in done.stderr
-        assert told in (done.stdout.splitlines() or [" ".join(done.stderr.split())])[-1]
 
 
 def test_something_missing_ends_with_1(folder: Path, tmp_path: Path) -> None:

@@ -115,25 +115,6 @@ MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 NO_SLIP = "[course.slip_days]\ndays = 3\nmost = 2\n"
 
 
-@pytest.mark.parametrize(
-    ("late", "amount"), [(10 * MINUTE, 0), (11 * MINUTE, 10), (DAY, 10), (DAY + MINUTE, 20), (9 * DAY, 50)]
-)
-def test_a_penalty_follows_from_the_time_alone(
-    tmp_path_factory: pytest.TempPathFactory, late: timedelta, amount: int
-) -> None:
-    """In grace it is in time; after it each day counts that has begun since the end, up to the cap."""
-    root = tmp_path_factory.mktemp("penalty")
-    for folder in ("assignments", "rubrics", "submitted"):
-        (root / folder).mkdir()
-    (root / "rubrics" / "one.toml").write_text(RUBRIC.format(name="one", notebooks="", place=""))
-    (root / "exams.toml").write_text(HOMEWORK.replace(NO_SLIP, "").partition("[two]")[0])
-    hand_in(Course.from_folder(root), "ada", "one", late)
-    found = timing(Course.from_folder(root), "one")
-    assert (Deduction(Decimal(amount)) if amount else None) == found.deduction
-    assert ["late-penalty"] * bool(amount) == [note.code for note in found.list_notes()]
-    assert ["timing.penalty"] * bool(amount) == [message.code for message in found.list_messages()]
-
-
 def test_what_is_said_for_all_is_said_of_homework(course: Course) -> None:
     """An exam with a start takes the zone, and nothing of what being late costs."""
     stated(course, "[one]\n", "[one]\nstart = 2026-05-04T10:00:00\n")
@@ -145,15 +126,6 @@ def test_what_is_said_for_all_is_said_of_homework(course: Course) -> None:
         found.common.terms.slip,
     )
     assert "Europe/Berlin" == found.common.zone
-
-
-def test_the_last_attempt_counts_where_being_late_costs_points(course: Course) -> None:
-    """It is the student's own choice; `counts` says otherwise."""
-    late = hand_in(course, "ada", "one", 5 * DAY)
-    kept = hand_in(course, "ada", "one", -HOUR, "earlier")
-    assert late == handins(course, "one")["ada"].folder
-    stated(course, "[one]\n", '[one]\ncounts = "in-time"\n')
-    assert kept == handins(course, "one")["ada"].folder
 
 
 def test_what_is_closed_is_not_graded(course: Course) -> None:
@@ -169,20 +141,6 @@ def test_what_is_closed_is_not_graded(course: Course) -> None:
         [note.code for note in found.timing.list_notes()],
         [message.code for message in found.timing.list_messages()],
     ]
-
-
-def test_slip_days_are_used_by_the_earliest_late_assignment(course: Course) -> None:
-    """Each started day takes one, two at most for one assignment; what they do not cover costs points."""
-    hand_in(course, "ada", "one", 25 * HOUR)
-    hand_in(course, "ada", "two", 2 * DAY)
-    hand_in(course, "ada", "three", MINUTE)
-    assert SlipUse(2, 1, 3) == timing(course, "one").slip
-    assert None is timing(course, "one").deduction
-    assert (SlipUse(1, 0, 3), Deduction(Decimal(10))) == (
-        timing(course, "two").slip,
-        timing(course, "two").deduction,
-    )
-    assert (SlipUse(0, 0, 3), None) == (timing(course, "three").slip, timing(course, "three").deduction)
 
 
 @pytest.mark.parametrize(
@@ -205,31 +163,6 @@ def test_a_day_over_the_clock_change_is_one_day(
     assert has_slip_days == (not found.uncovered)
 
 
-def test_the_course_may_state_the_order(course: Course) -> None:
-    """And which assignments take slip days at all."""
-    stated(course, "most = 2", 'assignments = ["three", "one"]')
-    for name in ENDS:
-        hand_in(course, "ada", name, 2 * DAY)
-    assert (SlipUse(1, 0, 3), None, SlipUse(2, 1, 3)) == tuple(timing(course, name).slip for name in ENDS)
-    assert Deduction(Decimal(20)) == timing(course, "two").deduction
-
-
-def test_slip_days_that_buy_nothing_are_not_spent(course: Course) -> None:
-    """Where late ones are refused, days are used only where they cover all of the delay."""
-    stated(course, 'late = "penalty"\npenalty = { per_day = 10, cap = 50 }', 'late = "refuse"')
-    hand_in(course, "ada", "one", 3 * DAY)
-    hand_in(course, "ada", "two", DAY)
-    assert (SlipUse(0, 3, 3), True) == (timing(course, "one").slip, timing(course, "one").refused)
-    assert (SlipUse(1, 2, 3), False) == (timing(course, "two").slip, timing(course, "two").refused)
-
-
-def test_what_a_person_decided_takes_no_slip_days(course: Course) -> None:
-    """It stands for all of the delay."""
-    course.exams.write_text(HOMEWORK.replace("[two]", '[one.students.ada]\nlate = "accept"\n[two]'))
-    hand_in(course, "ada", "one", 3 * DAY)
-    assert (SlipUse(0, 3, 3), None) == (timing(course, "one").slip, timing(course, "one").deduction)
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -246,18 +179,9 @@ def test_what_a_person_decided_takes_no_slip_days(course: Course) -> None:
         ("[two]", "[one.groups.red]\nextra_minutes = 5\n[two]", "there is no such group"),
     ],
 )
-def test_errors_are_told_with_their_place(
-    tmp_path_factory: pytest.TempPathFactory, old: str, new: str, message: str
-) -> None:
+def test_errors_are_told_with_their_place(course: Course, old: str, new: str, message: str) -> None:
     """Before anybody is graded."""
-    root = tmp_path_factory.mktemp("errors")
-    for folder in ("assignments", "rubrics"):
-        (root / folder).mkdir()
-    for name in ENDS:
-        (root / "rubrics" / f"{name}.toml").write_text(RUBRIC.format(name=name, notebooks="", place=""))
-    assert old in HOMEWORK
-    (root / "exams.toml").write_text(HOMEWORK.replace(old, new, 1))
-    course = Course.from_folder(root)
+    stated(course, old, new)
     with pytest.raises(CourseError, match=r"exams\.toml") as caught:
         schedules.load_schedule(course, rubrics.load_rubric(course.locate_rubric("one")))
     assert message in str(caught.value)
@@ -284,40 +208,6 @@ def test_one_member_hands_in_for_the_group(course: Course) -> None:
     assert (alone, None) == (found["zoe"].folder, found["zoe"].group)
 
 
-def test_a_group_in_time_is_in_time_whoever_was(course: Course) -> None:
-    """Where an attempt in time stands before a late one, it does so for all members."""
-    stated(course, 'late = "penalty"\npenalty = { per_day = 10, cap = 50 }', 'late = "review"')
-    group(course, "red,ada,\nred,bob,\n")
-    hand_in(course, "ada", "one", 5 * DAY)
-    kept = hand_in(course, "bob", "one", -HOUR)
-    assert {kept} == {one.folder for one in handins(course, "one").values()}
-
-
-def test_slip_days_of_a_group_are_each_members_own(course: Course) -> None:
-    """Who has none left pays for the delay, who has some does not."""
-    group(course, "red,ada,two\nred,bob,two\n")
-    hand_in(course, "ada", "one", 2 * DAY)
-    hand_in(course, "ada", "two", 2 * DAY)
-    assert (SlipUse(1, 0, 3), Deduction(Decimal(10))) == (
-        timing(course, "two").slip,
-        timing(course, "two").deduction,
-    )
-    assert (SlipUse(2, 1, 3), None) == (
-        timing(course, "two", "bob").slip,
-        timing(course, "two", "bob").deduction,
-    )
-
-
-def test_time_of_a_group_is_time_of_its_members(course: Course) -> None:
-    """An extension of a group, or of one member, is one for all who hand in together."""
-    group(course, "red,ada,\nred,bob,\nblue,cleo,\nblue,dan,\n")
-    own = "[one.groups.red]\nextra_minutes = 60\n[one.students.dan]\nextra_minutes = 120\n[two]"
-    course.exams.write_text(HOMEWORK.replace("[two]", own))
-    hand_in(course, "ada", "one", HOUR)
-    hand_in(course, "cleo", "one", 2 * HOUR)
-    assert [timedelta(0)] * 4 == [one.timing.late for one in handins(course, "one").values() if one.timing]
-
-
 def test_groups_may_change_from_one_assignment_to_the_next(course: Course) -> None:
     """A line that names the assignment stands before one of all; a comma at the end may be left out."""
     group(course, "red,ada,\nred,bob\nblue,bob,two\nblue,cleo,two\n")
@@ -336,16 +226,8 @@ def test_groups_may_change_from_one_assignment_to_the_next(course: Course) -> No
         ("=red,ada,\n", "line 2: group: '=red' cannot be a name"),
     ],
 )
-def test_errors_in_the_list_of_groups_are_named(
-    tmp_path_factory: pytest.TempPathFactory, text: str, message: str
-) -> None:
+def test_errors_in_the_list_of_groups_are_named(course: Course, text: str, message: str) -> None:
     """With their lines: a mark must not hang on which of two lines is read first."""
-    root = tmp_path_factory.mktemp("groups")
-    for folder in ("assignments", "rubrics", "submitted"):
-        (root / folder).mkdir()
-    for name in ENDS:
-        (root / "rubrics" / f"{name}.toml").write_text(RUBRIC.format(name=name, notebooks="", place=""))
-    course = Course.from_folder(root)
     group(course, text)
     with pytest.raises(CourseError, match=r"groups\.csv") as caught:
         counting(course, "one")

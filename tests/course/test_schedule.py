@@ -90,13 +90,6 @@ def test_an_accent_may_be_encoded_either_way(course: Course) -> None:
     assert schedule.get_window("\u00e9mile") == schedule.get_window("e\u0301mile") != schedule.common
 
 
-def test_a_night_in_which_clocks_change_has_all_its_minutes(course: Course) -> None:
-    """The end is so many minutes later by a stopwatch, whatever the clocks on the wall do."""
-    for day in ("2026-10-25", "2026-03-29"):
-        common = schedule_of(course, f'[exam]\nstart = {day}T01:30:00\nzone = "Europe/Berlin"\n').common
-        assert timedelta(minutes=100) == common.end.astimezone(UTC) - common.start.astimezone(UTC)
-
-
 def test_a_course_without_the_file_or_the_assignment_has_no_times(course: Course) -> None:
     """Nothing is late then."""
     assert None is load_schedule(course, rubric_of(course))
@@ -234,27 +227,6 @@ def test_extra_time_for_a_name_that_nobody_has_is_refused(course: Course) -> Non
 
 
 @pytest.mark.parametrize(
-    ("student", "moment", "late"),
-    [
-        ("zoe", "2026-02-12 10:40:00", ""),
-        ("zoe", "2026-02-12 10:40:00.5", "< 1 s"),
-        ("zoe", "2026-02-12 10:40:01", "1 s"),
-        ("ada", "2026-02-12 11:10:00", ""),
-        ("ada", "2026-02-12 11:11:00", "1 min"),
-        ("bob", "2026-02-13 11:40:00", "1 h"),
-    ],
-)
-def test_who_is_late_by_how_much(course: Course, student: str, moment: str, late: str) -> None:
-    """To the end inclusive it is in time; everybody is measured by their own end."""
-    timing = schedule_of(course).select_attempt([handed(student, moment)], NOW).timing
-    assert timing
-    assert (bool(late), "", False) == (bool(timing.late), timing.doubt, timing.refused)
-    assert [f"Handed in {late} after the end"] * bool(late) == [
-        note.text.partition(" (")[0] for note in timing.list_notes()
-    ]
-
-
-@pytest.mark.parametrize(
     ("moment", "doubt"),
     [
         (None, "There is no timestamp.txt."),
@@ -276,41 +248,6 @@ def test_a_time_that_cannot_be_believed_costs_nothing(
     assert doubt in timing.doubt
     assert (timedelta(0), False) == (timing.late, timing.refused)
     assert ["time-not-known"] == [note.code for note in timing.list_notes()]
-
-
-def test_late_ones_are_refused_only_where_the_course_says_so(course: Course) -> None:
-    """The default is that a person decides."""
-    attempt = handed("zoe", "2026-02-12 10:41:00")
-    refusing = schedule_of(course, GOOD.replace("[exam]", '[exam]\nlate = "refuse"', 1))
-    timings = [schedule.select_attempt([attempt], NOW).timing for schedule in (schedule_of(course), refusing)]
-    assert [False, True] == [timing.refused for timing in timings if timing]
-    in_time = refusing.select_attempt([handed("zoe", "2026-02-12 10:39:00")], NOW).timing
-    assert in_time
-    assert not in_time.refused
-
-
-@pytest.mark.parametrize(
-    ("common", "own", "refused", "codes"),
-    [
-        ("review", "", False, ["late"]),
-        ("review", "accept", False, ["late-accepted"]),
-        ("review", "refuse", True, ["late-refused"]),
-        ("refuse", "", True, ["late-refused"]),
-        ("refuse", "accept", False, ["late-accepted"]),
-        ("refuse", "review", False, ["late"]),
-        ("accept", "", False, ["late-accepted"]),
-    ],
-)
-def test_a_person_decides_for_one_student(
-    course: Course, common: str, own: str, refused: bool, codes: list[str]
-) -> None:
-    """The rule that was applied is told; a student's own one wins over the course's."""
-    text = GOOD.replace("[exam]", f'[exam]\nlate = "{common}"', 1)
-    if own:
-        text += f'\n[exam.students.zoe]\nlate = "{own}"\n'
-    timing = schedule_of(course, text).select_attempt([handed("zoe", "2026-02-12 10:41:00")], NOW).timing
-    assert timing
-    assert (refused, codes) == (timing.refused, [note.code for note in timing.list_notes()])
 
 
 def test_an_accepted_one_needs_no_earlier_attempt_and_no_time(course: Course) -> None:
@@ -337,13 +274,6 @@ def test_the_last_attempt_in_time_counts(course: Course) -> None:
     for moment in ("10:35", "10:15"):  # kept ones are looked at only where the one collected last is late
         chosen = schedule.select_attempt([handed("zoe", f"2026-02-12 {moment}", "last"), *kept], NOW)
         assert (Path("last"), ()) == (chosen.folder, chosen.timing.list_notes() if chosen.timing else None)
-
-
-def test_an_unknown_time_is_not_replaced_by_an_earlier_attempt(course: Course) -> None:
-    """What was collected last may have been in time: a person decides."""
-    unknown = Handin("zoe", Path("last"), None, "There is no timestamp.txt.")
-    chosen = schedule_of(course).select_attempt([unknown, handed("zoe", "2026-02-12 10:30")], NOW)
-    assert Path("last") == chosen.folder
 
 
 def test_earlier_attempts_lie_beside_what_was_collected(course: Course) -> None:

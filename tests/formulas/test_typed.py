@@ -19,7 +19,7 @@ from autograder.formulas.reading import read_text
 from autograder.formulas.values.points import Points
 from autograder.messages import list_languages, render_message
 from autograder.messages.reading import describe_unreadable
-from autograder.notebook.student.reading import ReadingFailure, ValueReading, read_value
+from autograder.notebook.student.report import ReadingFailure, ValueReading, read_value
 
 ENGLISH = Vocabulary(
     {

@@ -228,8 +228,8 @@ ASKED = frozenset({"exam", *KINDS, *(part for _, answer, _ in KINDS.values() for
 
 @pytest.mark.parametrize("values", STATES)
 def test_the_check_beside_the_notebook_speaks_it(questions: Rubric, values: dict[str, Any]) -> None:
-    """The file that students run, on answers in every state, with the time that is left."""
-    source = build_student_check(questions, "exam", LANGUAGE, window=WINDOW)
+    """The file that students run, on answers in every state."""
+    source = build_student_check(questions, LANGUAGE)
     namespace: dict[str, Any] = {"__name__": "coursecheck"}
     exec(compile(source, FILE_NAME, "exec"), namespace)
     printed = io.StringIO()
@@ -237,7 +237,7 @@ def test_the_check_beside_the_notebook_speaks_it(questions: Rubric, values: dict
         exec("check(); check('formla')", {"check": namespace["check"], **values})
     said = printed.getvalue()
     assert len(said) > 500
-    assert [] == english(said, ASKED | NAMES | ZONE)
+    assert [] == english(said, ASKED | NAMES)
 
 
 ANSWERS = ("mlp_parameters = 2**", "all_layers = 7", "x = (", "class Decoder: ...")
@@ -246,7 +246,7 @@ ANSWERS = ("mlp_parameters = 2**", "all_layers = 7", "x = (", "class Decoder: ..
 def test_the_command_that_checks_a_file_speaks_it() -> None:
     """What ``autograder check`` says of a saved notebook."""
     release = load_release(examples.release(), "exam")
-    source = build_student_check(RUBRIC, "exam", LANGUAGE, [release])
+    source = build_student_check(RUBRIC, LANGUAGE, [release])
     specification = read_specification(source.decode(), FILE_NAME)
     tree = json.loads(examples.release())
     for number, cell in enumerate(tree["cells"]):

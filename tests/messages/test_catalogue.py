@@ -168,7 +168,7 @@ def test_every_code_of_the_program_is_in_the_catalogue() -> None:
     assert set() == set(codes) - set(load_sentences())
 
 
-@pytest.mark.parametrize("area", ["student", "time-left", "title", "comment", "phrase"])
+@pytest.mark.parametrize("area", ["student", "title", "comment", "phrase"])
 def test_every_sentence_of_an_area_is_said(area: str) -> None:
     """No sentence is kept that nothing says: what follows the area stands in the program's source."""
     sources = "".join(

@@ -565,18 +565,6 @@ def test_read_counts_a_blank_written_answer_as_none_if_no_text_may_be_it(place: 
     assert not lost(submission)
 
 
-def test_read_shows_texts_at_the_end_with_every_blank_written_answer() -> None:
-    """They stand below the last question by chance, and are not taken for its answer alone."""
-
-    def change(cells: Cells) -> None:
-        answer_all(cells, without=("why",))
-        cells.append(make_cell(f"why: {TEXT}", kind="markdown"))
-
-    submission = hand_in(change)
-    assert lost(submission) == {"why"}
-    assert TEXT in text_of(submission, "why")
-
-
 def test_read_shows_a_bounded_number_of_texts() -> None:
     """Hundreds of notes are no reason to show hundreds of cells with every blank answer."""
 
@@ -611,19 +599,6 @@ def test_read_leaves_a_blank_code_answer_to_manual_review_if_a_text_has_it(
     assert lost(submission) == {"width"}
     assert "7" in text_of(submission, "width")
     assert submission.answers["why"].changed
-
-
-@pytest.mark.parametrize("grade_id", ["why", "width"])
-def test_read_counts_a_deleted_answer_as_none_if_nothing_else_was_written(grade_id: str) -> None:
-    """The cell with the student's name and number is never offered in its place."""
-
-    def change(cells: Cells) -> None:
-        answer_all(cells, without=(grade_id,))
-        del cells[position(cells, grade_id)]
-
-    submission = hand_in(change)
-    assert [note.code for note in submission.notes] == ["answer-cell-missing"]
-    assert not text_of(submission, grade_id)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from autograder.core.records import Submission
-from autograder.notebook.document import RawCell, name_cells
 from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
 from tests.notebook.test_displaced import BLANK_TEXT, TEXT, Cells, lost, make_cell, make_notebook, position
@@ -194,11 +193,3 @@ def test_read_shows_a_named_text_in_the_middle_of_the_notebook_with_its_answer()
     cells.insert(position(cells, "4-a") + 1, make_cell(f"## 3a continued\n\n{MORE}", kind="markdown"))
     submission = read_notebook(make_notebook(cells), release, student="s", assignment="exam")
     assert shown_with(submission) == {"3-a"}
-
-
-@pytest.mark.parametrize(("count", "expected"), [(1, "cell 1"), (2, "cells 1, 2"), (11, "cells 1, 2, 3, 4")])
-def test_name_cells_uses_the_singular_for_one_cell(count: int, expected: str) -> None:
-    cells = [RawCell(number, "code", "") for number in range(1, count + 1)]
-    named = name_cells(cells, range(count))
-    assert named.startswith(expected)
-    assert named.endswith("…") is (count > 10)

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from autograder.notebook.document import parse_notebook
-from autograder.notebook.nesting import MAX_LEVELS, prune_json
+from autograder.notebook.document import MAX_LEVELS, parse_notebook
 from autograder.notebook.read import read_notebook
 from autograder.notebook.release import Release
 from tests.notebook.test_submissions import CONTROL, FAULTS
@@ -89,10 +88,3 @@ def test_what_is_cut_is_noted() -> None:
 
     assert [] == notes(MAX_LEVELS - 1)
     assert ["metadata-garbage"] == notes(MAX_LEVELS)
-
-
-def test_pruning_keeps_all_above_the_cut() -> None:
-    """Scalars stay as they are, and what lies too deep leaves an empty list or object."""
-    assert {"a": [1, {"b": None}], "c": "text"} == prune_json({"a": [1, {"b": None}], "c": "text"})
-    assert {"a": [1, {}]} == prune_json({"a": [1, {"b": 2}]}, 2)
-    assert {"a": []} == prune_json({"a": [1]}, 1)

@@ -224,23 +224,6 @@ def test_a_locked_id_on_own_code_gives_no_locked_standing(release: Release, rele
     ]
 
 
-def test_the_digest_is_of_the_bytes_handed_in(release: Release, release_bytes: bytes) -> None:
-    """Two files with the same content have the same digest; one more space gives another."""
-    first, second, third = (
-        read_notebook(data, release, student="s", assignment="a").digest
-        for data in (release_bytes, bytes(release_bytes), release_bytes + b" ")
-    )
-    assert first == second
-    assert first != third
-
-
-def test_reading_is_deterministic(release: Release, release_bytes: bytes) -> None:
-    """The same bytes give the same record."""
-    assert read_notebook(release_bytes, release, student="s", assignment="a") == read_notebook(
-        release_bytes, release, student="s", assignment="a"
-    )
-
-
 def test_a_file_in_another_encoding_is_told_so_and_not_that_given_cells_changed(
     release: Release, release_bytes: bytes
 ) -> None:

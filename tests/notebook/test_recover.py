@@ -2,45 +2,26 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pytest
 
 from autograder.core.records import Submission
 from autograder.notebook.match import LOST
 from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
+from tests.notebook.test_displaced import make_cell, make_notebook
 
 STUB = "def double(x):\n    raise NotImplementedError()"
 OWN = "def double(x):\n    return x + x"
 OTHER = "def double(x):\n    return 2 * x"
 
 
-def cell(source: str, grade_id: str = "", *, answer: bool = False) -> dict[str, Any]:
-    """A code cell; one with an id is nbgrader's."""
-    marks = {"grade_id": grade_id, "grade": False, "solution": answer, "locked": not answer}
-    own = {"nbgrader": {**marks, "task": False, "schema_version": 3}} if grade_id else {}
-    return {
-        "cell_type": "code",
-        "metadata": own,
-        "source": source,
-        "outputs": [],
-        "execution_count": None,
-    }
-
-
-def notebook(*cells: dict[str, Any]) -> bytes:
-    """As it lies on a disk."""
-    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}).encode()
-
-
 def hand_in(released: tuple[str, ...], written: tuple[str, ...]) -> Submission:
     """Given cells around answers in the release, and around cells without any id in what was handed in."""
-    first, last = cell("import math", "first"), cell("double(2)", "last")
-    answers = [cell(STUB + f"  # {name}", name, answer=True) for name in released]
-    release = load_release(notebook(first, *answers, last), "nb")
-    return read_notebook(notebook(first, *map(cell, written), last), release, student="s", assignment="a")
+    first, last = make_cell("import math", "first"), make_cell("double(2)", "last")
+    answers = [make_cell(STUB + f"  # {name}", name, answer=True) for name in released]
+    release = load_release(make_notebook([first, *answers, last]), "nb")
+    submitted = make_notebook([first, *map(make_cell, written), last])
+    return read_notebook(submitted, release, student="s", assignment="a")
 
 
 def notes(released: tuple[str, ...], written: tuple[str, ...]) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograder.core.records import Cell, Submission
-from autograder.notebook.rejoin import MOST_HALVES
+from autograder.notebook.prepare import MOST_HALVES
 from tests.notebook.test_displaced import (
     Cells,
     answer_all,

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from autograder.core.errors import CourseError
-from autograder.notebook.release import Release, load_release
-from autograder.rubric import Rubric
+from autograder.notebook.release import load_release
 
 
 def changed(release_bytes: bytes, name: str, /, **metadata: Any) -> bytes:
@@ -21,37 +20,6 @@ def changed(release_bytes: bytes, name: str, /, **metadata: Any) -> bytes:
         if nbgrader.get("grade_id") == name:
             nbgrader.update(metadata)
     return json.dumps(tree).encode()
-
-
-def test_flags_and_points_are_read(release: Release) -> None:
-    """Answers, locked cells and points are those of the metadata; points are exact."""
-    assert [cell.grade_id for cell in release.cells if cell.is_answer] == [
-        "formula-answer",
-        "formula-why",
-        "double-answer",
-        "shape-answer",
-        "essay",
-    ]
-    assert {cell.grade_id: cell.points for cell in release.cells if cell.points is not None} == {
-        "formula": Decimal(2),
-        "formula-why": Decimal(1),
-        "double": Decimal(3),
-        "shape": Decimal(1),
-        "essay": Decimal(2),
-    }
-    assert release.by_id["given"].is_locked
-    assert "" not in release.by_id
-
-
-def test_a_questions_answer_cell_is_its_own_or_the_grade_cell(release: Release, rubric: Rubric) -> None:
-    """The default name comes first; a written question's answer cell is the cell named as the question."""
-    found = {question.id: release.find_answer_cell(question) for question in rubric.questions}
-    assert found == {
-        "formula": "formula-answer",
-        "double": "double-answer",
-        "shape": "shape-answer",
-        "essay": "essay",
-    }
 
 
 def test_tenths_of_points_stay_exact(release_bytes: bytes) -> None:

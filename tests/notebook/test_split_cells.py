@@ -185,21 +185,6 @@ def test_read_does_not_run_an_untouched_copy(hand_in: Callable[..., Submission])
     assert stub not in run(found)
 
 
-def test_read_runs_what_was_written_above_the_unchanged_cell_after_it(
-    hand_in: Callable[..., Submission],
-) -> None:
-    """The unchanged cell below would otherwise replace the answer by what was given out."""
-
-    def change(cells: Cells) -> None:
-        own = {"cell_type": "code", "metadata": {}, "source": RIGHT, "outputs": [], "execution_count": None}
-        cells.insert(place(cells, "double-answer"), {**own, "id": "own"})
-
-    found = hand_in(change)
-    assert RIGHT == found.answers["double-answer"].source
-    names = [cell.grade_id for cell in found.cells]
-    assert names.index("double-answer") < [cell.source for cell in found.cells].index(RIGHT)
-
-
 @pytest.mark.parametrize("original", [0, 1], ids=["first half keeps the id", "second half keeps the id"])
 def test_read_joins_the_halves_of_a_written_answer(original: int, hand_in: Callable[..., Submission]) -> None:
     """Also if one half was turned to code; what a person marks is the whole text."""
@@ -316,20 +301,6 @@ def test_read_says_that_changes_to_a_given_cell_do_not_count(hand_in: Callable[.
         remark.message.code,
         found.cells[remark.position].grade_id,
     )
-
-
-@pytest.mark.parametrize(
-    "grade_id", ["formula-answer", "double-answer", "shape-answer", "formula-why", "essay"]
-)
-@pytest.mark.parametrize("count", [2, 3, 5])
-def test_read_drops_nothing_whatever_is_split(
-    grade_id: str, count: int, hand_in: Callable[..., Submission]
-) -> None:
-    """Every part of every answer is in the notebook that people see, and in the answer that is judged."""
-    parts = [f"part_{number} = {number}" for number in range(count)]
-    found = hand_in(lambda cells: split(cells, grade_id, *parts, original=count - 1))
-    assert "\n\n".join(parts) == found.answers[grade_id].source
-    assert parts == [cell.source for cell in found.cells if cell.source in parts]
 
 
 ANSWERS = {

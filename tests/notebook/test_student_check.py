@@ -6,7 +6,6 @@ import ast
 import contextlib
 import io
 import json
-import random
 import re
 import sys
 import types
@@ -20,14 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder import rubric as rubrics
-from autograder.formulas.errors import Unreadable
-from autograder.formulas.notation.vocabulary import Vocabulary
-from autograder.formulas.printing.text import to_text
-from autograder.formulas.reading import read_formula
 from autograder.notebook.student.report import examine
 from autograder.notebook.student_check import SILENT, build_student_check, collect_sources
 from autograder.questions import list_forms
-from autograder.rubric import Rubric, RubricSymbol
+from autograder.rubric import Rubric
 from tests.support.code_course import write_empty_checks
 
 ROOT = Path(__file__).parents[2]
@@ -81,7 +76,7 @@ def exam(tmp_path_factory: pytest.TempPathFactory) -> Rubric:
 def module(exam: Rubric) -> dict[str, Any]:
     """The released coursecheck.py, run as a student's notebook imports it."""
     namespace: dict[str, Any] = {"__name__": "coursecheck"}
-    exec(compile(build_student_check(exam, "exam", forms=list_forms()), "coursecheck.py", "exec"), namespace)
+    exec(compile(build_student_check(exam, forms=list_forms()), "coursecheck.py", "exec"), namespace)
     return namespace
 
 
@@ -101,7 +96,7 @@ def say(module: dict[str, Any]) -> Callable[..., str]:
 
 def test_the_file_needs_only_the_standard_library(exam: Rubric) -> None:
     """All that it and the modules in it import is part of Python, in it, or stood in for."""
-    template = build_student_check(exam, "exam", forms=list_forms()).decode()
+    template = build_student_check(exam, forms=list_forms()).decode()
     texts = [template, *collect_sources().values()]
     names = {
         alias.name
@@ -138,33 +133,6 @@ def test_an_installed_program_is_left_alone(module: dict[str, Any]) -> None:
     before = sys.modules["autograder.formulas.nodes"]
     assert module["_module"]("autograder.formulas.nodes") is not before
     assert sys.modules["autograder.formulas.nodes"] is before
-
-
-def test_expected_values_stay_out_of_the_file() -> None:
-    """Accepted answers, mistakes and references of the rubric are not written into it."""
-    options = """
-        accept = ["7531*d_model"]
-        mistake = [{ code = "m", when = "8642*d_model", text = { en = "T" } }]
-    """
-    text = TEXT.replace("points = 11", "points = 1") + question("q", "formula", "size", {}) + options
-    source = build_student_check(rubrics.parse_rubric(text.encode()), "exam", forms=list_forms()).decode()
-    assert "7531" not in source
-    assert "8642" not in source
-
-
-def test_two_builds_are_equal(exam: Rubric) -> None:
-    """The same rubric gives the same bytes."""
-    assert build_student_check(exam, "exam", forms=list_forms()) == build_student_check(
-        exam, "exam", forms=list_forms()
-    )
-
-
-def test_only_the_notebooks_own_questions_are_listed(exam: Rubric) -> None:
-    """Without a notebook's name all questions are listed; another notebook's check knows none of these."""
-    assert build_student_check(exam, forms=list_forms()) == build_student_check(
-        exam, "exam", forms=list_forms()
-    )
-    assert '\\"questions\\": {}' in build_student_check(exam, "other", forms=list_forms()).decode()
 
 
 FINE = "✓ "
@@ -279,38 +247,11 @@ def test_an_unassigned_name_is_told_apart(say: Callable[..., str]) -> None:
     assert say("formula").startswith("○ formula: size does not exist yet. Give it a value in the answer cell")
 
 
-def test_written_answers_are_left_to_people(say: Callable[..., str]) -> None:
-    """There is nothing to check about a text."""
-    expected = f"· essay: This answer cannot be checked here. It is graded after you submit it.\n{NOT_A_MARK}"
-    assert expected == say("essay")
-
-
 def test_a_misspelt_question_is_suggested(say: Callable[..., str]) -> None:
     """An id that is nearly right gets the right one."""
     assert say("formla") == (
         "There is no question formla. Is it spelt as in the notebook? Did you mean formula?\n"
     )
-
-
-@pytest.mark.parametrize(
-    ("left", "said"),
-    [
-        (["formula", "count"], "Questions answered: 1 of 2."),
-        (["formula", "essay"], "Questions answered: 1 of 1. Questions that cannot be checked here: 1."),
-    ],
-)
-def test_all_questions_are_counted(left: list[str], said: str) -> None:
-    """Whether or not a person reads some of the answers."""
-    rubric = TEXT.replace("points = 11", "points = 2") + "".join(
-        question(name, *KINDS[name]) for name in left
-    )
-    namespace: dict[str, Any] = {"__name__": "coursecheck"}
-    source = build_student_check(rubrics.parse_rubric(rubric.encode()), "exam")
-    exec(compile(source, "coursecheck.py", "exec"), namespace)
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec("check()", {"check": namespace["check"], "size": "8*d"})
-    assert said in printed.getvalue().splitlines()
 
 
 def test_german_is_spoken_on_request(say: Callable[..., str]) -> None:
@@ -391,7 +332,7 @@ def test_the_check_never_raises(say: Callable[..., str], name: object, language:
 def test_a_damaged_file_says_that_nothing_is_lost(exam: Rubric, lost: list[str], begins: list[str]) -> None:
     """In the language asked for, as long as the sentences are there."""
     namespace: dict[str, Any] = {"__name__": "coursecheck"}
-    exec(compile(build_student_check(exam, "exam"), "coursecheck.py", "exec"), namespace)
+    exec(compile(build_student_check(exam), "coursecheck.py", "exec"), namespace)
     namespace.update(dict.fromkeys(lost, "no data"))
     for language, begin in zip(("", "de"), begins, strict=True):
         printed = io.StringIO()
@@ -405,42 +346,6 @@ def test_a_damaged_file_says_that_nothing_is_lost(exam: Rubric, lost: list[str],
 def test_any_text_is_answered_with_one_sentence(text: str) -> None:
     """A formula of any characters gives one line for its question."""
     assert 1 == len(examine("q", FORMULA, {"size": text}, "en").lines)
-
-
-PIECES = (
-    "d_model", "d", "h", "n_heads", "d_{model}", r"d_{\text{model}}", r"\mathrm{d\_model}",
-    "2", "3", "12", "1,000", ".5", "1e3", "1{,}000", "½", "pi", "$", " ", r"\,",
-    "+", "-", "*", "**", "^", "²", "^{2}", "·", "×", "/", "−", "!", r"\cdot ", r"\frac{d}{h}",
-    "(", ")", r"\left(", r"\right)", "sqrt(", "√", r"\sqrt{d}", "max(d,h)", "log_2(", "log₂(",
-    "2 000", "0,5", "1.234,5", "hd", "hd_model", "d^2_{model}", "d _{model}", " x ", "2x3", "np.sqrt(d)",
-    "<sup>2</sup>", "pow(d,2)", "ceil(", "⌈d⌉", "//", r"\lfloor d/2 \rfloor", "\times ", "\frac{d}{2}",
-    "&middot;",
-    "∛", "d².", "{d}_{model}", "{}", "~", r"\operatorname{log}_2(", r"\boxed{d}", "dˆ2",
-)  # fmt: skip
-
-
-@pytest.mark.slow
-def test_the_released_file_reads_what_the_grader_reads(module: dict[str, Any]) -> None:
-    """Of 5,000 random formulas the file that students get reads as many as the grader, and as the same."""
-    vocabulary = Vocabulary(
-        {name: RubricSymbol(aliases=tuple(one["aliases"])) for name, one in SYMBOLS.items()}
-    )
-    look = module["_module"]("autograder.notebook.student.report").examine
-    generator = random.Random(5)
-    read = 0
-    for _ in range(5_000):
-        text = "".join(generator.choices(PIECES, k=generator.randint(1, 6)))
-        if not text.strip():
-            continue
-        (line,) = look("q", FORMULA, {"size": text}, "en").lines
-        try:
-            expected = " = ".join(map(to_text, read_formula(text, vocabulary)))
-        except Unreadable:
-            assert "problem" == line.state, text
-            continue
-        assert ("ready", expected) == (line.state, line.reading), text
-        read += 1
-    assert read > 250
 
 
 def test_only_what_automatic_items_read_is_looked_for(exam: Rubric) -> None:
@@ -461,7 +366,7 @@ def test_only_what_automatic_items_read_is_looked_for(exam: Rubric) -> None:
     """
     )
     namespace: dict[str, Any] = {"__name__": "coursecheck"}
-    exec(build_student_check(rubrics.parse_rubric(text.encode()), "exam", forms=list_forms()), namespace)
+    exec(build_student_check(rubrics.parse_rubric(text.encode()), forms=list_forms()), namespace)
     specification = json.loads(namespace["SPECIFICATION"])
     assert specification["questions"]["q"]["names"] == {"x": "any"}
 
@@ -476,7 +381,7 @@ def test_answers_to_code_questions_have_the_form_of_the_solution(
     """A list is no function, but some checks in Python judge lists."""
     rubric = rubrics.load_rubric(ROOT / "rubrics" / "gpt2.toml")
     namespace: dict[str, Any] = {"__name__": "coursecheck"}
-    exec(build_student_check(rubric, "gpt2", forms=list_forms()), namespace)
+    exec(build_student_check(rubric, forms=list_forms()), namespace)
     entry = json.loads(namespace["SPECIFICATION"])["questions"][question]
     assert state == examine(question, entry, {entry["answer"]: value}, "en").state
 

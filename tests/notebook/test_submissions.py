@@ -100,12 +100,6 @@ def test_no_output_of_a_student_is_kept(release: Release) -> None:
     assert "full marks" not in repr(submission("control-outputs", release))
 
 
-def test_a_copy_that_took_another_cells_place_is_run_there(release: Release) -> None:
-    """Run order after recovery is the order in which the student sees the cells."""
-    program = [cell.grade_id for cell in submission("copied-over", release).cells]
-    assert program.index("shape-prompt") + 1 == program.index("shape-answer")
-
-
 def test_fifty_megabytes_of_outputs_are_read(release: Release, release_bytes: bytes) -> None:
     """An honest 50 MB notebook full of outputs becomes a submission."""
     tree = json.loads(release_bytes)

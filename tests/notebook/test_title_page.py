@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from datetime import datetime
 from decimal import Decimal
 from zoneinfo import ZoneInfo
@@ -92,33 +90,6 @@ def test_a_release_in_all_languages_has_each_in_its_own() -> None:
     assert "Pre-trained language models" not in german
 
 
-def test_the_title_is_locked_and_the_details_are_not() -> None:
-    """Students write into the cell behind the title, and nowhere into the title."""
-    cells = nbformat.reads(build_release(SOURCE.read_bytes(), exam(), EXAM, "de", None).decode(), 4).cells
-    assert (True, False) == (cells[0].metadata.nbgrader.locked, "nbgrader" in cells[1].metadata)
-    assert ["family_name", "first_name", "student_number", "programme"] == re.findall(
-        r'^(\w+) = ""$', cells[1].source, re.MULTILINE
-    )
-
-
-def test_points_and_reading_time_are_written_as_in_the_language() -> None:
-    """Half points have a comma in German; reading comes before working."""
-    half = GOOD.replace("points = 5\n", "points = 4.5\n").replace("points = 2\n", "points = 1.5\n")
-    half = half.replace('name = "exam"', 'name = "exam"\nlanguages = ["en", "de"]').replace(
-        'task = "1"\nkind = "number"\npoints = 1.5', 'task = "1"\nkind = "number"\npoints = 2'
-    )
-    half = half.replace(
-        'id = "i"\npoints = 1.5\ntext = { en = "x" }', 'id = "i"\npoints = 2\ntext = { en = "x" }', 1
-    )
-    rubric = parse_rubric(half.encode())
-    assert "| **1,5** |" not in filled("<!-- exam tasks de -->", rubric)
-    assert "| 2 | Code | 1,5 | |" in filled("<!-- exam tasks de -->", rubric)
-    assert "| 2 | Code | 1.5 | |" in filled("<!-- exam tasks en -->", rubric)
-    assert "90 minutes for 4.5 points, after 10 minutes for reading" in filled(
-        "<!-- exam times en -->", rubric
-    )
-
-
 @pytest.mark.parametrize(
     "comment", ["<!-- exam task en -->", "<!-- exam tasks -->", "<!-- exam tasks fr -->", "<!-- exam -->"]
 )
@@ -136,12 +107,6 @@ def test_what_the_rubric_does_not_state_is_refused(wanted: str, table: str) -> N
     plain = parse_rubric(b"version = 1\n[assignment]\nname = 'x'\npoints = 0\n")
     with pytest.raises(NotebookError, match=f"the rubric has no {table}"):
         filled(f"<!-- exam {wanted} en -->", plain)
-
-
-def test_other_comments_and_texts_stay() -> None:
-    """Only comments on lines of their own that begin with exam are places."""
-    text = "<!-- a note -->\nabout <!-- exam tasks en --> in a line\n<!-- example -->"
-    assert text == filled(text)
 
 
 def test_details_are_read_without_running_anything() -> None:
@@ -187,12 +152,6 @@ def test_whatever_else_stands_there_is_nothing(source: str) -> None:
 def test_a_long_name_is_cut() -> None:
     """A hundred characters are kept."""
     assert {"programme": "x" * 100} == read_details([Cell(f'programme = "{"x" * 300}"')])
-
-
-def test_the_exams_source_is_what_its_authors_write() -> None:
-    """The source itself holds no table that could be wrong."""
-    source = json.loads(SOURCE.read_text("utf-8"))["cells"][0]["source"]
-    assert not any(line.startswith("|") for line in source)
 
 
 @pytest.mark.parametrize(

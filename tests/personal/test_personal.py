@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from autograder import rubric as rubrics
-from autograder.core.errors import CourseError, NotebookError
+from autograder.core.errors import CourseError
 from autograder.core.records import GradingResult, Status
 from autograder.course import Course, groups
 from autograder.grading import assignment as assignments
@@ -22,8 +21,6 @@ from autograder.grading.generate import build_release_files, generate_release
 from autograder.grading.personal.distribution import write_personal_releases
 from autograder.grading.personal.variant_set import VariantSet, make_variants
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.notebook.student_check import FILE_NAME, extract_specification
-from autograder.notebook.timeleft import time_left
 from autograder.sandbox.pool import Pool
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.long]
@@ -174,16 +171,6 @@ def test_whoever_is_not_on_the_list_gets_the_common_variant(room: Class) -> None
     assert ["common-variant"] == [note.code for note in graded.score.notes]
 
 
-def test_unreadable_notebook_earns_nothing(room: Class) -> None:
-    """A missing or broken notebook earns nothing, and has the note that says why."""
-    missing = room.grader.grade(SubmittedFiles("ada", {}))
-    broken = room.grader.grade(SubmittedFiles("ada", {NAME: NotebookError("symlink", "a link")}))
-    assert [{"missing"}, {"symlink"}] == [
-        {note.code for note in one.score.notes} for one in (missing, broken)
-    ]
-    assert Decimal(0) == room.grade("ada", b"{").score.points
-
-
 def test_an_id_is_the_same_however_its_accents_are_encoded(room: Class) -> None:
     """A file system that takes accents apart does not change a student's variant."""
     assert FULL == room.grade("e\u0301mile", room.key("émile")).score.points
@@ -272,9 +259,6 @@ def test_a_notebook_of_ones_own_names_ones_own_end(room: Class, tmp_path: Path) 
     for student, end in (("ada", "11:00"), ("bob", "11:15")):
         folder = course.locate_personal(student, NAME)
         assert f"**Your end:** 2026-02-12, {end} (Europe/Berlin)" in (folder / f"{NAME}.ipynb").read_text()
-        specification = extract_specification((folder / FILE_NAME).read_text()) or {}
-        now = datetime(2026, 2, 12, 9, 30, tzinfo=UTC)
-        assert f"Your deadline is at {end} (Europe/Berlin)" in time_left(specification, now=now)
         assert (folder / f"{NAME}.ipynb").read_bytes() == assignments.load_assignment(
             course, NAME
         ).derive_for_student(student).release_bytes[NAME]

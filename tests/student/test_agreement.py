@@ -247,7 +247,7 @@ def test_what_the_grader_takes_for_nothing_has_no_tick(release: bytes, checking:
 def test_a_list_that_students_do_not_see_is_not_given_away(checking: str) -> None:
     """Where the notebook does not name all options, every name has its tick."""
     questions = read_specification(checking, "coursecheck.py")["questions"]
-    assert ((), 3, 11) == tuple(
+    assert ([], 3, 11) == tuple(
         questions[name]["closed"] if name == "tasks" else len(questions[name]["closed"])
         for name in ("tasks", "sources", "changes")
     )

@@ -62,23 +62,3 @@ def test_the_languages_of_the_course_decide(kind: str, form: str, value: Any) ->
     ]
     assert [READY, PROBLEM, PROBLEM] == states
     assert examine("q", entry, {"x": value}, "en").state == READY  # made before languages were told
-
-
-@pytest.mark.parametrize(
-    ("kind", "form", "value", "read"),
-    [
-        ("formula", "formula", "N = 12 d² parameters", "12*d^2"),
-        ("formula", "formula", ["= 4d"], "4*d"),
-        ("formula", "tuple", ("N = 2d", "4n tokens"), "(2*d, 4*n)"),
-        ("formula", "tuple", "ℝ^{n×d}", "(n, d)"),
-        ("formula", "set", "{n; d}", "(n, d)"),
-        ("shape", "", "Q ∈ ℝ^{n×d}", "(n, d)"),
-        ("shape", "", ("1,024", "d"), "(1024, d)"),
-        ("shape", "", ("2^10", "d"), "(1024, d)"),
-    ],
-)
-def test_right_notations_are_shown_as_read(kind: str, form: str, value: Any, read: str) -> None:
-    """Names before, words behind and spaces around are taken away as in grading."""
-    entry = {"kind": kind, "names": {"x": form}, "answer": "x", "symbols": SYMBOLS, "visible": []}
-    report = examine("q", entry, {"x": value}, "de")
-    assert (READY, read) == (report.state, report.lines[0].reading)

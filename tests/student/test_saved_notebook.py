@@ -242,17 +242,6 @@ def test_an_answer_in_code_that_is_a_text_cell_is_read_as_code(
     assert "Line 1: invalid syntax." in said
 
 
-def test_a_name_that_another_cell_defines_is_named(seen: Callable[[Change], NotebookReport]) -> None:
-    """Which of the two is graded may surprise."""
-
-    def change(cells: list[dict[str, Any]]) -> None:
-        answered("task3-b-answer", "mlp_parameters = '8*d_model^2'")(cells)
-        add_code("def size():\n    layers = 1\n\nmlp_parameters = '8'")(cells)
-
-    (line,) = [one for one in seen(change).cells if "also defines" in one.text]
-    assert (PERSON, "mlp_parameters,") == (line.state, line.text.split()[4])
-
-
 @pytest.mark.parametrize(
     ("source", "attachments", "state"),
     [

@@ -13,7 +13,6 @@ from autograder.core.tables import convert_table
 from autograder.notebook.student.visible_checks import (
     MOST_SHOWN,
     VisibleCheckResult,
-    format_call,
     run_visible_checks,
 )
 from autograder.rubric import VisibleCheck
@@ -148,12 +147,6 @@ def test_a_library_is_never_imported(monkeypatch: pytest.MonkeyPatch) -> None:
         == outcome
     )
     assert "torch" not in sys.modules
-
-
-def test_numbers_without_end_are_shown_so_that_they_can_be_pasted() -> None:
-    """Infinity and NaN have no literal of their own."""
-    call = format_call("f", {"args": [float("inf"), {"array": [float("-inf")], "dtype": "float64"}]}, "torch")
-    assert "f(float('inf'), torch.tensor([float('-inf')], dtype=torch.float64))" == call
 
 
 @pytest.mark.parametrize(

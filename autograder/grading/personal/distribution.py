@@ -17,7 +17,7 @@ from autograder.course.manifest import Manifest, StudentRelease
 from autograder.grading import assignment as assignments
 from autograder.grading.assignment import Assignment
 from autograder.grading.personal.variant_set import make_variants
-from autograder.notebook.student_check import FILE_NAME, set_window
+from autograder.notebook.student_check import FILE_NAME
 from autograder.rubric.timestamps import Window
 from autograder.rubric.variants.drawing import Variant, normalise_id
 from autograder.sandbox.pool import Pool
@@ -94,9 +94,7 @@ def write_personal_releases(
     manifest.store_manifest(course.locate_variants(name), record, notebooks, course.load_secret())
     windows = {student: times.get_personal_window(student) if times else None for student in variants}
     folders = tuple(
-        _write_folder(
-            built[variant.digest, windows[student]], course.locate_personal(student, name), windows[student]
-        )
+        _write_folder(built[variant.digest, windows[student]], course.locate_personal(student, name))
         for student, variant in variants.items()
     )
     return DistributionSummary(folders, len({digest for digest, _ in built}))
@@ -152,19 +150,19 @@ def _check_unchanged(variants: Mapping[str, Variant], before: Manifest) -> None:
         )
 
 
-def _write_folder(assignment: Assignment, folder: Path, window: Window | None) -> Path:
-    """Write one student's folder: the files of the release, with the student's own deadline in the check.
+def _write_folder(assignment: Assignment, folder: Path) -> Path:
+    """Write one student's folder: the files of the release, with the student's own notebooks.
 
     Raises:
         CourseError: a file cannot be written.
     """
     try:
-        return _write_files(assignment, folder, window)
+        return _write_files(assignment, folder)
     except OSError as error:
         raise CourseError(f"{folder}: cannot be written: {error.strerror}") from error
 
 
-def _write_files(assignment: Assignment, folder: Path, window: Window | None) -> Path:
+def _write_files(assignment: Assignment, folder: Path) -> Path:
     release = assignment.course.locate_release(assignment.name)
     folder.mkdir(parents=True, exist_ok=True)
     for notebook in assignment.rubric.assignment.notebooks:
@@ -176,6 +174,5 @@ def _write_files(assignment: Assignment, folder: Path, window: Window | None) ->
                 atomic.copy_file(file, folder / relative_path)
             else:  # hard link, because given data may be large and is never modified
                 atomic.link_file(file, folder / relative_path)
-    check = atomic.read_bytes(release / FILE_NAME).decode("utf-8")
-    atomic.write_bytes(folder / FILE_NAME, (set_window(check, window) if window else check).encode())
+    atomic.copy_file(release / FILE_NAME, folder / FILE_NAME)
     return folder

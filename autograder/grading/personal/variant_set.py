@@ -105,8 +105,9 @@ class VariantSet(Struct, frozen=True, eq=False):
         files = build_release_files(
             self.common.course, personal.rubric, language, self.collect_listings(variant), student
         )
-        # The check file is the same for everyone except for the deadline: it must not reveal the variant.
-        if _read_untimed(files.pop(FILE_NAME).decode()) != _read_untimed(shared.read_text(encoding="utf-8")):
+        # The check file is the same for everyone: it must not reveal the variant.
+        check, shared_check = files.pop(FILE_NAME).decode(), shared.read_text(encoding="utf-8")
+        if extract_specification(check) != extract_specification(shared_check):
             raise RubricError(
                 f"variant {variant.label}: {FILE_NAME} would differ from that of the others: names, symbols "
                 "and forms of answers cannot be drawn"
@@ -137,11 +138,6 @@ class VariantSet(Struct, frozen=True, eq=False):
 
     def _format_listing(self, question: str, faults: Sequence[str]) -> str:
         return self.common.rubric.checks[question].make_listing(faults).strip("\n")
-
-
-def _read_untimed(check: str) -> dict[str, Any]:
-    """Return the specification in a student's check without the exam times, which may differ per student."""
-    return {key: value for key, value in (extract_specification(check) or {}).items() if key != "times"}
 
 
 def make_variants(

@@ -16,7 +16,7 @@ from autograder.formulas import Unreadable
 from autograder.messages import render_message
 from autograder.messages.catalogue import format_sentence
 from autograder.messages.reading import describe_unreadable
-from autograder.notebook.cell_types import is_text
+from autograder.notebook.copies import is_text
 from autograder.notebook.document import RawCell
 from autograder.notebook.pictures import find_absent_pictures
 from autograder.notebook.student import given
@@ -33,7 +33,7 @@ from autograder.notebook.student.report import (
     report_unwritten,
 )
 from autograder.notebook.student.saved_files import Handed, decode_text, find_content, report_file
-from autograder.notebook.student.surroundings import find_failing_code, read_names
+from autograder.notebook.student.surroundings import find_failing_code
 from autograder.questions.base.values.literal import (
     NoFormula,
     extract_markdown_formula,
@@ -88,9 +88,8 @@ def report_on(
     """
     places: dict[str, list[RawCell]] = defaultdict(list)
     for cell in cells:
-        grade_id = (cell.nbgrader or {}).get("grade_id")
-        if isinstance(grade_id, str):
-            places[grade_id].append(cell)
+        if cell.grade_id:
+            places[cell.grade_id].append(cell)
     is_stripped = not places  # Colab and VS Code may save a notebook without nbgrader's metadata
     if is_stripped:
         places = _locate_by_names(cells, specification)
@@ -124,7 +123,6 @@ def report_on(
     remarks = (
         *given_cells,
         *_report_failing_code(cells, language, specification["cells"][notebook]["answers"]),
-        *_report_redefinitions(cells, places, questions, language),
     )
     beside = _report_other_files(questions, files, handed, language)
     return NotebookReport(specification["assignment"], notebook, reports, remarks, beside)
@@ -190,44 +188,6 @@ def _report_pictures(cell: RawCell, language: str) -> Iterator[ReportLine]:
         yield ReportLine(PERSON, format_sentence("student.picture-absent", language, names=names))
     if names := ", ".join(picture.name for picture in cell.pictures if not picture.data):
         yield ReportLine(PROBLEM, format_sentence("student.picture-not-shown", language, names=names))
-
-
-def _report_redefinitions(
-    cells: Sequence[RawCell],
-    places: Mapping[str, Sequence[RawCell]],
-    questions: Mapping[str, Any],
-    language: str,
-) -> Iterator[ReportLine]:
-    """Yield lines about names that another cell binds as well: the one that counts may surprise."""
-    for entry in questions.values():
-        answer_cells = places.get(entry["cell"], ())
-        if not any(
-            answer_cell.source.strip() and not _is_as_released(answer_cell) for answer_cell in answer_cells
-        ):
-            continue
-        for cell in cells:
-            tree = parse_code(cell.source) if cell.cell_type == "code" and not cell.nbgrader else None
-            names = [name for name in entry["names"] if tree is not None and _is_bound_at_top(tree, name)]
-            # Cells are compared by value, which includes their number.
-            if names and cell not in answer_cells:
-                shown_names, number = ", ".join(names), str(cell.number)
-                yield ReportLine(
-                    PERSON,
-                    format_sentence(
-                        "student.defined-again", language, cell=number, name=shown_names, answer=entry["cell"]
-                    ),
-                )
-
-
-def _is_bound_at_top(tree: ast.Module, name: str) -> bool:
-    """Decide whether a top-level statement of a cell defines or assigns a name."""
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
-            return True
-        targets = node.targets if isinstance(node, ast.Assign) else ()
-        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
-            return True
-    return False
 
 
 def report_on_files(
@@ -367,14 +327,12 @@ def _report_failing_code(
         language: language of the warnings.
         answers: names of answer cells, which report syntax errors with their question.
     """
-    known_names = read_names([cell.source for cell in cells if cell.cell_type == "code"])
     for cell in cells:
         if cell.cell_type == "code" and not _is_as_released(cell):
-            for problem in find_failing_code(cell.source, language, known_names):
+            for problem in find_failing_code(cell.source, language):
                 said = format_sentence("student.in-cell", language, cell=str(cell.number), found=problem)
                 yield ReportLine(PROBLEM, said)
-            is_answer = (cell.nbgrader or {}).get("grade_id") in answers
-            fault = None if is_answer else find_syntax_fault(cell.source)
+            fault = None if cell.grade_id in answers else find_syntax_fault(cell.source)
             if fault is not None:
                 line = str(fault.params.get("line", "1"))
                 said = format_sentence("student.not-python", language, cell=str(cell.number), line=line)
