@@ -27,7 +27,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from autograder.core.stopwatch import Stopwatch
 from autograder.core.tables import escape_name, join_names
 from autograder.sandbox.levels import Isolation, get_warning
 
@@ -38,7 +37,6 @@ __all__ = [
     "SILENT",
     "Isolation",
     "Listener",
-    "Stopwatch",
     "count_steps",
     "escape_name",
     "get_warning",
@@ -51,9 +49,6 @@ T = TypeVar("T")
 
 class Listener:
     """Receives progress and warnings of a use case. This one ignores them; front ends override it."""
-
-    stopwatch: Stopwatch | None = None
-    """Measures the time of each step, if set."""
 
     def report_progress(self, done: int, total: int) -> None:
         """Report how many steps are done. Called from one thread, first with 0."""

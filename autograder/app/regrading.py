@@ -22,7 +22,6 @@ from autograder.app.basis import (
     read_kept_basis,
     read_kept_rubric,
 )
-from autograder.app.handins import collect_handins
 from autograder.app.lists import read_bonus
 from autograder.app.published import (
     PublishedMarks,
@@ -32,11 +31,12 @@ from autograder.app.published import (
     read_published,
 )
 from autograder.app.regrade_entry import FollowedMark, RehearsedClass, enter_regrade, find_interrupted_regrade
+from autograder.app.roll import collect_handins
 from autograder.app.sheet_rows import format_number
 from autograder.app.stores import OpenStore, RehearsalStore, open_store
 from autograder.core import atomic
 from autograder.core.errors import AutograderError, CourseError
-from autograder.core.records import GradingResult
+from autograder.core.records import GradingResult, Message
 from autograder.core.tables import join_names
 from autograder.course import Course
 from autograder.grading import assignment as assignments
@@ -46,7 +46,8 @@ from autograder.grading.grades import NOTHING, CellName, PersonMark, Standing, c
 from autograder.grading.scoring import FAULTS
 from autograder.grading.store import GradedEntry, Key, Store
 from autograder.marking.following import MarkFollower, get_settled_points
-from autograder.marking.moves import MarkedScore, StudentMove, compare_student, sort_moves
+from autograder.marking.moves import ItemMove, MarkedScore, StudentMove, compare_student, sort_moves
+from autograder.pages.feedback.sanitise import render_sentence
 from autograder.rubric import Rubric
 from autograder.rubric.timestamps import NOTES
 from autograder.sandbox.pool import Pool
@@ -474,3 +475,142 @@ def _complete_worth(rubric: Rubric, cell: CellName, mark: PersonMark) -> PersonM
     return replace(
         mark, worth={**{item_id: worth[item_id] for item_id in mark.items if item_id in worth}, **mark.worth}
     )
+
+
+OPEN = "open"
+
+
+class RegradeRow(Struct, frozen=True):
+    """One item of one student who moves; a student without changed items has one row without an item."""
+
+    student: str
+    question: str
+    item: str
+    before: str
+    """Points; ``open`` if it needs manual review; empty if there is none."""
+    after: str
+    possible_before: str
+    possible_after: str
+    told_before: str
+    told_after: str
+    why: str
+    total_before: str
+    total_after: str
+    grade_before: str
+    grade_after: str
+    shown: str
+    """The published mark, if it would change."""
+
+
+def list_rows(comparison: Regrade) -> Iterator[RegradeRow]:
+    """Yield every student who moves, item by item."""
+    for student_move in comparison.moved:
+        for item, why in zip(student_move.move.items, student_move.why, strict=True):
+            yield _make_row(student_move, item, "; ".join((*why, *student_move.also)))
+        # Every student who moves has at least one row.
+        if not student_move.move.items:
+            yield _make_row(
+                student_move,
+                None,
+                "; ".join(student_move.also) or _explain_without_items(student_move),
+            )
+
+
+def to_dict(comparison: Regrade) -> dict[str, Any]:
+    """Return the comparison as plain data, for programs."""
+    return {
+        "assignment": comparison.assignment,
+        "students": comparison.total,
+        "same": comparison.same,
+        "gain": comparison.gain,
+        "lose": comparison.lose,
+        "moved": [
+            {
+                "student": student_move.move.student,
+                "before": student_move.move.before.total if student_move.move.before else None,
+                "after": student_move.move.after.total,
+                "by": student_move.move.by,
+                "grade_before": _format_grade(student_move.move.before),
+                "grade_after": _format_grade(student_move.move.after),
+                "shown": student_move.shown,
+                "moves_shown": student_move.moves_shown,
+                "also": student_move.also,
+                "items": [
+                    _make_item(item, why)
+                    for item, why in zip(student_move.move.items, student_move.why, strict=True)
+                ],
+            }
+            for student_move in comparison.moved
+        ],
+        "failed": comparison.failed,
+        "differences": comparison.differences,
+        "remarks": comparison.remarks,
+        "applied": bool(comparison.entry),
+        "entry": comparison.entry,
+    }
+
+
+def _make_row(student_move: RegradeMove, item: ItemMove | None, why: str) -> RegradeRow:
+    move = student_move.move
+    return RegradeRow(
+        move.student,
+        item.question if item else "",
+        item.item if item else "",
+        _format_points(item.before) if item else "",
+        _format_points(item.after) if item else "",
+        format_number(item.possible_before) if item else "",
+        format_number(item.possible_after) if item else "",
+        _format_message(item.told_before) if item else "",
+        _format_message(item.told_after) if item else "",
+        why,
+        _format_total(move.before),
+        _format_total(move.after),
+        _format_grade(move.before),
+        _format_grade(move.after),
+        student_move.shown if student_move.moves_shown else "",
+    )
+
+
+def _make_item(item: ItemMove, why: tuple[str, ...]) -> Mapping[str, Any]:
+    return {
+        "question": item.question,
+        "item": item.item,
+        "before": item.before,
+        "after": item.after,
+        "possible_before": item.possible_before,
+        "possible_after": item.possible_after,
+        "told_before": _format_message(item.told_before),
+        "told_after": _format_message(item.told_after),
+        "by_person": item.by_person,
+        "why": why,
+    }
+
+
+def _explain_without_items(student_move: RegradeMove) -> str:
+    before, after = student_move.move.before, student_move.move.after
+    if before is not None and before.final and not after.final:
+        return "a person's mark is to be looked at again: the automatic one under it is another"
+    if before is not None and before.outdated != after.outdated:
+        return "graded by the rubric as it is now"
+    return "bonus points, the scale of grades or the time of handing in"
+
+
+def _format_message(message: Message | None) -> str:
+    return "" if message is None else render_sentence(message, "en")
+
+
+def _format_points(points: Decimal | None) -> str:
+    return OPEN if points is None else format_number(points)
+
+
+def _format_total(stands: Standing | None) -> str:
+    return "" if stands is None else format_number(stands.total)
+
+
+def _format_grade(stands: Standing | None) -> str:
+    grades = (
+        []
+        if stands is None
+        else [grade_step.name for grade_step in (stands.worst, stands.best) if grade_step is not None]
+    )
+    return " to ".join(dict.fromkeys(grades))

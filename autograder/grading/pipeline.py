@@ -37,19 +37,30 @@ from autograder.core.records import (
     Status,
     Submission,
 )
-from autograder.core.stopwatch import Stopwatch
 from autograder.core.tables import escape_name
 from autograder.course.submission_folder import ABSENT, name_files
-from autograder.grading import scoring, storage_limit
-from autograder.grading.answer_pictures import note_unshown_pictures, read_saved_pictures
+from autograder.grading import scoring
 from autograder.grading.assignment import Assignment
 from autograder.grading.cell_tests import CellTests, prepare_cells
-from autograder.grading.expected import ask_once, derive_box_seed
-from autograder.grading.handed_files import NotebookFiles, read_files
-from autograder.grading.other_assignments import refuse_other_assignment
-from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
-from autograder.grading.unread_answers import AnswerFacts, NotebookGaps, find_gaps, review_zeros
-from autograder.grading.unread_work import OtherFiles, note_documents, report_other_files, review_unread
+from autograder.grading.expected import StudentAssignment, StudentAssignments, ask_once, derive_box_seed
+from autograder.grading.store import count_pictures, fit_to_budget
+from autograder.grading.submitted_files import (
+    NotebookFiles,
+    OtherFiles,
+    note_documents,
+    read_files,
+    refuse_other_assignment,
+    report_other_files,
+    review_unread,
+)
+from autograder.grading.unread_answers import (
+    AnswerFacts,
+    NotebookGaps,
+    find_gaps,
+    note_unshown_pictures,
+    read_saved_pictures,
+    review_zeros,
+)
 from autograder.notebook.match import LOST
 from autograder.notebook.read import read_details
 from autograder.questions.base.base import (
@@ -127,15 +138,13 @@ class Grader:
         pool: Pool,
         *,
         drawn: Mapping[str, Assignment] | None = None,
-        stopwatch: Stopwatch | None = None,
     ) -> None:
         """Start the sandboxes and load the secret and the expected values.
 
         Args:
             assignment: loaded.
             pool: provides the sandboxes.
-            drawn: students with a variant that was not given out, by id (`grading.personal.variant_set`).
-            stopwatch: collects the times of the steps.
+            drawn: students with a variant that was not given out, by id (`grading.personal`).
 
         Raises:
             CourseError: the secret or a reference solution is not usable.
@@ -145,7 +154,6 @@ class Grader:
         """
         self.assignment = assignment
         self.pool = pool
-        self.stopwatch = stopwatch or Stopwatch()
         self.secret = assignment.course.load_secret()
         self.seed = derive_box_seed(self.secret, assignment.name)
         with assignment.report_missing_preloads(), ThreadPoolExecutor(2) as threads:
@@ -194,8 +202,7 @@ class Grader:
         try:
             draw = Draw.from_secret(self.secret, personal.rubric, question, sitting.own)
             plan = check.plan_calls(answer, draw)
-            with self.stopwatch.measure_step("calls"):
-                observed = ask(plan) if plan else ()
+            observed = ask(plan) if plan else ()
             evidence = replace(
                 Evidence(answer, observed, answers=answers, cells=cells),
                 draw=draw,
@@ -330,8 +337,7 @@ class _SubmissionRun:
     def grade_notebook(self, notebook: NotebookFile) -> None:
         """Read and run one notebook and judge its questions; unexpected errors lead to manual review."""
         try:
-            with self._grader.stopwatch.measure_step("read"):
-                submission = self._read_notebook(notebook)
+            submission = self._read_notebook(notebook)
             if submission is not None:
                 self._judge_notebook(notebook, submission)
                 questions = self._sitting.assignment.list_questions(notebook.name)
@@ -420,8 +426,7 @@ class _SubmissionRun:
         try:
             with session, cell_tests:
                 try:
-                    with self._grader.stopwatch.measure_step("cells"):
-                        session.run()
+                    session.run()
                 except RepeatedBoxLoss:
                     raise
                 except SandboxFault as fault:
@@ -455,8 +460,8 @@ class _SubmissionRun:
         limits, notebooks = assignment.rubric.assignment.limits, assignment.rubric.assignment.notebooks
         # The notebooks of a submission share one budget.
         shown_kb = compute_budgets(limits).shown_kb // len(notebooks)
-        kept = storage_limit.fit_to_budget(ran, submission.answers.keys(), shown_kb)
-        if lost := storage_limit.count_pictures(ran) - storage_limit.count_pictures(kept):
+        kept = fit_to_budget(ran, submission.answers.keys(), shown_kb)
+        if lost := count_pictures(ran) - count_pictures(kept):
             text = f"{lost} pictures in texts are too large to be kept: look into the notebook handed in."
             self.notes.append(Note("pictures-left-out", text, notebook.name))
         self.executed[-1] = kept
@@ -530,22 +535,21 @@ class _SubmissionRun:
         ):
             staff = "the answer stands in several text cells with several formulas"
             return self._review_question(question, staff, "review.cells")
-        with self._grader.stopwatch.measure_step("judge"):
-            judged = self._grader.judge_answer(
-                question,
-                answer,
-                answers=submission.answers,
-                earlier=self.results,
-                ask=lambda plan: self._ask_session(session, plan, question.id),
-                sitting=self._sitting,
-                cells=[
-                    item.source
-                    for position, item in enumerate(submission.cells)
-                    if isinstance(item, Cell) and not item.locked and position not in parts
-                ]
-                + files.list_sources(without=question.file),
-                tests=self._tests.get(question.id),
-            )
+        judged = self._grader.judge_answer(
+            question,
+            answer,
+            answers=submission.answers,
+            earlier=self.results,
+            ask=lambda plan: self._ask_session(session, plan, question.id),
+            sitting=self._sitting,
+            cells=[
+                item.source
+                for position, item in enumerate(submission.cells)
+                if isinstance(item, Cell) and not item.locked and position not in parts
+            ]
+            + files.list_sources(without=question.file),
+            tests=self._tests.get(question.id),
+        )
         self.notes += judged.notes
         results = files.explain_missing(judged.results, question) if question.file else judged.results
         named = assignment.list_required_names(question.notebook).get(answer.grade_id, ())

@@ -21,7 +21,7 @@ import jsonschema
 import pytest
 
 from autograder.app.exporting import ExportOptions, ExportReport, Form, export_grades
-from autograder.app.grade_lines import build_schema
+from autograder.app.grade_files import build_schema
 from autograder.core.errors import CourseError
 from autograder.course import Course
 from autograder.grading import assignment as assignments

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from autograder.app import basis, classes, course_log, regrade_report, regrading
+from autograder.app import basis, classes, course_log, regrading
 from autograder.app.published import read_published
 from autograder.app.regrading import Regrade, RegradeChoice
 from autograder.core.errors import CourseError
@@ -119,19 +119,14 @@ def test_a_change_is_told_item_by_item_with_its_reason_and_nothing_is_written(co
     )  # fmt: skip
     assert (("rubric, layers.number: mistake changed",),) == bob.why
     assert ("rubric, layers.number: mistake changed",) == found.differences
-    [row] = regrade_report.list_rows(found)
+    [row] = regrading.list_rows(found)
     assert ("bob", "layers", "number", "0.5", "0.75", "The embedding is no layer.") == tuple(
         getattr(row, name) for name in ("student", "question", "item", "before", "after", "told_after")
     )
-    plain = regrade_report.to_dict(found)
+    plain = regrading.to_dict(found)
     assert (3, 2, 1, 0, False) == tuple(
         plain[name] for name in ("students", "same", "gain", "lose", "applied")
     )
-    shown = regrade_report.render_page(found)
-    assert "layers.number" in shown
-    assert "rubric, layers.number: mistake changed" in shown
-    assert "A trial: nothing was changed" in shown
-    assert "<script" not in shown
 
 
 def test_what_was_told_is_what_counts_afterwards(course: Course) -> None:
@@ -147,7 +142,6 @@ def test_what_was_told_is_what_counts_afterwards(course: Course) -> None:
     assert ("regrade", done.entry, "13 counts") == (entry.action, entry.id, entry.facts["reason"])
     logged = entry.facts["moved"]["bob"]
     assert (Decimal("3.5"), Decimal("3.75")) == (Decimal(logged["before"]), Decimal(logged["after"]))
-    assert 0 == course_log.find_broken_entry(course)
     assert () == regrade(course).moved
     assert not list((course.private / "regrade").iterdir())
 

@@ -12,10 +12,10 @@ import pytest
 from msgspec import Struct
 
 from autograder.cli import app
-from autograder.grading import assignment, batch, pipeline, scoring, student_assignments
+from autograder.grading import assignment, batch, expected, pipeline, scoring
 from autograder.grading.batch import MOST_REFUSED
+from autograder.grading.expected import StudentAssignments
 from autograder.grading.pipeline import SubmittedFiles
-from autograder.grading.student_assignments import StudentAssignments
 from autograder.notebook import read as reading
 from autograder.pages.feedback import publish
 from autograder.questions.code import CodeCheck
@@ -330,7 +330,7 @@ def test_a_variant_that_cannot_be_made_concerns_one_student(monkeypatch: pytest.
     common: Any = SimpleNamespace(
         manifest=given, get_variant=variant_of, apply_variant=lambda variant: variant, rubric=rubric
     )
-    monkeypatch.setattr(student_assignments, "compute_expected_values", lambda *_: ({}, {}))
+    monkeypatch.setattr(expected, "compute_expected_values", lambda *_: ({}, {}))
     sittings = StudentAssignments(common, b"", cast("Any", None))
     assert sittings.get_for_student("ada", {}).assignment is common
     with pytest.raises(ZeroDivisionError):

@@ -284,7 +284,7 @@ def test_a_refused_part_takes_nothing_away(
 
 def test_marks_are_shared_of_what_is_shared(offer: Offer, folder: Path) -> None:
     """What people gave for one's own part stays that member's; an answer is tried beside the group's part."""
-    from autograder.app.handed_in import copy_shared_marks
+    from autograder.app.roll import copy_shared_marks
     from autograder.service import attempts
     from autograder.service.marking import answers
     from autograder.service.store import DatabaseStore
