@@ -72,7 +72,6 @@ SUBLAYERS = {
         {"store"},
         {"assignment"},
         {
-            "scoring",
             "expected",
             "unread_answers",
             "submitted_files",

@@ -4,20 +4,6 @@ They take a `Course`, names and options, return frozen records, and raise errors
 print nothing and know no command line: progress and immediate warnings go to a `Listener`. Only
 `autograder.app.stores` decides which gradebook a course has.
 
-==================  =====================================================================================
-module              use cases ==================
-===================================================================================== `preparing`         an
-assignment before the exam: new, release, personal releases, verify, print `handins`           the submissions
-of a class `classes`           a class: grading, standings, feedback pages `collecting`        submissions
-from downloads of learning platforms, folders and exchanges `rosters`           class lists of learning
-platforms `exporting`         grades in the formats of learning platforms `totals`            the course total
-over several assignments `regrading`         who would move after a change, and the regrade itself `sheets`
-marking elsewhere: export of a marking sheet, and import of the marks in it `run_statistics`    statistics of
-a grading run `class_statistics`  item statistics of a class, with a page for staff `similar`
-similar submissions of a class, with a page for staff `formulas`          reading and judging a single formula
-`inspection`        checks of a notebook before it is submitted, and of this machine's sandbox
-==================  =====================================================================================
-
 These modules import heavy libraries: a front end that must start quickly imports them when needed.
 """
 

@@ -42,8 +42,14 @@ from autograder.course import Course
 from autograder.grading import assignment as assignments
 from autograder.grading import batch
 from autograder.grading.assignment import Assignment
-from autograder.grading.grades import NOTHING, CellName, PersonMark, Standing, compute_automatic_points
-from autograder.grading.scoring import FAULTS
+from autograder.grading.grades import (
+    FAULTS,
+    NOTHING,
+    CellName,
+    PersonMark,
+    Standing,
+    compute_automatic_points,
+)
 from autograder.grading.store import GradedEntry, Key, Store
 from autograder.marking.following import MarkFollower, get_settled_points
 from autograder.marking.moves import ItemMove, MarkedScore, StudentMove, compare_student, sort_moves
@@ -311,10 +317,13 @@ class _Regrading:
     def _explain_move(self, move: StudentMove, published: PublishedMarks) -> RegradeMove:
         student = move.student
         shown, now = published.shown.get(student), self._make_page_mark(student, move.after)
+        also = tuple(self._list_student_reasons(student))
+        if not (move.items or also):
+            also = (_explain_without_items(move),)
         return RegradeMove(
             move,
             tuple(tuple(self._list_item_reasons(move, index)) for index in range(len(move.items))),
-            tuple(self._list_student_reasons(student)),
+            also,
             format_shown_mark(shown) if shown else "",
             shown is not None and shown.is_changed_by(now),
         )
@@ -477,45 +486,6 @@ def _complete_worth(rubric: Rubric, cell: CellName, mark: PersonMark) -> PersonM
     )
 
 
-OPEN = "open"
-
-
-class RegradeRow(Struct, frozen=True):
-    """One item of one student who moves; a student without changed items has one row without an item."""
-
-    student: str
-    question: str
-    item: str
-    before: str
-    """Points; ``open`` if it needs manual review; empty if there is none."""
-    after: str
-    possible_before: str
-    possible_after: str
-    told_before: str
-    told_after: str
-    why: str
-    total_before: str
-    total_after: str
-    grade_before: str
-    grade_after: str
-    shown: str
-    """The published mark, if it would change."""
-
-
-def list_rows(comparison: Regrade) -> Iterator[RegradeRow]:
-    """Yield every student who moves, item by item."""
-    for student_move in comparison.moved:
-        for item, why in zip(student_move.move.items, student_move.why, strict=True):
-            yield _make_row(student_move, item, "; ".join((*why, *student_move.also)))
-        # Every student who moves has at least one row.
-        if not student_move.move.items:
-            yield _make_row(
-                student_move,
-                None,
-                "; ".join(student_move.also) or _explain_without_items(student_move),
-            )
-
-
 def to_dict(comparison: Regrade) -> dict[str, Any]:
     """Return the comparison as plain data, for programs."""
     return {
@@ -550,27 +520,6 @@ def to_dict(comparison: Regrade) -> dict[str, Any]:
     }
 
 
-def _make_row(student_move: RegradeMove, item: ItemMove | None, why: str) -> RegradeRow:
-    move = student_move.move
-    return RegradeRow(
-        move.student,
-        item.question if item else "",
-        item.item if item else "",
-        _format_points(item.before) if item else "",
-        _format_points(item.after) if item else "",
-        format_number(item.possible_before) if item else "",
-        format_number(item.possible_after) if item else "",
-        _format_message(item.told_before) if item else "",
-        _format_message(item.told_after) if item else "",
-        why,
-        _format_total(move.before),
-        _format_total(move.after),
-        _format_grade(move.before),
-        _format_grade(move.after),
-        student_move.shown if student_move.moves_shown else "",
-    )
-
-
 def _make_item(item: ItemMove, why: tuple[str, ...]) -> Mapping[str, Any]:
     return {
         "question": item.question,
@@ -586,8 +535,9 @@ def _make_item(item: ItemMove, why: tuple[str, ...]) -> Mapping[str, Any]:
     }
 
 
-def _explain_without_items(student_move: RegradeMove) -> str:
-    before, after = student_move.move.before, student_move.move.after
+def _explain_without_items(move: StudentMove) -> str:
+    """Return why a student moves though no item does."""
+    before, after = move.before, move.after
     if before is not None and before.final and not after.final:
         return "a person's mark is to be looked at again: the automatic one under it is another"
     if before is not None and before.outdated != after.outdated:
@@ -597,14 +547,6 @@ def _explain_without_items(student_move: RegradeMove) -> str:
 
 def _format_message(message: Message | None) -> str:
     return "" if message is None else render_sentence(message, "en")
-
-
-def _format_points(points: Decimal | None) -> str:
-    return OPEN if points is None else format_number(points)
-
-
-def _format_total(stands: Standing | None) -> str:
-    return "" if stands is None else format_number(stands.total)
 
 
 def _format_grade(stands: Standing | None) -> str:

@@ -7,6 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder.app import SILENT, Listener
 from autograder.app.classes import collect_standings
@@ -123,9 +124,4 @@ def mark_dropped(parts: Sequence[TotalPart], drop: int) -> tuple[TotalPart, ...]
 
     # By -index: of equal shares, the later assignment is dropped first.
     lowest = sorted(range(len(parts)), key=lambda index: (get_share(index), -index))[:drop]
-    return tuple(
-        TotalPart(
-            entry.assignment, entry.points, entry.possible, entry.handed_in, entry.final, index in lowest
-        )
-        for index, entry in enumerate(parts)
-    )
+    return tuple(replace(part, dropped=index in lowest) for index, part in enumerate(parts))

@@ -337,18 +337,29 @@ def _make_table(result: Regrade) -> Table:
     )
     for column in ("student", "total", "item", "before", "after", "why"):
         table.add_column(column, overflow="fold", max_width=_MOST_TOLD if column == "why" else None)
-    every = list(regrading.list_rows(result))
-    last = ""
-    for row in every[: report.MOST_ROWS]:
+    every = [
+        (move, item, number)
+        for move in regrading.to_dict(result)["moved"]
+        # A student without changed items has one row.
+        for number, item in enumerate(move["items"] or [{}])
+    ]
+    for move, item, number in every[: report.MOST_ROWS]:
         # Name and total appear only in a student's first row.
-        total = f"{row.total_before} → {row.total_after}" if row.student != last else ""
-        item = f"{row.question}.{row.item}" if row.item else ""
-        before, after = (
-            f"{points}/{possible}" if points else ""
-            for points, possible in ((row.before, row.possible_before), (row.after, row.possible_after))
+        total = f"{_format_points(move['before'], '')} → {_format_points(move['after'])}"
+        points = (
+            f"{_format_points(item[when])}/{_format_points(item[f'possible_{when}'])}" if item else ""
+            for when in ("before", "after")
         )
-        table.add_row(*map(escape, (row.student if total else "", total, item, before, after, row.why)))
-        last = row.student
+        table.add_row(
+            *map(escape, ("", "") if number else (move["student"], total)),
+            escape(f"{item['question']}.{item['item']}") if item else "",
+            *points,
+            escape("; ".join((*item.get("why", ()), *move["also"]))),
+        )
     if len(every) > report.MOST_ROWS:
         table.caption = f"… and {len(every) - report.MOST_ROWS} more rows; all of them: --json"
     return table
+
+
+def _format_points(points: Decimal | None, missing: str = "open") -> str:
+    return missing if points is None else f"{points.normalize():f}"

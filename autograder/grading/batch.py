@@ -19,8 +19,8 @@ from autograder.core.records import GradingResult, Limits
 from autograder.course import COUNTING_NOTES, Handin
 from autograder.course.submission_folder import is_absent, read_folder
 from autograder.grading.assignment import Assignment
+from autograder.grading.grades import FAULTS, LATE, refuse_questions
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.grading.scoring import FAULTS, LATE, refuse_questions
 from autograder.grading.store import GradedEntry, Key, OutlineReader, Store
 from autograder.rubric import Rubric, timestamps
 from autograder.rubric.timestamps import Timing

@@ -125,18 +125,14 @@ def _ask_all(
     limits = scale_limits(assignment.rubric.assignment.limits, len(plans))
     box = pool.create_persistent(environment).open(limits)
     try:
-        return {name: _ask_question(box, plan.question, plan.calls, limits) for name, plan in plans.items()}
+        return {
+            name: ask_reference(box, get_reference(plan.question), plan.calls, limits)
+            for name, plan in plans.items()
+        }
     finally:
         box.close()
         # The reference's sandbox is not needed again during the run; end it to free memory.
         pool.end_sandbox(environment)
-
-
-def _ask_question(
-    box: Box, question: Question, plan: Sequence[Call], limits: Limits
-) -> Sequence[Observation]:
-    """Call the reference as the student's function is called, under the name that the student assigns."""
-    return ask_reference(box, get_reference(question), plan, limits)
 
 
 def ask_once(assignment: Assignment, question: Question, call: Call, pool: Pool, seed: int) -> Observation:
@@ -151,7 +147,7 @@ def ask_once(assignment: Assignment, question: Question, call: Call, pool: Pool,
     def ask_in_box() -> Observation:
         box = pool.create_persistent(assignment.build_reference_environment()).open(limits, seed=seed)
         try:
-            return _ask_question(box, question, [call], limits)[0]
+            return ask_reference(box, get_reference(question), [call], limits)[0]
         finally:
             box.close()
 

@@ -39,7 +39,7 @@ from autograder.core.records import (
 )
 from autograder.core.tables import escape_name
 from autograder.course.submission_folder import ABSENT, name_files
-from autograder.grading import scoring
+from autograder.grading import grades
 from autograder.grading.assignment import Assignment
 from autograder.grading.cell_tests import CellTests, prepare_cells
 from autograder.grading.expected import StudentAssignment, StudentAssignments, ask_once, derive_box_seed
@@ -215,9 +215,9 @@ class Grader:
         except RepeatedBoxLoss:
             raise
         except SandboxFault as fault:
-            code, staff = scoring.SANDBOX_FAULT, f"the sandbox failed: {describe_error(fault)}"
+            code, staff = grades.SANDBOX_FAULT, f"the sandbox failed: {describe_error(fault)}"
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
-            code, staff = scoring.OUR_FAULT, f"our fault: {describe_error(error)}"
+            code, staff = grades.OUR_FAULT, f"our fault: {describe_error(error)}"
         return JudgedAnswer(
             _apply_to_items(question, make_review(staff)), staff, (Note(code, staff, question.id),)
         )
@@ -267,7 +267,7 @@ class Grader:
             run.grade_notebook(notebook)
         rubric = sitting.assignment.rubric
         try:
-            score = scoring.compute_score(submitted.student, rubric, run.results, run.notes, run.isolation)
+            score = grades.compute_score(submitted.student, rubric, run.results, run.notes, run.isolation)
         except Exception as error:  # noqa: BLE001 - as above
             open_score = self.leave_open(submitted.student, error).score
             score = replace(open_score, notes=(*run.notes, *open_score.notes), isolation=run.isolation)
@@ -287,11 +287,11 @@ class Grader:
         """Return a result that needs manual review as a whole, after an unexpected error."""
         rubric = self.assignment.get_rubric(student)
         return self._require_review(
-            student, rubric, Note(scoring.OUR_FAULT, f"our fault: {describe_error(error)}"), digest
+            student, rubric, Note(grades.OUR_FAULT, f"our fault: {describe_error(error)}"), digest
         )
 
     def _require_review(self, student: str, rubric: Rubric, note: Note, digest: str) -> GradingResult:
-        score = scoring.leave_open(student, rubric, note.text, (note,), self.pool.isolation.value)
+        score = grades.leave_open(student, rubric, note.text, (note,), self.pool.isolation.value)
         return GradingResult(score=score, digest=digest)
 
 
@@ -346,7 +346,7 @@ class _SubmissionRun:
                 self.results |= review_unread(questions, self.results, other_files, submission, release)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
             staff = f"our fault: {describe_error(error)}"
-            self.notes.append(Note(scoring.OUR_FAULT, staff, notebook.name))
+            self.notes.append(Note(grades.OUR_FAULT, staff, notebook.name))
             for question in self._sitting.assignment.list_questions(notebook.name):
                 results = self.results.get(question.id) or self._known.get(question.id)
                 self.results[question.id] = results or _apply_to_items(question, make_review(staff))
@@ -370,7 +370,7 @@ class _SubmissionRun:
             submission = assignment.read_submission(notebook.name, data, self._handed.student, pictures)
         except NotebookError as error:
             self.notes.append(Note(error.code, str(error), notebook.name))
-            self.results.update(scoring.refuse_questions(assignment.rubric, error, notebook=notebook.name))
+            self.results.update(grades.refuse_questions(assignment.rubric, error, notebook=notebook.name))
             return None
         files = read_files(notebook, self._handed.files, assignment.starters)
         self.files[notebook.name] = files
@@ -408,7 +408,7 @@ class _SubmissionRun:
             sandbox = self._grader.pool.create_persistent(environment)
         except SandboxError as fault:
             staff = f"the sandbox failed: {describe_error(fault)}"
-            self.notes.append(Note(scoring.SANDBOX_FAULT, staff, notebook.name))
+            self.notes.append(Note(grades.SANDBOX_FAULT, staff, notebook.name))
             self.results |= {
                 item.id: _apply_to_items(item, make_review(staff))
                 for item in assignment.list_questions(notebook.name)
@@ -430,7 +430,7 @@ class _SubmissionRun:
                 except RepeatedBoxLoss:
                     raise
                 except SandboxFault as fault:
-                    self.notes.append(Note(scoring.SANDBOX_FAULT, describe_error(fault), notebook.name))
+                    self.notes.append(Note(grades.SANDBOX_FAULT, describe_error(fault), notebook.name))
                 self._broken = ""
                 self._saved = read_saved_pictures(self._handed.notebooks.get(notebook.name))
                 other_names = self._handed.other.names
@@ -507,7 +507,7 @@ class _SubmissionRun:
 
     def _review_notebook(self, notebook: NotebookFile, staff: str) -> None:
         """Require manual review of all questions of a notebook, including those already judged."""
-        self.notes.append(Note(scoring.ENDED_ITSELF, staff, notebook.name))
+        self.notes.append(Note(grades.ENDED_ITSELF, staff, notebook.name))
         for question in self._sitting.assignment.list_questions(notebook.name):
             open_results = _apply_to_items(question, make_review(staff, "review.ended"))
             self.results[question.id] = self._known.get(question.id) or open_results

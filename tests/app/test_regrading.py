@@ -119,11 +119,11 @@ def test_a_change_is_told_item_by_item_with_its_reason_and_nothing_is_written(co
     )  # fmt: skip
     assert (("rubric, layers.number: mistake changed",),) == bob.why
     assert ("rubric, layers.number: mistake changed",) == found.differences
-    [row] = regrading.list_rows(found)
-    assert ("bob", "layers", "number", "0.5", "0.75", "The embedding is no layer.") == tuple(
-        getattr(row, name) for name in ("student", "question", "item", "before", "after", "told_after")
-    )
     plain = regrading.to_dict(found)
+    [told] = plain["moved"][0]["items"]
+    assert ("layers", "number", Decimal("0.5"), Decimal("0.75"), "The embedding is no layer.") == tuple(
+        told[name] for name in ("question", "item", "before", "after", "told_after")
+    )
     assert (3, 2, 1, 0, False) == tuple(
         plain[name] for name in ("students", "same", "gain", "lose", "applied")
     )

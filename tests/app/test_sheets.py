@@ -38,7 +38,7 @@ from autograder.core.records import (
 )
 from autograder.course import Course
 from autograder.grading import assignment as assignments
-from autograder.grading import scoring
+from autograder.grading import grades
 from autograder.grading.assignment import Assignment
 from autograder.grading.generate import generate_release
 from autograder.grading.grades import PersonMark
@@ -79,7 +79,7 @@ def result(assignment: Assignment, student: str, **texts: str) -> GradingResult:
                 status = Status.NEEDS_REVIEW if question.id in waiting else Status.PASSED
             points = possible if status is Status.PASSED else Decimal(0)
             items.append(ItemResult(question.id, item.id, status, points, possible, Message("passed"), ""))
-    open_score = scoring.leave_open(student, assignment.rubric, "", (), "namespaces")
+    open_score = grades.leave_open(student, assignment.rubric, "", (), "namespaces")
     cells: dict[str, list[Cell | Markdown]] = {"formulas": [], "code": []}
     for name, text in texts.items():
         cells["formulas" if name == WHY else "code"].append(Markdown(text, name))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from autograder.core.errors import NotebookError, RubricError
 from autograder.core.records import ItemResult, Message, Note, Score, Status
-from autograder.grading.scoring import compute_score, refuse_questions
+from autograder.grading.grades import compute_score, refuse_questions
 from autograder.messages import render_message
 from autograder.rubric import parse_rubric
 

@@ -12,7 +12,7 @@ import pytest
 from msgspec import Struct
 
 from autograder.cli import app
-from autograder.grading import assignment, batch, expected, pipeline, scoring
+from autograder.grading import assignment, batch, expected, grades, pipeline
 from autograder.grading.batch import MOST_REFUSED
 from autograder.grading.expected import StudentAssignments
 from autograder.grading.pipeline import SubmittedFiles
@@ -70,7 +70,7 @@ GRADING = {
     "ask": Stage(Session, "ask", ValueError("planted"), SHAPE),
     "judge": Stage(CodeCheck, "judge", RecursionError("planted"), DOUBLE),
     "close": Stage(Session, "close", OSError("planted"), BY_HAND),
-    "score": Stage(scoring, "compute_score", ZeroDivisionError("planted")),
+    "score": Stage(grades, "compute_score", ZeroDivisionError("planted")),
     "an error without a text": Stage(assignment, "read_notebook", Textless()),
 }
 KEEPING = {
@@ -176,7 +176,7 @@ def test_grading_goes_on(
     assert stage.open == opened(state)
     lost = [one for one in state.results["bob"]["score"]["items"] if one["status"] in ("failed", "no-answer")]
     assert [] == lost
-    (note,) = [one for one in state.results["bob"]["score"]["notes"] if one["code"] == scoring.OUR_FAULT]
+    (note,) = [one for one in state.results["bob"]["score"]["notes"] if one["code"] == grades.OUR_FAULT]
     kind = type(stage.error).__name__
     for text in (note["text"], said):
         assert f"our fault: {kind}: " in text

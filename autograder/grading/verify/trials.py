@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from autograder.core.errors import SandboxError
 from autograder.core.records import Answer, Call, Cell, GradingResult, ItemResult, Limits, Observation, Score
-from autograder.grading import scoring
+from autograder.grading import grades
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.planted import check_trials
 from autograder.grading.verify.matrix import (
@@ -139,7 +139,7 @@ class TrialGrader:
                 results[question.id] = judged.results
             # Later questions may build on the result of an earlier one, so the order of the rubric matters.
             earlier[question.id] = results[question.id]
-        return scoring.compute_score(trial.name, self._rubric, results)
+        return grades.compute_score(trial.name, self._rubric, results)
 
     def _select_in_notebook(self, notebook: str, planted: Mapping[str, Answer]) -> dict[str, Answer]:
         """Return the planted answers of one notebook, by grade_id."""
