@@ -1,4 +1,4 @@
-"""The marks of one student: results of all questions, points by cell and in total, manual marks, and the grade.
+"""The marks of one student: results of all questions, points by cell and in total, manual marks, the grade.
 
 Exact and pure; knows no notebook and no box. Automatic results and manual marks are combined here, cell by
 cell: as in nbgrader, a manual mark replaces everything in its cell. While something is pending, the least and

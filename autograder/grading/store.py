@@ -175,33 +175,18 @@ class Store(Protocol):
         """
 
     def enroll_students(self, students: Iterable[Student]) -> None:
-        """Add students, or update their names and e-mail addresses; an empty field changes nothing.
-
-        Raises:
-            GradebookError: the store refused.
-        """
+        """Add students, or update their names and e-mail addresses; an empty field changes nothing."""
 
     def start_run(self, rubric: Rubric, environment: str, isolation: str) -> int:
-        """Record the start of a grading run and return its number.
-
-        Raises:
-            GradebookError: the store refused.
-        """
+        """Record the start of a grading run and return its number."""
 
     def finish_run(self, run: int) -> None:
-        """Record the end of a run; a run without an end was interrupted. An unknown run is ignored.
-
-        Raises:
-            GradebookError: the store refused.
-        """
+        """Record the end of a run; a run without an end was interrupted. An unknown run is ignored."""
 
     def find_result(self, key: Key) -> GradingResult | None:
         """Return the result stored under exactly this key; None if there is none or it is no longer whole.
 
         A student's latest results, and the current one, are stored whole; older ones may be reduced to marks.
-
-        Raises:
-            GradebookError: the store refused.
         """
 
     def record_results(
@@ -237,9 +222,6 @@ class Store(Protocol):
             rubric: only results graded by the rubric with this digest; default: any rubric.
             whole: include the contents of notebooks and files; False: return the outlines that
                 `OutlineReader` makes, which need little memory.
-
-        Raises:
-            GradebookError: the store refused.
         """
 
     def find_unchanged_students(self, entries: Sequence[GradedEntry], language: str = "") -> frozenset[str]:
@@ -248,38 +230,19 @@ class Store(Protocol):
         Args:
             entries: as in `record_results`; outlines of results are sufficient.
             language: as in `record_results`.
-
-        Raises:
-            GradebookError: the store refused.
         """
 
     def load_keys(self, assignment: str) -> dict[str, Key]:
-        """Return the key of each student's current result.
-
-        Raises:
-            GradebookError: the store refused.
-        """
+        """Return the key of each student's current result."""
 
     def list_students(self, assignment: str) -> frozenset[str]:
-        """Return the students with a submission that is visible where people enter marks.
-
-        Raises:
-            GradebookError: the store refused.
-        """
+        """Return the students with a submission that is visible where people enter marks."""
 
     def load_marks(self, assignment: str) -> dict[str, dict[CellName, PersonMark]]:
-        """Return the marks that people entered, by student and cell; untouched cells are left out.
-
-        Raises:
-            GradebookError: the store refused.
-        """
+        """Return the marks that people entered, by student and cell; untouched cells are left out."""
 
     def load_decided_points(self, assignment: str) -> dict[AnswerName, Decimal]:
-        """Return the points that decisions entered last, by answer; later decisions change only these.
-
-        Raises:
-            GradebookError: the store refused.
-        """
+        """Return the points that decisions entered last, by answer; later decisions change only these."""
 
     def give_mark(
         self,
@@ -309,9 +272,6 @@ class Store(Protocol):
 
         A mark that a person entered directly keeps its points and comment. A mark that came from a decision
         follows the new decision.
-
-        Raises:
-            GradebookError: the store refused.
         """
 
     def record_deductions(self, assignment: str, taken: Mapping[str, Decimal]) -> None:
@@ -323,9 +283,6 @@ class Store(Protocol):
         Args:
             assignment: its name.
             taken: deducted points by student, zero or more; other students keep the value shown.
-
-        Raises:
-            GradebookError: the store refused.
         """
 
     def restore_marks(
@@ -345,16 +302,13 @@ class Store(Protocol):
 
         Returns:
             Messages for staff: the problems found, and how to fix them.
-
-        Raises:
-            GradebookError: the store refused.
         """
 
 
 def encode_bounded(graded: GradingResult, mb: int) -> bytes:
     """Encode a result as JSON of limited size: marks are kept, notebooks and long texts are cut if necessary.
 
-    Genuine results never reach the limit, and notebooks are cut earlier (`autograder.grading.store`).
+    Genuine results never reach the limit, and notebooks are cut earlier (`fit_to_budget`).
 
     Args:
         graded: the result.
