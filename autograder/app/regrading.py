@@ -33,7 +33,7 @@ from autograder.app.published import (
 from autograder.app.regrade_entry import FollowedMark, RehearsedClass, enter_regrade, find_interrupted_regrade
 from autograder.app.roll import collect_handins
 from autograder.app.sheet_rows import format_number
-from autograder.app.stores import OpenStore, RehearsalStore, open_store
+from autograder.app.stores import RehearsalStore, open_store
 from autograder.core import atomic
 from autograder.core.errors import AutograderError, CourseError
 from autograder.core.records import GradingResult, Message
@@ -139,7 +139,6 @@ def regrade_class(
     workers: int = 0,
     isolation: Isolation = Isolation.NAMESPACES,
     watch: Listener = SILENT,
-    store: OpenStore = open_store,
 ) -> Regrade:
     """Report who would gain or lose points, and why, if all results were graded again now.
 
@@ -151,7 +150,6 @@ def regrade_class(
         workers: number of parallel workers; 0: by the number of cores.
         isolation: how student code is confined.
         watch: notified after each submission.
-        store: opens the store of the course.
 
     Raises:
         CourseError: a file of the course is not usable, no student was graded, or published marks would move
@@ -164,10 +162,10 @@ def regrade_class(
     with (
         # No import of marks or second regrade may change the store between rehearsal and entry.
         atomic.lock_folder(course.root),
-        store(assignment, new=False) as opened,
+        open_store(assignment, new=False) as store,
         Pool(isolation=isolation) as pool,
     ):
-        regrading = _Regrading(assignment, opened, students, isolation)
+        regrading = _Regrading(assignment, store, students, isolation)
         regrading.run_rehearsal(pool, workers, watch)
         comparison = regrading.compare_results()
         if not choice.apply:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
 from collections.abc import Mapping
@@ -205,25 +204,6 @@ def test_an_upgrade_is_the_reason_where_it_is_one(course: Course, monkeypatch: p
     assert f"grading version: {GRADING_VERSION} → {GRADING_VERSION + 1}" == versions
     assert "numpy 99.1" in libraries.partition("→")[2]
     assert "numpy " in libraries.partition("→")[0]
-
-
-def test_results_from_before_the_grading_version_are_read_and_explained(course: Course) -> None:
-    """What was kept with a digest of the program says so, and its marks are compared as ever."""
-    accept_13(course)
-    with Gradebook(course.gradebook) as book:
-        environment = book.load_keys(NAME)["bob"].environment
-    path = course.private / "graded-by" / f"{environment}.json"
-    kept_then = json.loads(path.read_bytes())
-    del kept_then["grading_version"]
-    old = "0" * 64
-    kept_then["program"] = "autograder 0.1.0 (0a1b2c3d)"
-    path.with_name(f"{old}.json").write_text(json.dumps(kept_then))
-    with sqlite3.connect(course.gradebook) as database:
-        database.execute("UPDATE autograder_result SET environment = ?", [old])
-    database.close()
-    found = regrade(course)
-    assert {"bob": Decimal("0.25")} == by(found)
-    assert f"grading version: earlier → {GRADING_VERSION}" in found.differences
 
 
 def test_marks_of_people_follow_what_their_items_are_worth(course: Course) -> None:
