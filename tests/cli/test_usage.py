@@ -58,11 +58,6 @@ def test_the_version() -> None:
     assert (0, f"autograder {importlib.metadata.version('autograder')}\n") == (shown.returncode, shown.stdout)
 
 
-def test_the_commands() -> None:
-    """These commands exist."""
-    assert {"generate", "verify", "grade", "feedback", "doctor", "demo"} <= set(COMMANDS)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_help_shows_an_example(name: str) -> None:
