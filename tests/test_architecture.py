@@ -44,7 +44,6 @@ SUBLAYERS = {
         {"wording"},
         {"records"},
         {"errors", "atomic", "stream"},
-        {"stopwatch"},
         {"limits", "tables", "syntax", "installed"},
     ),
     "formulas": (
