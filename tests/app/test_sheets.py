@@ -500,7 +500,7 @@ def test_what_spreadsheets_save_is_read(
     """Semicolons, tabs, byte order marks, UTF-16, blank lines and columns at the end, CRLF."""
     rows = made.sheet()
     fill(rows, WHY, "0,5", "Zwei »Matrizen«;\nwelche?", "Because.")
-    lines = read_sheet((before + saved(rows, separator) + after).encode(encoding), ".csv")
+    lines = read_sheet((before + saved(rows, separator) + after).encode(encoding))
     plan = sheets.plan_sheet(made.subject(), lines)
     assert ((), ()) == (plan.errors, plan.refused)
     sheets.enter_sheet(made.subject(), plan)
@@ -647,7 +647,7 @@ def test_remarks_on_items_are_entered(made: Class) -> None:
     rows = made.sheet()
     assert {**said, "batch": ""} == {row["item"]: row["remark"] for row in rows_of(rows, SOFTMAX)}
     assert () == made.enter(rows).entered
-    lines = [replace(one, remark=None) for one in read_sheet(write_sheet(rows, ".csv"), ".csv")]
+    lines = [replace(one, remark=None) for one in read_sheet(write_sheet(rows))]
     assert () == sheets.plan_sheet(made.subject(), lines).changes
     for row in rows_of(rows, SOFTMAX):
         row["remark"] = ""
@@ -687,7 +687,7 @@ def test_a_sheet_without_the_column_leaves_flags(made: Class) -> None:
     made.store.give_mark("small", "kurt", ("formulas", WHY), PersonMark(flagged=True))
     rows = made.sheet()
     fill(rows, WHY, "1", text="Because")
-    lines = [replace(line, flag=None) for line in read_sheet(write_sheet(rows, ".csv"), ".csv")]
+    lines = [replace(line, flag=None) for line in read_sheet(write_sheet(rows))]
     sheets.enter_sheet(made.subject(), sheets.plan_sheet(made.subject(), lines))
     mark = made.mark("kurt", "formulas", WHY)
     assert (Decimal(1), True, {"why": Decimal(1)}) == (mark.points, mark.flagged, mark.worth)
