@@ -24,8 +24,6 @@ from autograder.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.table import Table
 
     from autograder.app.classes import Standing

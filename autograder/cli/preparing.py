@@ -10,16 +10,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
-import msgspec
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-from rich.text import Text
 
 from autograder.app import open_course
-from autograder.app.preparing import Mark, Matrix, MutatedCell, Row, Verification, VerifyFinding
-from autograder.cli import report
 from autograder.cli.options import (
     EXIT_FINDINGS,
     FULL,
@@ -31,10 +24,14 @@ from autograder.cli.options import (
     NameArgument,
     WorkersOption,
 )
-from autograder.core.records import ResourceUsage
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
     from autograder.app import Isolation
+    from autograder.app.preparing import Matrix, MutatedCell, Row, Verification, VerifyFinding
+    from autograder.core.records import ResourceUsage
 
 
 class PaperSize(enum.StrEnum):
@@ -260,6 +257,8 @@ LEGEND = f"{LOST} lost, as it must be   {KEPT} kept   {OPEN} manual review   {WR
 
 def to_plain(done: Sequence[Verification], isolation: str) -> dict[str, Any]:
     """Return everything as plain data."""
+    import msgspec
+
     return {
         "isolation": isolation,
         "findings": sum(len(verified.findings) for verified in done),
@@ -269,6 +268,8 @@ def to_plain(done: Sequence[Verification], isolation: str) -> dict[str, Any]:
 
 def show_verdicts(verified: Verification) -> None:
     """Print the matrices of one assignment, then its findings."""
+    from autograder.cli import report
+
     out = report.make_console()
     if verified.matrices:
         out.print(f"{verified.assignment}   {LEGEND}", style="bold", markup=False)
@@ -288,6 +289,10 @@ def show_verdicts(verified: Verification) -> None:
 
 def _show_matrix(out: Console, matrix: Matrix) -> None:
     """Print a row for each trial or family. Columns are numbered, because the items' names do not fit."""
+    from rich.markup import escape
+    from rich.table import Table
+    from rich.text import Text
+
     # Manual items get no automatic marks, so their columns only appear if there are no others.
     items = [item for item in matrix.items if item not in matrix.manual] or list(matrix.items)
     if not matrix.rows:
@@ -306,6 +311,9 @@ def _show_matrix(out: Console, matrix: Matrix) -> None:
 
 def _show_survivors(out: Console, cell: MutatedCell) -> None:
     """Print the mutants of the answer key that the tests of their cell let pass."""
+    from rich.markup import escape
+    from rich.table import Table
+
     judged = cell.mutants - cell.undecided
     tests = ", ".join(cell.tests)
     out.print(
@@ -344,6 +352,10 @@ def _list_lines(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
 
 
 def _make_cell(rows: Iterable[Row], item: str) -> Text:
+    from rich.text import Text
+
+    from autograder.app.preparing import Mark
+
     all_rows = list(rows)
     # The worst mark of a family is shown: wrong, then lost, then open, then kept.
     if any(item in row.wrong for row in all_rows):
@@ -364,6 +376,9 @@ def _format_counts(matrix: Matrix) -> str:
 
 
 def _show_finding(out: Console, number: int, finding: VerifyFinding) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
     out.print(f"\n{number}. {finding.place}: {finding.paper}", style="bold red", markup=False)
     table = Table.grid(padding=(0, 1))
     table.add_column(no_wrap=True)
@@ -374,6 +389,8 @@ def _show_finding(out: Console, number: int, finding: VerifyFinding) -> None:
 
 
 def _format_summary(verified: Verification) -> Iterator[str]:
+    from autograder.cli import report
+
     yield f"\nanswer key: {_format_usage(verified.key)}"
     if verified.matrices:
         yield f"most of all papers: {_format_usage(verified.most)}"
