@@ -232,7 +232,7 @@ class AnswerFacts(Struct, frozen=True):
     asked: Collection[str]
     """Names that the answer has to define, or that the box was asked for to judge it."""
     saved: frozenset[str]
-    """See `autograder.grading.unread_answers.read_saved_pictures`."""
+    """See `read_saved_pictures`."""
 
     @property
     def own_runs(self) -> list[CellRun | None]:
