@@ -62,8 +62,6 @@ docs: $(STAMP)
 	$(BIN)/python -m autograder.messages
 	$(BIN)/python -m autograder.cli.reference > docs/cli.md.new
 	mv docs/cli.md.new docs/cli.md
-	$(BIN)/python -m autograder.cli.reference grades > docs/grades.schema.json.new
-	mv docs/grades.schema.json.new docs/grades.schema.json
 	$(BIN)/python -m autograder.authoring.pages docs
 
 # Debian's python3 has pip, but cannot put it into a new environment without a further package: the second way does.

@@ -22,8 +22,7 @@ from typing import TypeVar
 from autograder.course import Course
 from autograder.grading import assignment as assignments
 from autograder.grading.generate import generate_release
-from autograder.grading.personal.distribution import write_personal_releases
-from autograder.grading.personal.variant_set import make_variants
+from autograder.grading.personal import make_variants, write_personal_releases
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.sandbox.pool import Pool
 

@@ -44,7 +44,6 @@ SUBLAYERS = {
         {"wording"},
         {"records"},
         {"errors", "atomic", "stream"},
-        {"stopwatch"},
         {"limits", "tables", "syntax", "installed"},
     ),
     "formulas": (
@@ -68,22 +67,17 @@ SUBLAYERS = {
     ),
     "exchange": ({"platforms"}, {"adopting"}),
     "grading": (
-        {"grades", "version", "harmless", "answer_pictures"},
+        {"grades", "version", "harmless"},
         {"store"},
         {"assignment"},
         {
-            "scoring",
             "expected",
-            "other_assignments",
             "unread_answers",
-            "unread_work",
-            "storage_limit",
-            "handed_files",
+            "submitted_files",
             "cell_tests",
             "generate",
         },
         {"planted"},
-        {"student_assignments"},
         {"pipeline"},
         {"batch"},
         {"personal"},
@@ -117,7 +111,7 @@ MOST_LINES_IN_A_FILE = 680
 MOST_LINES_IN_A_FUNCTION = 75
 
 
-KNOW_A_KIND = {"autograder.app.formulas", "autograder.app.repairing", "autograder.questions.repair"}
+KNOW_A_KIND = {"autograder.app.formulas", "autograder.app.preparing", "autograder.questions.repair"}
 """Commands about formulas or planted faults alone, and the kind that adds faults to checks."""
 
 

@@ -120,11 +120,6 @@ def test_command_page_is_current() -> None:
     assert reference.render_page() == PAGES["docs/cli.md"]
 
 
-def test_schema_of_exported_grades_is_current() -> None:
-    """docs/grades.schema.json is what grades --format jsonl writes; regenerate it with ``make docs``."""
-    assert reference.render_grades_schema() == (ROOT / "docs" / "grades.schema.json").read_text("utf-8")
-
-
 def test_make_targets_in_the_text_exist() -> None:
     """Whatever a page tells to make is a target of the Makefile; the changelog tells of earlier ones, too."""
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))

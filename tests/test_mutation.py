@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from autograder.grading.verify.mutation import generate_mutants
+from autograder.grading.verify.mutants import generate_mutants
 
 KEY = '''def scaled(values, factor=2):
     """Each value times a factor, from the second on."""

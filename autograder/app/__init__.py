@@ -4,20 +4,6 @@ They take a `Course`, names and options, return frozen records, and raise errors
 print nothing and know no command line: progress and immediate warnings go to a `Listener`. Only
 `autograder.app.stores` decides which gradebook a course has.
 
-==================  =====================================================================================
-module              use cases ==================
-===================================================================================== `preparing`         an
-assignment before the exam: new, release, personal releases, verify, print `handins`           the submissions
-of a class `classes`           a class: grading, standings, feedback pages `collecting`        submissions
-from downloads of learning platforms, folders and exchanges `rosters`           class lists of learning
-platforms `exporting`         grades in the formats of learning platforms `totals`            the course total
-over several assignments `regrading`         who would move after a change, and the regrade itself `sheets`
-marking elsewhere: export of a marking sheet, and import of the marks in it `run_statistics`    statistics of
-a grading run `class_statistics`  item statistics of a class, with a page for staff `similar`
-similar submissions of a class, with a page for staff `formulas`          reading and judging a single formula
-`inspection`        checks of a notebook before it is submitted, and of this machine's sandbox
-==================  =====================================================================================
-
 These modules import heavy libraries: a front end that must start quickly imports them when needed.
 """
 
@@ -27,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from autograder.core.stopwatch import Stopwatch
 from autograder.core.tables import escape_name, join_names
 from autograder.sandbox.levels import Isolation, get_warning
 
@@ -38,7 +23,6 @@ __all__ = [
     "SILENT",
     "Isolation",
     "Listener",
-    "Stopwatch",
     "count_steps",
     "escape_name",
     "get_warning",
@@ -51,9 +35,6 @@ T = TypeVar("T")
 
 class Listener:
     """Receives progress and warnings of a use case. This one ignores them; front ends override it."""
-
-    stopwatch: Stopwatch | None = None
-    """Measures the time of each step, if set."""
 
     def report_progress(self, done: int, total: int) -> None:
         """Report how many steps are done. Called from one thread, first with 0."""

@@ -19,7 +19,7 @@ from autograder.core import atomic
 from autograder.core.errors import CourseError, RubricError
 from autograder.core.paths import list_files_at
 from autograder.course import Course
-from autograder.grading.assignment import Assignment
+from autograder.grading.assignment import Assignment, hash_file
 from autograder.grading.version import GRADING_VERSION
 from autograder.rubric import Rubric
 from autograder.rubric.dependence import find_dependents
@@ -39,8 +39,8 @@ class GradingBasis(Struct, frozen=True):
     """Digest by file of the release."""
     variants: str
     isolation: str
-    grading_version: int = 0
-    """`GRADING_VERSION`; 0 if the basis was kept before that constant existed."""
+    grading_version: int
+    """`GRADING_VERSION`."""
 
 
 class BasisDifference(Struct, frozen=True):
@@ -113,8 +113,7 @@ def compare_bases(
         yield BasisDifference("what the class was graded with before was not kept")
         return
     if before.grading_version != after.grading_version:
-        was_graded = before.grading_version or "earlier"
-        yield BasisDifference(f"grading version: {was_graded} → {after.grading_version}")
+        yield BasisDifference(f"grading version: {before.grading_version} → {after.grading_version}")
     was, now = set(before.libraries), set(after.libraries)
     if was != now:
         gone = ", ".join(library for library in before.libraries if library not in now)
@@ -196,12 +195,14 @@ def _get_folder(course: Course) -> Path:
 def build_basis(assignment: Assignment, isolation: Isolation) -> GradingBasis:
     """Return the current grading basis of a class."""
     course, rubric = assignment.course, assignment.rubric
-    release = {f"{name}.ipynb": _hash_data(data) for name, data in assignment.release_bytes.items()}
+    release = {
+        f"{name}.ipynb": hashlib.sha256(data).hexdigest() for name, data in assignment.release_bytes.items()
+    }
     for notebook in rubric.assignment.notebooks:
         distributed = list_files_at(course.locate_release(rubric.assignment.name), notebook.given)
-        release |= {name: _hash_file(path) for name, path in distributed}
+        release |= {name: hash_file(path) for name, path in distributed}
     reference = {
-        path.relative_to(course.reference).as_posix(): _hash_file(path)
+        path.relative_to(course.reference).as_posix(): hash_file(path)
         for path in sorted(course.reference.rglob("*.py"))
         if path.is_file()
     }
@@ -213,13 +214,3 @@ def build_basis(assignment: Assignment, isolation: Isolation) -> GradingBasis:
         isolation.value,
         GRADING_VERSION,
     )
-
-
-def _hash_data(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-def _hash_file(path: Path) -> str:
-    # Data files may be large: file_digest reads them in chunks.
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,9 +1,8 @@
-"""Statistics of a class: figures, a page for staff, and rows for a table or a file."""
+"""Statistics of a class: figures, and a page for staff."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from decimal import Decimal
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from msgspec import Struct
 from autograder.app import SILENT, Listener
 from autograder.app.classes import collect_standings
 from autograder.app.lists import read_roster
-from autograder.app.sheet_files import guard_value, to_plain_text
 from autograder.app.stores import OpenStore, open_store
 from autograder.core import atomic
 from autograder.core.stream import derive_key
@@ -26,15 +24,8 @@ from autograder.marking.statistics import (
     compute_figures,
     render_statistics,
 )
-from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.sanitise import render_sentence
 from autograder.rubric import Rubric
-
-COLUMNS = (
-    *("part", "question", "item", "title", "possible", "students", "open", "unanswered", "full", "none"),
-    *("mean", "difficulty", "discrimination", "mistakes"),
-)
-"""Columns of `list_rows`."""
 
 
 class ClassStatistics(Struct, frozen=True):
@@ -119,53 +110,6 @@ def write_page(course: Course, class_figures: ClassStatistics) -> Path:
     return path
 
 
-def list_rows(class_figures: ClassStatistics) -> Iterator[Mapping[str, str]]:
-    """Yield a row for each question and each item, by `COLUMNS`; no cell is a formula for a spreadsheet."""
-    for question in class_figures.figures.questions:
-        yield _make_row("question", question, {})
-        for item in class_figures.figures.items:
-            # Identity is enough, because both come from the same rubric object.
-            if item.question is question.question:
-                item_columns = {
-                    "item": item.item.id,
-                    "unanswered": str(item.unanswered),
-                    "full": str(item.full),
-                    "none": str(item.none),
-                    "mistakes": "; ".join(
-                        f"{mistake.code} ({mistake.students})" for mistake in item.mistakes
-                    ),
-                }
-                yield _make_row("item", item, item_columns)
-
-
-def _make_row(
-    part: str, part_figures: QuestionFigures | ItemFigures, more: Mapping[str, str]
-) -> Mapping[str, str]:
-    labels, rubric_part = (
-        Labels("en"),
-        part_figures.item if isinstance(part_figures, ItemFigures) else part_figures.question,
-    )
-    text = part_figures.item.text if isinstance(part_figures, ItemFigures) else part_figures.question.title
-    row = {
-        "part": part,
-        "question": part_figures.question.id,
-        "title": labels.pick(text, rubric_part.id),
-        "possible": _format_points(rubric_part.points),
-        "students": str(part_figures.settled),
-        "open": str(part_figures.waiting),
-        "mean": _format_points(part_figures.mean) if part_figures.settled else "",
-        "difficulty": _format_float(part_figures.difficulty),
-        "discrimination": _format_float(part_figures.discrimination),
-        **more,
-    }
-    # Texts may begin like a formula. Figures must stay numbers, negative ones included.
-    texts = ("question", "item", "title", "mistakes")
-    return {
-        name: guard_value(to_plain_text(row.get(name, ""))) if name in texts else row.get(name, "")
-        for name in COLUMNS
-    }
-
-
 def as_plain(class_statistics: ClassStatistics) -> dict[str, Any]:
     """Return all figures as plain data, for programs."""
     class_figures = class_statistics.figures
@@ -234,9 +178,3 @@ def _select_remarks(class_figures: ClassStatistics) -> tuple[str, ...]:
     )
 
 
-def _format_points(points: Decimal) -> str:
-    return f"{points.normalize():f}"
-
-
-def _format_float(value: float | None) -> str:
-    return "" if value is None else f"{value:.4f}"

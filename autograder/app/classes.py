@@ -1,17 +1,16 @@
-"""A class: grading, standings, and feedback pages."""
+"""A class: grading, standings, feedback pages, and the figures of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import statistics
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from autograder.app import SILENT, Isolation, Listener, count_steps, course_log
 from autograder.app.basis import keep_basis
-from autograder.app.handed_in import copy_shared_marks, update_times
-from autograder.app.handins import CollectedClass, collect_handins
 from autograder.app.lists import read_bonus, read_roster
 from autograder.app.published import (
     PagePlan,
@@ -23,10 +22,18 @@ from autograder.app.published import (
     update_published,
     write_published,
 )
-from autograder.app.roll import Roll, read_roll, restore_marks
+from autograder.app.roll import (
+    CollectedClass,
+    Roll,
+    collect_handins,
+    copy_shared_marks,
+    read_roll,
+    restore_marks,
+    update_times,
+)
 from autograder.app.stores import OpenStore, open_store
 from autograder.core.errors import CourseError
-from autograder.core.records import GradingResult, Score
+from autograder.core.records import GradingResult, Score, Status
 from autograder.core.tables import join_names, suggest_name
 from autograder.course import Course, Handin, groups
 from autograder.grading import assignment as assignments
@@ -39,7 +46,7 @@ from autograder.rubric.timestamps import NOTES as TIME
 from autograder.sandbox.levels import compute_environment_digest, list_levels_at_least
 from autograder.sandbox.pool import Pool
 
-if TYPE_CHECKING:  # what makes pages takes long to import; front ends name a page for its type alone
+if TYPE_CHECKING:
     from autograder.pages.feedback.publish import ClassPages, Page  # noqa: TC004
 
 __all__ = ["TIME", "Outcome", "Page", "Standing"]
@@ -144,9 +151,7 @@ def grade_class(
         held = _find_held_students(assignment, handins, opened, isolation, watch, again=again)
         if handins := tuple(student for student in handins if student.student not in held):
             keep_basis(assignment, isolation)
-        graded = batch.grade_class(
-            assignment, handins, opened, pool, workers=workers, again=again, stopwatch=watch.stopwatch
-        )
+        graded = batch.grade_class(assignment, handins, opened, pool, workers=workers, again=again)
         outcomes = tuple(count_steps(graded, len(handins), watch))
         roll = read_roll(assignment, opened, handed_in, whole=False)
         shared = copy_shared_marks(opened, assignment.rubric, collected.groups, roll.results)
@@ -456,3 +461,63 @@ def _report_strangers(strangers: Mapping[str, str], sentence_template: str, watc
         watch.notify_staff(
             f"{sentence_template.format(repr(student))}, but nobody of this id handed anything in; {nearest}"
         )
+
+
+REMARKED = {
+    "handed in late": ("late", "late-refused", "late-accepted"),
+    "time of handing in not known": ("time-not-known", "time-accepted"),
+    "graded by an earlier attempt": ("earlier-attempt",),
+}
+"""Remarks that the figures list by name, with their codes."""
+
+
+def compute_run_statistics(outcomes: Sequence[Outcome], seconds: float) -> dict[str, Any]:
+    """Return the figures of one run.
+
+    Args:
+        outcomes: of the run.
+        seconds: its duration.
+    """
+    scores = [outcome.graded.score for outcome in outcomes]
+    fresh = [outcome.graded for outcome in outcomes if outcome.fresh]
+    faults = sum(item.student.code == "review.fault" for score in scores for item in score.items)
+    return {
+        "submissions": len(outcomes),
+        "graded now": len(fresh),
+        "known before": len(outcomes) - len(fresh),
+        "not readable": sum(not outcome.graded.notebooks for outcome in outcomes if not _is_refused(outcome)),
+        "mean points": round(statistics.mean(score.points for score in scores), 2) if scores else Decimal(0),
+        "points waiting for a person": sum((score.pending for score in scores), Decimal(0)),
+        "items waiting because of our own errors": faults,
+        "no answer": sum(item.status is Status.NO_ANSWER for score in scores for item in score.items),
+        "seconds": round(seconds, 2),
+        "median milliseconds per submission": _compute_median([graded.seconds for graded in fresh]),
+        "of it in the sandbox": _compute_median([graded.sandbox_seconds for graded in fresh]),
+        "isolation": sorted({score.isolation for score in scores}),
+        **{title: lines for title, codes in REMARKED.items() if (lines := list_remarks(outcomes, codes))},
+        **({"faults of ours": lines} if (lines := list_faults(outcomes)) else {}),
+    }
+
+
+def list_faults(outcomes: Iterable[Outcome]) -> list[str]:
+    """Return our own errors as lines of student and error."""
+    return sorted(f"{outcome.student}: {text}" for outcome in outcomes for text in outcome.faults)
+
+
+def list_remarks(outcomes: Sequence[Outcome], codes: Collection[str]) -> list[str]:
+    """Return the remarks with one of these codes as lines: student, question if about one, and text."""
+    return [
+        f"{outcome.student}, {note.place}: {note.text}" if note.place else f"{outcome.student}: {note.text}"
+        for outcome in sorted(outcomes, key=lambda outcome_of_student: outcome_of_student.student)
+        for note in outcome.graded.score.notes
+        if note.code in codes
+    ]
+
+
+def _is_refused(outcome: Outcome) -> bool:
+    """Decide whether a submission was refused as too late; it was not read then."""
+    return outcome.timing is not None and outcome.timing.refused
+
+
+def _compute_median(seconds: list[float]) -> float:
+    return round(1000 * statistics.median(seconds), 1) if seconds else 0.0

@@ -17,7 +17,7 @@ from autograder import rubric as rubrics
 from autograder.core import atomic
 from autograder.core.errors import CourseError
 from autograder.core.records import Cell, ItemResult, Score, Status
-from autograder.core.syntax import UNREADABLE, parse_module
+from autograder.core.syntax import UNREADABLE, collect_bound_names, parse_module
 from autograder.core.wording import format_number
 from autograder.course import Course, Handin
 from autograder.exchange.adopting import otter
@@ -299,14 +299,6 @@ def _find_reassigned_names(cells: Sequence[str], test: str) -> list[str]:
 
 def _find_bound_names(source: str) -> set[str]:
     try:
-        tree = parse_module(source)
+        return collect_bound_names(parse_module(source))
     except UNREADABLE:
         return set()
-    defined = {
-        node.name
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-    }
-    return defined | {
-        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }

@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from autograder.app import SILENT, Isolation, Listener
 from autograder.app.classes import GradedClass, PublishedPages, grade_class, write_feedback
-from autograder.app.stores import OpenStore, open_store
 from autograder.authoring.demo.course import (
     MarkComparison,
     compare_marks,
@@ -43,7 +42,6 @@ def run_demo(
     isolation: Isolation = Isolation.NAMESPACES,
     language: str = "",
     watches: tuple[Listener, Listener] = (SILENT, SILENT),
-    store: OpenStore = open_store,
 ) -> DemoRun:
     """Grade a class that `make_course` made, write its pages, and compare its marks.
 
@@ -55,14 +53,13 @@ def run_demo(
         isolation: how student code is confined.
         language: of the pages; empty: the release's.
         watches: notified after each submission, and after each page.
-        store: opens the store of the course.
 
     Raises:
         As `autograder.app.classes.grade_class` and `write_feedback`.
     """
     started = time.monotonic()
-    graded = grade_class(course, name, workers=workers, isolation=isolation, watch=watches[0], store=store)
+    graded = grade_class(course, name, workers=workers, isolation=isolation, watch=watches[0])
     done = time.monotonic()
-    published = write_feedback(course, name, language, watch=watches[1], store=store)
+    published = write_feedback(course, name, language, watch=watches[1])
     comparison = compare_marks(people, graded.outcomes)
     return DemoRun(graded, published, comparison, done - started, time.monotonic() - done)

@@ -12,9 +12,8 @@ from msgspec.structs import replace
 from autograder.app import SILENT, Listener, grade_files
 from autograder.app.classes import collect_standings
 from autograder.app.collecting import load_class_register
-from autograder.app.grade_files import GradeFile
-from autograder.app.grade_lines import GradeLine, encode_json_lines, make_grade_lines
-from autograder.app.handins import collect_handins
+from autograder.app.grade_files import GradeFile, GradeLine, encode_json_lines, make_grade_lines
+from autograder.app.roll import collect_handins
 from autograder.app.stores import OpenStore, open_store
 from autograder.core import atomic
 from autograder.core.errors import CourseError
@@ -25,8 +24,8 @@ from autograder.exchange.platforms.people import Register
 from autograder.exchange.platforms.worksheets import read_worksheet
 from autograder.grading import assignment as assignments
 
-Form = Literal["moodle", "canvas", "gradescope", "ilias", "csv", "jsonl"]
-FORMS: tuple[Form, ...] = ("moodle", "canvas", "gradescope", "ilias", "csv", "jsonl")
+Form = Literal["moodle", "canvas", "ilias", "csv", "jsonl"]
+FORMS: tuple[Form, ...] = ("moodle", "canvas", "ilias", "csv", "jsonl")
 FILLED: tuple[Form, ...] = ("moodle", "canvas")
 """Formats that fill in a file downloaded from the platform."""
 
@@ -78,7 +77,7 @@ def export_grades(
         course: the course.
         name: of the assignment.
         form: the format.
-        to: the file; for Gradescope the folder, which gets ``<student>/results.json``.
+        to: the file.
         options: see `ExportOptions`.
         watch: receives warnings for staff.
         store: opens the store of the course.
@@ -162,11 +161,6 @@ def _make_contents(
 ) -> tuple[dict[Path, bytes], GradeFile]:
     """Return the contents of the files by path, and the report of the format."""
     entered = tuple(line.student for line in lines)
-    if form == "gradescope":
-        files = {
-            to / line.student / "results.json": grade_files.format_gradescope_results(line) for line in lines
-        }
-        return files, GradeFile(b"", entered, ())
     try:
         if form == "moodle":
             grade_file = grade_files.fill_moodle_worksheet(

@@ -1,4 +1,4 @@
-"""Lists of grades in the formats of platforms: Moodle, Canvas, Gradescope's results.json, plain CSV.
+"""Marks of students as records, and as files for platforms: Moodle, Canvas, plain CSV.
 
 No cell acts as a formula, whatever names students choose. Points are rounded only in these files.
 """
@@ -9,18 +9,21 @@ import html
 import io
 import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
+from typing import Literal
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import Struct
 
-from autograder.app.grade_lines import GradeLine, QuestionMark
 from autograder.core.errors import CourseError
+from autograder.core.records import GradingResult, Status
 from autograder.core.tables import join_names
+from autograder.core.wording import get_text
 from autograder.exchange.platforms import gradebooks
 from autograder.exchange.platforms.csvfiles import CsvTable, normalize_column, strip_guard, write_table
-from autograder.exchange.platforms.people import Identification, Register
+from autograder.exchange.platforms.people import Identification, ListedStudent, Register
 from autograder.exchange.platforms.worksheets import (
     Worksheet,
     check_fillable,
@@ -28,7 +31,175 @@ from autograder.exchange.platforms.worksheets import (
     parse_number,
     read_worksheet,
 )
-from autograder.pages.feedback.sanitise import to_printable_text
+from autograder.grading.assignment import Assignment
+from autograder.grading.grades import Standing
+from autograder.pages.feedback.lines import RubricLine, list_rubric_lines
+from autograder.pages.feedback.sanitise import render_sentence, to_printable_text
+from autograder.rubric import Question, Rubric
+
+FORMAT = 1
+"""Raised when a key is removed or changes its meaning; new keys do not count."""
+_MOST_COMMENT = 20_000
+"""Characters."""
+
+
+class ItemMark(Struct, frozen=True):
+    """A line of the rubric."""
+
+    id: str
+    """Within the question."""
+    title: str
+    """What students read of the item."""
+    possible: Decimal
+    points: Decimal | None
+    """Null where a person's mark is for several items."""
+    status: Status
+    """needs-review: a person has yet to decide."""
+    marked: bool
+    """A person gave the points."""
+    mistake: str
+    """The name of what was found; empty where it has none."""
+    message: str
+    """What the student reads about it."""
+
+
+class QuestionMark(Struct, frozen=True):
+    """A question."""
+
+    id: str
+    possible: Decimal
+    points: Decimal
+    """So far."""
+    bonus: bool
+    """Its points add to what was earned, not to what is possible."""
+    open: bool
+    """Some of it waits for a person."""
+    comments: tuple[str, ...]
+    """What people wrote about it."""
+    items: tuple[ItemMark, ...]
+
+
+class GradeLine(Struct, frozen=True):
+    """The marks of one student in one assignment."""
+
+    format: int
+    """Of this line: 1."""
+    assignment: str
+    student: str
+    """The id, as in the class list."""
+    first_name: str
+    last_name: str
+    email: str
+    possible: Decimal
+    points: Decimal
+    """So far, without bonus points."""
+    bonus: Decimal
+    """Bonus points, whether they count or not."""
+    total: Decimal
+    """What counts so far, bonus points included."""
+    open: Decimal
+    """Points that can still come."""
+    grade: str | None
+    """The worst that can come of it; null: there are no grades."""
+    best_grade: str | None
+    """The best; the same as grade where all is final."""
+    passed: bool | None
+    """Null while it is open, or where there are no grades."""
+    state: Literal["final", "provisional"]
+    """provisional: a person has yet to decide, or the rubric has changed since."""
+    submitted_at: str | None
+    """When it was handed in, in UTC (RFC 3339)."""
+    questions: tuple[QuestionMark, ...]
+
+    @property
+    def final(self) -> bool:
+        """Nothing is open."""
+        return self.state == "final"
+
+
+def make_grade_lines(
+    assignment: Assignment,
+    results: Mapping[str, GradingResult],
+    standings: Mapping[str, Standing],
+    *,
+    register: Register,
+    submitted: Mapping[str, datetime | None],
+    language: str,
+) -> Iterator[GradeLine]:
+    """Yield the line of every student with a result.
+
+    Args:
+        assignment: loaded.
+        results: by student.
+        standings: of the same students.
+        register: names and addresses.
+        submitted: submission time of each student.
+        language: of titles and messages.
+    """
+    for student, stands in standings.items():
+        rubric = assignment.get_rubric(student)
+        listed = register.get_student(student) or ListedStudent(student)
+        moment = submitted.get(student)
+        yield GradeLine(
+            FORMAT,
+            rubric.assignment.name,
+            student,
+            listed.first_name,
+            listed.last_name,
+            listed.email,
+            rubric.assignment.points,
+            stands.points,
+            stands.bonus,
+            stands.total,
+            stands.pending,
+            stands.worst.name if stands.worst else None,
+            stands.best.name if stands.best else None,
+            stands.passed,
+            "final" if stands.final else "provisional",
+            moment.astimezone(UTC).isoformat().replace("+00:00", "Z") if moment else None,
+            tuple(_make_question_marks(results[student], rubric, stands, language)),
+        )
+
+
+def _make_question_marks(
+    graded: GradingResult, rubric: Rubric, stands: Standing, language: str
+) -> Iterator[QuestionMark]:
+    lines_by_question = list_rubric_lines(graded.score, rubric, stands)
+    for question, points in zip(rubric.questions, stands.questions, strict=True):
+        items = tuple(
+            _make_item_mark(question, line, language, final=stands.final)
+            for line in lines_by_question[question.id]
+        )
+        # Bounded and printable: people wrote these texts, and unknown programs read them.
+        comments = tuple(to_printable_text(comment, _MOST_COMMENT) for comment in points.comments)
+        possible = points.possible
+        yield QuestionMark(
+            question.id, possible, points.points, points.bonus, points.pending, comments, items
+        )
+
+
+def _make_item_mark(question: Question, line: RubricLine, language: str, *, final: bool) -> ItemMark:
+    result, item = line.result, question.get_item(line.result.item)
+    message = "" if line.silent else render_sentence(result.student, language)
+    # One mark for several items cannot be divided between them.
+    points = None if line.shared or result.status is Status.NEEDS_REVIEW else result.points
+    return ItemMark(
+        item.id,
+        get_text(item.get_title(final=final), language) or item.id,
+        result.possible,
+        points,
+        result.status,
+        line.marked,
+        result.code,
+        message,
+    )
+
+
+def encode_json_lines(lines: Iterator[GradeLine] | tuple[GradeLine, ...]) -> bytes:
+    """Encode the lines as JSON Lines: UTF-8, one object per line."""
+    encoder = msgspec.json.Encoder(decimal_format="number")
+    return b"".join(encoder.encode(line) + b"\n" for line in lines)
+
 
 PLAIN_COLUMNS = (
     "login",
@@ -341,64 +512,3 @@ def make_csv(
         )
     table = CsvTable(PLAIN_COLUMNS, tuple(rows), (), separator, marked)
     return GradeFile(write_table(table), tuple(line.student for line in lines), ())
-
-
-class GradescopeTest(Struct, frozen=True):
-    """One entry of ``results.json``: a question."""
-
-    name: str
-    number: str
-    score: Decimal
-    max_score: Decimal
-    output: str
-    status: str | UnsetType = UNSET
-    """``passed`` or ``failed``; unset while it is open."""
-    output_format: str = "text"
-    visibility: str = "after_published"
-
-
-class GradescopeResults(Struct, frozen=True):
-    """``results.json`` in Gradescope's format for autograders."""
-
-    score: Decimal
-    output: str
-    visibility: str
-    stdout_visibility: str
-    tests: tuple[GradescopeTest, ...]
-    extra_data: dict[str, str]
-
-
-def format_gradescope_results(line: GradeLine) -> bytes:
-    """Return one student's ``results.json``. Students see the score when marks are published."""
-    tests = tuple(
-        GradescopeTest(
-            question.id,
-            str(number),
-            question.points,
-            # A bonus question adds points, but nothing to the maximum.
-            Decimal(0) if question.bonus else question.possible,
-            "\n".join(_format_remarks(question)),
-            UNSET if question.open else "passed" if question.points >= question.possible else "failed",
-        )
-        for number, question in enumerate(line.questions, start=1)
-    )
-    results = GradescopeResults(
-        line.total,
-        "" if line.final else "Provisional: a person has yet to decide about some of it.",
-        "after_published",
-        "hidden",
-        tests,
-        {"student": line.student, "state": line.state, "grade": line.grade or ""},
-    )
-    # Gradescope expects numbers, but msgspec encodes Decimals as strings by default.
-    return msgspec.json.format(msgspec.json.Encoder(decimal_format="number").encode(results)) + b"\n"
-
-
-def pack_gradescope_archive(lines: Sequence[GradeLine]) -> bytes:
-    """Return an archive of ``<student>/results.json`` for all students."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for line in lines:
-            path = f"{line.student}/results.json"
-            archive.writestr(zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0)), format_gradescope_results(line))
-    return buffer.getvalue()

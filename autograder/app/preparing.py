@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -11,7 +13,6 @@ from msgspec.structs import replace
 from autograder import rubric as rubrics
 from autograder.app import SILENT, Isolation, Listener, count_steps
 from autograder.app.lists import read_roster
-from autograder.app.repairing import check_handed_out_listings
 from autograder.authoring import start_assignment as begin
 from autograder.checking.table import format_answer, format_matrix, is_as_declared
 from autograder.core import atomic
@@ -19,15 +20,15 @@ from autograder.core.errors import AutograderError, CourseError, SandboxError
 from autograder.core.tables import suggest_id
 from autograder.course import Course, find_name_fault
 from autograder.grading import assignment as assignments
-from autograder.grading import generate, verify
+from autograder.grading import generate, personal, verify
+from autograder.grading.assignment import Assignment
 from autograder.grading.generate import generate_release as release
 from autograder.grading.generate import list_kept_back
-from autograder.grading.personal import distribution
-from autograder.grading.personal.distribution import DistributionSummary
-from autograder.grading.personal.variant_set import make_variants
+from autograder.grading.personal import DistributionSummary, make_variants
 from autograder.grading.verify import Mark, Matrix, MutatedCell, Row, Verification, VerifyFinding
 from autograder.grading.verify.explaining import Explainer
 from autograder.pages.paper.sheet import Size, make_sheet, render_sheet
+from autograder.questions.repair import RepairCheck
 from autograder.rubric import Rubric
 from autograder.sandbox.pool import Pool
 
@@ -62,11 +63,11 @@ def write_personal_releases(
     """Write each student's personal release, after the common one, in its language.
 
     Raises:
-        As `autograder.grading.personal.distribution.write_personal_releases`.
+        As `autograder.grading.personal.write_personal_releases`.
     """
     students = [student.id for student in read_roster(course.roster)]
     with Pool(isolation=isolation) as pool:
-        return distribution.write_personal_releases(course, name, students, pool, replace=replace)
+        return personal.write_personal_releases(course, name, students, pool, replace=replace)
 
 
 def build_and_verify(
@@ -254,3 +255,57 @@ def _read_pictures(course: Course, rubric: Rubric) -> dict[str, bytes]:
         for name, path in generate.list_data_files(course, rubric).items()
         if name.lower().endswith((".png", ".jpg", ".jpeg"))
     }
+
+
+def check_handed_out_listings(loaded: Assignment) -> Iterator[VerifyFinding]:
+    """Yield a finding for each question with a release that lacks a fault of the listing."""
+    for question in loaded.rubric.questions:
+        check = loaded.checks[question.id]
+        if not isinstance(check, RepairCheck):
+            continue
+        release = loaded.releases[question.notebook or loaded.rubric.assignment.notebooks[0].name]
+        cell = release.by_id.get(release.find_answer_cell(question))
+        faulty = check.file.make_listing(check.planted)
+        got = describe_difference(cell.source if cell else "", faulty)
+        if got:
+            yield VerifyFinding(
+                "untouched release",
+                question.id,
+                "the listing with all faults, as the checks state them",
+                got,
+                f"let this stand above the solution:\n{faulty}",
+            )
+
+
+def describe_difference(cell_source: str, faulty: str) -> str:
+    """Describe the first line in which a cell differs from a listing as syntax tree; empty: none.
+
+    Comments and imports are ignored, and so are definitions that are missing in the cell, except the last.
+    """
+    try:
+        cell, wanted = (_collect_definitions(source) for source in (cell_source, faulty))
+    except SyntaxError as error:
+        return f"no Python: line {error.lineno}: {error.msg}"
+    for name, lines in wanted.items():
+        if name not in cell:
+            if name == next(reversed(wanted)):
+                return f"no {name}"
+            continue
+        for given_line, right in zip_longest(cell[name], lines, fillvalue="nothing more"):
+            if given_line != right:
+                return f"{given_line.strip()!r} where the listing with all faults has {right.strip()!r}"
+    return ""
+
+
+def _collect_definitions(source: str) -> dict[str, list[str]]:
+    """Map each name that a source binds to the normalised lines of its last binding statement."""
+    definitions: dict[str, list[str]] = {}
+    for statement in ast.parse(source).body:
+        lines = ast.unparse(statement).splitlines()
+        match statement:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.AsyncFunctionDef(name=name):
+                definitions.pop(name, None)
+                definitions[name] = lines
+            case ast.Assign() | ast.AnnAssign():
+                definitions[lines[0].partition("=")[0].strip()] = lines
+    return definitions

@@ -22,7 +22,6 @@ from autograder.app.basis import (
     read_kept_basis,
     read_kept_rubric,
 )
-from autograder.app.handins import collect_handins
 from autograder.app.lists import read_bonus
 from autograder.app.published import (
     PublishedMarks,
@@ -32,21 +31,29 @@ from autograder.app.published import (
     read_published,
 )
 from autograder.app.regrade_entry import FollowedMark, RehearsedClass, enter_regrade, find_interrupted_regrade
+from autograder.app.roll import collect_handins
 from autograder.app.sheet_rows import format_number
-from autograder.app.stores import OpenStore, RehearsalStore, open_store
+from autograder.app.stores import RehearsalStore, open_store
 from autograder.core import atomic
 from autograder.core.errors import AutograderError, CourseError
-from autograder.core.records import GradingResult
+from autograder.core.records import GradingResult, Message
 from autograder.core.tables import join_names
 from autograder.course import Course
 from autograder.grading import assignment as assignments
 from autograder.grading import batch
 from autograder.grading.assignment import Assignment
-from autograder.grading.grades import NOTHING, CellName, PersonMark, Standing, compute_automatic_points
-from autograder.grading.scoring import FAULTS
+from autograder.grading.grades import (
+    FAULTS,
+    NOTHING,
+    CellName,
+    PersonMark,
+    Standing,
+    compute_automatic_points,
+)
 from autograder.grading.store import GradedEntry, Key, Store
 from autograder.marking.following import MarkFollower, get_settled_points
-from autograder.marking.moves import MarkedScore, StudentMove, compare_student, sort_moves
+from autograder.marking.moves import ItemMove, MarkedScore, StudentMove, compare_student, sort_moves
+from autograder.pages.feedback.sanitise import render_sentence
 from autograder.rubric import Rubric
 from autograder.rubric.timestamps import NOTES
 from autograder.sandbox.pool import Pool
@@ -132,7 +139,6 @@ def regrade_class(
     workers: int = 0,
     isolation: Isolation = Isolation.NAMESPACES,
     watch: Listener = SILENT,
-    store: OpenStore = open_store,
 ) -> Regrade:
     """Report who would gain or lose points, and why, if all results were graded again now.
 
@@ -144,7 +150,6 @@ def regrade_class(
         workers: number of parallel workers; 0: by the number of cores.
         isolation: how student code is confined.
         watch: notified after each submission.
-        store: opens the store of the course.
 
     Raises:
         CourseError: a file of the course is not usable, no student was graded, or published marks would move
@@ -157,10 +162,10 @@ def regrade_class(
     with (
         # No import of marks or second regrade may change the store between rehearsal and entry.
         atomic.lock_folder(course.root),
-        store(assignment, new=False) as opened,
+        open_store(assignment, new=False) as store,
         Pool(isolation=isolation) as pool,
     ):
-        regrading = _Regrading(assignment, opened, students, isolation)
+        regrading = _Regrading(assignment, store, students, isolation)
         regrading.run_rehearsal(pool, workers, watch)
         comparison = regrading.compare_results()
         if not choice.apply:
@@ -310,10 +315,13 @@ class _Regrading:
     def _explain_move(self, move: StudentMove, published: PublishedMarks) -> RegradeMove:
         student = move.student
         shown, now = published.shown.get(student), self._make_page_mark(student, move.after)
+        also = tuple(self._list_student_reasons(student))
+        if not (move.items or also):
+            also = (_explain_without_items(move),)
         return RegradeMove(
             move,
             tuple(tuple(self._list_item_reasons(move, index)) for index in range(len(move.items))),
-            tuple(self._list_student_reasons(student)),
+            also,
             format_shown_mark(shown) if shown else "",
             shown is not None and shown.is_changed_by(now),
         )
@@ -474,3 +482,75 @@ def _complete_worth(rubric: Rubric, cell: CellName, mark: PersonMark) -> PersonM
     return replace(
         mark, worth={**{item_id: worth[item_id] for item_id in mark.items if item_id in worth}, **mark.worth}
     )
+
+
+def to_dict(comparison: Regrade) -> dict[str, Any]:
+    """Return the comparison as plain data, for programs."""
+    return {
+        "assignment": comparison.assignment,
+        "students": comparison.total,
+        "same": comparison.same,
+        "gain": comparison.gain,
+        "lose": comparison.lose,
+        "moved": [
+            {
+                "student": student_move.move.student,
+                "before": student_move.move.before.total if student_move.move.before else None,
+                "after": student_move.move.after.total,
+                "by": student_move.move.by,
+                "grade_before": _format_grade(student_move.move.before),
+                "grade_after": _format_grade(student_move.move.after),
+                "shown": student_move.shown,
+                "moves_shown": student_move.moves_shown,
+                "also": student_move.also,
+                "items": [
+                    _make_item(item, why)
+                    for item, why in zip(student_move.move.items, student_move.why, strict=True)
+                ],
+            }
+            for student_move in comparison.moved
+        ],
+        "failed": comparison.failed,
+        "differences": comparison.differences,
+        "remarks": comparison.remarks,
+        "applied": bool(comparison.entry),
+        "entry": comparison.entry,
+    }
+
+
+def _make_item(item: ItemMove, why: tuple[str, ...]) -> Mapping[str, Any]:
+    return {
+        "question": item.question,
+        "item": item.item,
+        "before": item.before,
+        "after": item.after,
+        "possible_before": item.possible_before,
+        "possible_after": item.possible_after,
+        "told_before": _format_message(item.told_before),
+        "told_after": _format_message(item.told_after),
+        "by_person": item.by_person,
+        "why": why,
+    }
+
+
+def _explain_without_items(move: StudentMove) -> str:
+    """Return why a student moves though no item does."""
+    before, after = move.before, move.after
+    if before is not None and before.final and not after.final:
+        return "a person's mark is to be looked at again: the automatic one under it is another"
+    if before is not None and before.outdated != after.outdated:
+        return "graded by the rubric as it is now"
+    return "bonus points, the scale of grades or the time of handing in"
+
+
+def _format_message(message: Message | None) -> str:
+    return "" if message is None else render_sentence(message, "en")
+
+
+def _format_grade(stands: Standing | None) -> str:
+    grades = (
+        []
+        if stands is None
+        else [grade_step.name for grade_step in (stands.worst, stands.best) if grade_step is not None]
+    )
+    return " to ".join(dict.fromkeys(grades))

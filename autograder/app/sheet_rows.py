@@ -1,18 +1,23 @@
-"""Rows of a marking sheet: answers that need manual grading, individually or in groups.
+"""Rows of a marking sheet: answers that need manual grading, and their form as a CSV file.
 
 Rows and states are named by digests derived from the course's secret: they reveal nothing about a student,
-and are valid only for this assignment.
+and are valid only for this assignment. Changes that spreadsheets make to a table are handled: semicolons,
+byte order marks, decimal commas, trailing blank lines, values that would be taken for formulas, truncated
+cells. Input is never evaluated.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from msgspec import Struct
 
-from autograder.app.sheet_files import FLAGGED, MOST_COMMENT, normalise_comment, to_plain_text
+from autograder.core.errors import CourseError
 from autograder.core.records import GradingResult
 from autograder.core.stream import derive_key
 from autograder.grading.assignment import Assignment
@@ -20,7 +25,220 @@ from autograder.grading.grades import PersonMark
 from autograder.grading.store import Store
 from autograder.marking.points import collect_verdicts, compute_cell_points, is_within, list_items
 from autograder.pages.feedback.answers import MarkedCell
+from autograder.pages.feedback.sanitise import to_printable_text
 from autograder.rubric import Item, Question, Rubric
+
+COLUMNS = (
+    "assignment",
+    "row",
+    "who",
+    "count",
+    "question",
+    "cell",
+    "item",
+    "title",
+    "possible",
+    "answer",
+    "suggestion",
+    "reason",
+    "guide",
+    "cell_points",
+    "points",
+    "comment",
+    "remark",
+    "flag",
+    "state",
+)
+NEEDED = ("assignment", "row", "points", "comment", "state")
+"""Columns that are read; the others inform graders, and may be changed or left out."""
+
+
+MOST_BYTES = 64 << 20
+FLAGGED = "yes"
+"""Value in the column of flags; any other text that a grader writes there means the same."""
+MOST_COMMENT = 20_000
+"""Maximum length in characters."""
+_MOST_CELL = 32_000
+"""Maximum length of a cell in UTF-16 units; spreadsheet programs truncate cells longer than 32,767."""
+_MOST_TEXT = 2_000_000
+"""Maximum length of a text, in characters."""
+_FORMULA = re.compile(r"'*\s*[=+\-@＝＋－＠]|'*[\t\r\n]")
+"""Start of a cell that a spreadsheet may take for a formula, with the apostrophes that guard it."""
+_NUMBER = re.compile(r"([+-]?)([0-9]{1,6})(?:[.,]([0-9]{1,6}))?")
+_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*')
+_UNKEEPABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+class SheetLine(Struct, frozen=True):
+    """The values read from one row."""
+
+    place: str
+    """``row 7``, as a spreadsheet counts."""
+    assignment: str
+    row: str
+    who: str
+    """As in the row; used only in messages."""
+    points: str
+    comment: str
+    remark: str | None
+    """On the item; None: the sheet has no such column."""
+    flag: str | None
+    """`FLAGGED`, or empty; None: the sheet has no such column."""
+    state: str
+
+
+def write_sheet(rows: Sequence[Mapping[str, str]]) -> bytes:
+    """Serialise rows as a file.
+
+    Args:
+        rows: values of `COLUMNS`, as returned by `to_plain_text`.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([guard_value(_truncate_text(row[name])) for name in COLUMNS] for row in rows)
+    # The byte order mark makes spreadsheet programs read the file as UTF-8.
+    return text.getvalue().encode("utf-8-sig")
+
+
+def to_plain_text(text: str) -> str:
+    """Make text safe to round-trip: characters that hide, reorder or break are spelled out or removed."""
+    return to_printable_text(text, _MOST_TEXT)
+
+
+def normalise_comment(text: str) -> str:
+    """Normalise a comment: line ends and surrounding space, which files and programs change."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
+
+
+def _truncate_text(text: str) -> str:
+    # Spreadsheet programs count UTF-16 units; characters outside the BMP count twice.
+    units = text.encode("utf-16-le")
+    if len(units) <= 2 * _MOST_CELL:
+        return text
+    # The cut may split a surrogate pair; its first half is dropped.
+    shown = units[: 2 * _MOST_CELL].decode("utf-16-le", "ignore")
+    return f"{shown}\n[… cut here: the whole text has {len(text)} characters]"
+
+
+def guard_value(value: str) -> str:
+    """Protect a value from being taken for a formula; numbers stay numbers. `strip_guard` reverts it."""
+    if _FORMULA.match(value) and not _NUMBER.fullmatch(value):
+        return f"'{value}"
+    return value
+
+
+def strip_guard(value: str) -> str:
+    """Revert `guard_value`."""
+    return value[1:] if value.startswith("'") and _FORMULA.match(value) else value
+
+
+def parse_points(text: str) -> Decimal | None:
+    """Parse points as people type them, with a comma or a point; None for an empty cell.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    # Spreadsheet programs may write the minus sign U+2212.
+    stripped = text.strip().replace("−", "-")
+    if not stripped:
+        return None
+    match = _NUMBER.fullmatch(stripped)
+    if match is None or not stripped.isascii():
+        raise ValueError(f"expected points such as 1.5 or 1,5, got {text[:40]!a}")
+    sign, whole, part = match.groups()
+    return Decimal(f"{sign}{whole}.{part or 0}").normalize()
+
+
+def read_sheet(data: bytes) -> list[SheetLine]:
+    """Read the rows of a file; blank rows are skipped.
+
+    Raises:
+        CourseError: it is too large, not readable as text, or lacks a column; names the line.
+    """
+    if len(data) > MOST_BYTES:
+        raise CourseError(f"a sheet of {len(data)} bytes is too large; at most {MOST_BYTES >> 20} MB")
+    return list(_parse_csv_rows(_decode_text(data)))
+
+
+def _decode_text(data: bytes) -> str:
+    try:
+        return data.decode("utf-16" if data.startswith(_UTF16) else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CourseError(
+            f"not UTF-8 (byte {error.start}); save it as “CSV UTF-8”, or in LibreOffice with the character "
+            "set Unicode (UTF-8)"
+        ) from error
+
+
+def _parse_csv_rows(text: str) -> Iterator[SheetLine]:
+    separator_line = _SEPARATOR_LINE.match(text.partition("\n")[0])
+    if separator_line:
+        text = text.partition("\n")[2]
+    first = text.lstrip().partition("\n")[0]
+    # Column names contain no separators, so the most frequent candidate in the header is the separator.
+    separator = separator_line[1] if separator_line else max(",;\t", key=first.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    names: list[str] = []
+    try:
+        for number, values in enumerate(reader, start=1):
+            if not any(value.strip() for value in values):
+                continue
+            label = f"row {number}"
+            if not names:
+                names = [strip_guard(value).strip().lower() for value in values]
+                _check_columns(names)
+                continue
+            # Empty cells at the end are harmless: spreadsheet programs pad rows with them.
+            if any(value.strip() for value in values[len(names) :]):
+                raise CourseError(f"{label}: expected {len(names)} values, got {len(values)}")
+            padded = [*values, *[""] * (len(names) - len(values))]
+            yield _make_line(
+                label,
+                {name: strip_guard(value_read) for name, value_read in zip(names, padded, strict=False)},
+            )
+    except csv.Error as error:
+        raise CourseError(f"line {reader.line_num}: not a CSV line: {error}") from error
+    if not names:
+        _check_columns(())
+
+
+def _check_columns(names: Sequence[str]) -> None:
+    missing = [name for name in NEEDED if name not in names]
+    if missing:
+        raise CourseError(f"columns are missing: {', '.join(missing)}; export the sheet again")
+    twice = [name for name in NEEDED if names.count(name) > 1]
+    if twice:
+        raise CourseError(f"columns stand twice: {', '.join(twice)}; each may stand once")
+
+
+def _check_kept_text(label: str, name: str, written: str) -> str:
+    text = normalise_comment(written)
+    if fault := _UNKEEPABLE.search(text):
+        raise CourseError(f"{label}: the {name} holds the character {fault[0]!a}, which cannot be kept")
+    if len(text) > MOST_COMMENT:
+        raise CourseError(f"{label}: a {name} of {len(text)} characters; at most {MOST_COMMENT}")
+    return text
+
+
+def _make_line(label: str, values: Mapping[str, str]) -> SheetLine:
+    comment, remark = (
+        _check_kept_text(label, name, values[name]) if name in values else None
+        for name in ("comment", "remark")
+    )
+    return SheetLine(
+        label,
+        values["assignment"].strip(),
+        values["row"].strip(),
+        values.get("who", "").strip(),
+        values["points"],
+        comment or "",
+        remark,
+        None if (flag := values.get("flag")) is None else FLAGGED if flag.strip() else "",
+        values["state"].strip(),
+    )
+
 
 _SEEN, _OWN, _VALUES = 8, 4, 4
 """Lengths in bytes of the parts of a state: the content that a grader saw, the identity of the row, and its

@@ -17,23 +17,20 @@ from msgspec.structs import replace
 
 from autograder.app import SILENT, Listener
 from autograder.app.roll import read_roll, restore_marks
-from autograder.app.sheet_files import (
-    ENDINGS,
-    MOST_BYTES,
-    SheetLine,
-    parse_points,
-    read_sheet,
-    to_plain_text,
-    write_sheet,
-)
 from autograder.app.sheet_rows import (
+    MOST_BYTES,
     SheetAnswer,
     SheetBundle,
+    SheetLine,
     SheetState,
     SheetSubject,
     collect_answers,
     format_number,
     make_bundles,
+    parse_points,
+    read_sheet,
+    to_plain_text,
+    write_sheet,
 )
 from autograder.app.stores import OpenStore, open_store
 from autograder.core import atomic
@@ -439,7 +436,7 @@ def export_sheet(
     Args:
         course: the course.
         name: of the assignment.
-        to: the file, with one of `ENDINGS`; it must not exist, because it may have been filled in.
+        to: the CSV file; it must not exist, because it may have been filled in.
         choice: the content.
         watch: receives remarks about the store.
         store: opens the store of the course.
@@ -449,7 +446,7 @@ def export_sheet(
         RubricError: the rubric is not valid.
         GradebookError: the store reported an error.
     """
-    ending = _check_suffix(to)
+    _check_suffix(to)
     if to.exists():
         raise CourseError(f"{to}: is there already, and may hold marks; choose another name")
     assignment = assignments.load_assignment(course, name)
@@ -457,7 +454,7 @@ def export_sheet(
         sheet = make_sheet(_load_subject(assignment, opened, watch), choice)
     try:
         # A sheet contains answers and marks, so only its owner can read it.
-        atomic.write_bytes(to, write_sheet(sheet.rows, ending), mode=0o600)
+        atomic.write_bytes(to, write_sheet(sheet.rows), mode=0o600)
     except OSError as error:
         raise CourseError(f"{to}: cannot be written: {error.strerror}") from error
     return sheet
@@ -486,8 +483,8 @@ def import_sheet(
         GradebookError: the store reported an error.
     """
     try:
-        data = atomic.read_bytes(path, most=MOST_BYTES + 1)
-        lines = read_sheet(data, _check_suffix(path))
+        _check_suffix(path)
+        lines = read_sheet(atomic.read_bytes(path, most=MOST_BYTES + 1))
     except OSError as error:
         raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
     except CourseError as error:
@@ -514,8 +511,6 @@ def _load_subject(assignment: Assignment, store: Store, watch: Listener) -> Shee
     return SheetSubject(assignment, store, read_roll(assignment, store).results)
 
 
-def _check_suffix(path: Path) -> str:
-    ending = path.suffix.lower()
-    if ending not in ENDINGS:
-        raise CourseError(f"{path}: expected a file that ends in {' or '.join(ENDINGS)}")
-    return ending
+def _check_suffix(path: Path) -> None:
+    if path.suffix.lower() != ".csv":
+        raise CourseError(f"{path}: expected a file that ends in .csv")

@@ -7,11 +7,11 @@ from decimal import Decimal
 from fractions import Fraction
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder.app import SILENT, Listener
 from autograder.app.classes import collect_standings
 from autograder.app.lists import read_roster
-from autograder.app.stores import OpenStore, open_store
 from autograder.core.errors import CourseError
 from autograder.course import Course, schedule
 from autograder.grading.grades import NOTHING, Standing
@@ -63,7 +63,7 @@ class Totals(Struct, frozen=True):
     """For staff, a sentence each."""
 
 
-def compute_totals(course: Course, *, watch: Listener = SILENT, store: OpenStore = open_store) -> Totals:
+def compute_totals(course: Course, *, watch: Listener = SILENT) -> Totals:
     """Return each student's total over the assignments in ``exams.toml``, or else those with a deadline.
 
     The lowest assignments are those with the smallest share of the possible points; of equal ones the later
@@ -83,7 +83,7 @@ def compute_totals(course: Course, *, watch: Listener = SILENT, store: OpenStore
     graded: dict[str, Mapping[str, Standing]] = {}
     remarks = []
     for name in order:
-        class_standings = collect_standings(course, name, watch=watch, store=store)
+        class_standings = collect_standings(course, name, watch=watch)
         if class_standings.rows:
             graded[name] = class_standings.rows
             remarks += [f"{name}: {remark}" for remark in class_standings.roll.remarks]
@@ -123,9 +123,4 @@ def mark_dropped(parts: Sequence[TotalPart], drop: int) -> tuple[TotalPart, ...]
 
     # By -index: of equal shares, the later assignment is dropped first.
     lowest = sorted(range(len(parts)), key=lambda index: (get_share(index), -index))[:drop]
-    return tuple(
-        TotalPart(
-            entry.assignment, entry.points, entry.possible, entry.handed_in, entry.final, index in lowest
-        )
-        for index, entry in enumerate(parts)
-    )
+    return tuple(replace(part, dropped=index in lowest) for index, part in enumerate(parts))

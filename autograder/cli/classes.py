@@ -1,4 +1,4 @@
-"""The commands about a class: ``grade``, ``feedback``."""
+"""The commands about a class: ``grade``, ``feedback``, ``regrade``."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ from autograder.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from autograder.app import Stopwatch
+    from rich.table import Table
+
     from autograder.app.classes import GradedClass, Outcome, Page
     from autograder.app.comparing import PeerClass, PeerComparison
+    from autograder.app.regrading import Regrade
 
 
 def grade(
@@ -45,9 +47,6 @@ def grade(
         ),
     ] = None,
     isolation: IsolationOption = FULL,
-    profile: Annotated[
-        bool, typer.Option("--profile", help="Tell where the time of the run went, step by step.")
-    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Grade what lies in submitted/ and write the gradebook. Run it again to go on or to add late ones.
@@ -55,10 +54,10 @@ def grade(
     With --against the exit code is 1 if marks differ, and a page for staff says why.
     """
     started = monotonic()
-    from autograder.app import Stopwatch, classes
+    from autograder.app import classes
     from autograder.cli import report
 
-    opened_course, stopwatch = open_course(course), Stopwatch()
+    opened_course = open_course(course)
     theirs = None
     if against:
         from autograder.app.comparing import read_peer_marks
@@ -67,7 +66,6 @@ def grade(
         theirs = read_peer_marks(opened_course, name, against)
     with report.warn_of_isolation(isolation):
         with report.ProgressBar("grading") as watch:
-            watch.stopwatch = stopwatch
             graded = classes.grade_class(
                 opened_course,
                 name,
@@ -84,7 +82,6 @@ def grade(
             name,
             graded,
             seconds,
-            profiled=stopwatch if profile else None,
             compared=compared,
             json=json,
         )
@@ -98,20 +95,15 @@ def _report_class(
     graded: GradedClass,
     seconds: float,
     *,
-    profiled: Stopwatch | None,
     compared: PeerComparison | None,
     json: bool,
 ) -> bool:
     """Print the results of a class; return whether something needs attention."""
-    from autograder.app import run_statistics
+    from autograder.app import classes
     from autograder.cli import report
 
     outcomes = graded.outcomes
-    figures = run_statistics.compute_run_statistics(outcomes, seconds)
-    if profiled:
-        figures["profile"] = run_statistics.compute_profile(
-            profiled, sum(outcome.fresh for outcome in outcomes)
-        )
+    figures = classes.compute_run_statistics(outcomes, seconds)
     if json:
         report.print_json(_to_json(name, graded, figures, compared))
     else:
@@ -119,8 +111,6 @@ def _report_class(
         console.print(report.make_grading_table(outcomes, name))
         if graded.changes:
             console.print(report.make_changes_table(graded.changes))
-        if profiled:
-            console.print(report.make_profile_table(figures.pop("profile")))
         console.print(report.make_summary_table(figures, "this run"))
         if gradebook.is_file():
             report.print_line(f"gradebook: {report.format_with_size(gradebook)}")
@@ -199,10 +189,10 @@ def _show_comparison(comparison: PeerComparison) -> None:
 
 def print_faults(outcomes: Sequence[Outcome], name: str) -> bool:
     """Print our own failures to standard error; return whether there are any."""
-    from autograder.app import run_statistics
+    from autograder.app import classes
     from autograder.cli import report
 
-    faults = run_statistics.list_faults(outcomes)
+    faults = classes.list_faults(outcomes)
     report.print_notes(faults)
     if faults:
         report.print_notes(
@@ -259,3 +249,117 @@ def feedback(
             report.print_line(f"for staff: {path}")
     if troubled or published.attention:
         raise typer.Exit(EXIT_FINDINGS)
+
+
+_MOST_TOLD = 60
+
+
+def regrade(
+    name: NameArgument,
+    course: CourseOption = HERE,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell who would move and why; that is the default.")
+    ] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Let it count, with an entry in the log.")] = False,
+    published: Annotated[
+        bool, typer.Option("--published", help="Also where students were shown other marks; needs --reason.")
+    ] = False,
+    reason: Annotated[
+        str, typer.Option("--reason", help="What was wrong: for the log, and for pages that change.")
+    ] = "",
+    student: Annotated[list[str] | None, typer.Option("--student", help="Only this one; repeatable.")] = None,
+    json: JsonOption = False,
+    workers: WorkersOption = 0,
+    isolation: IsolationOption = FULL,
+) -> None:
+    """Tell who gains and loses what, and why, after a change of rubric or reference, or an upgrade."""
+    from autograder.app import regrading
+    from autograder.cli import report
+
+    if dry_run and apply:
+        raise typer.BadParameter("--dry-run and --apply exclude each other")
+    choice = regrading.RegradeChoice(apply, published, reason)
+    with report.warn_of_isolation(isolation), report.ProgressBar("regrading") as watch:
+        result = regrading.regrade_class(
+            open_course(course),
+            name,
+            student or [],
+            choice,
+            workers=workers,
+            isolation=isolation,
+            watch=watch,
+        )
+    if json:
+        report.print_json(regrading.to_dict(result))
+    else:
+        _show_regrade(result)
+    report.print_notes(result.remarks)
+    report.print_notes(
+        f"{who} stays as it is, since our side failed: {why}" for who, why in result.failed.items()
+    )
+    # Marks that students have already seen need an explicit option and a reason.
+    if result.shown and not result.entry:
+        notes = [f"{entry.move.student} was shown {entry.shown}" for entry in result.shown]
+        report.print_notes([*notes, "these marks move only with --apply --published --reason '…'"])
+    if result.failed:
+        raise typer.Exit(EXIT_FINDINGS)
+
+
+def _show_regrade(result: Regrade) -> None:
+    from autograder.cli import report
+
+    for difference in result.differences:
+        report.print_line(f"different now: {difference}")
+    if result.moved:
+        report.make_console().print(_make_table(result))
+    report.print_line(
+        f"{result.total} students: {result.gain} gain, {result.lose} lose, nothing changes for {result.same}"
+    )
+    if result.entry:
+        report.print_line(
+            f"applied; entry {result.entry} of the log. New pages: autograder feedback {result.assignment}"
+        )
+    else:
+        report.print_line(
+            f"nothing was changed; to let it count: autograder regrade {result.assignment} --apply"
+        )
+
+
+def _make_table(result: Regrade) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from autograder.app import regrading
+    from autograder.cli import report
+
+    table = Table(
+        title="who gains and loses" if result.entry else "who would gain and lose", caption_justify="left"
+    )
+    for column in ("student", "total", "item", "before", "after", "why"):
+        table.add_column(column, overflow="fold", max_width=_MOST_TOLD if column == "why" else None)
+    every = [
+        (move, item, number)
+        for move in regrading.to_dict(result)["moved"]
+        # A student without changed items has one row.
+        for number, item in enumerate(move["items"] or [{}])
+    ]
+    for move, item, number in every[: report.MOST_ROWS]:
+        # Name and total appear only in a student's first row.
+        total = f"{_format_points(move['before'], '')} → {_format_points(move['after'])}"
+        points = (
+            f"{_format_points(item[when])}/{_format_points(item[f'possible_{when}'])}" if item else ""
+            for when in ("before", "after")
+        )
+        table.add_row(
+            *map(escape, ("", "") if number else (move["student"], total)),
+            escape(f"{item['question']}.{item['item']}") if item else "",
+            *points,
+            escape("; ".join((*item.get("why", ()), *move["also"]))),
+        )
+    if len(every) > report.MOST_ROWS:
+        table.caption = f"… and {len(every) - report.MOST_ROWS} more rows; all of them: --json"
+    return table
+
+
+def _format_points(points: Decimal | None, missing: str = "open") -> str:
+    return missing if points is None else f"{points.normalize():f}"

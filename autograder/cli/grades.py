@@ -1,4 +1,4 @@
-"""The command ``grades``: an assignment's marks, the course's totals, and files for learning platforms."""
+"""The commands about marks: ``grades``, ``mark export``, ``mark import``."""
 
 from __future__ import annotations
 
@@ -14,13 +14,21 @@ import msgspec
 import typer
 
 from autograder.app import join_names, open_course
-from autograder.cli.options import EXIT_FINDINGS, HERE, CourseOption, JsonOption
+from autograder.cli.options import (
+    EXIT_FINDINGS,
+    EXIT_REFUSED,
+    HERE,
+    CourseOption,
+    JsonOption,
+    NameArgument,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from autograder.app.classes import Standing
     from autograder.app.exporting import ExportOptions
+    from autograder.app.sheets import SheetChange
     from autograder.core.records import GradingResult, Note
 
 _OF_TO = "--format, --fill, --feedback, --comments, --scale, --provisional and --title"
@@ -35,13 +43,11 @@ def grades(
     course: CourseOption = HERE,
     to: Annotated[
         Path | None,
-        typer.Option("--to", help="Write the final marks to this file; for gradescope to a folder."),
+        typer.Option("--to", help="Write the final marks to this file."),
     ] = None,
     form: Annotated[
         str,
-        typer.Option(
-            "--format", help="Of --to: moodle, canvas, gradescope, ilias, csv or jsonl.", show_default="csv"
-        ),
+        typer.Option("--format", help="Of --to: moodle, canvas, ilias, csv or jsonl.", show_default="csv"),
     ] = "",
     fill: Annotated[
         Path | None,
@@ -306,3 +312,102 @@ def _format_state(standing: Standing) -> str:
 
 def _format_number(value: Decimal) -> str:
     return f"{value.normalize():f}"
+
+
+def export_marks(
+    name: NameArgument,
+    to: Annotated[Path, typer.Option("--to", help="The file, which ends in .csv.")],
+    course: CourseOption = HERE,
+    cell: Annotated[
+        list[str] | None, typer.Option("--cell", help="Only this grade cell; repeatable.")
+    ] = None,
+    waiting: Annotated[bool, typer.Option("--waiting", help="Only answers that wait for a mark.")] = False,
+    flagged: Annotated[bool, typer.Option("--flagged", help="Only answers that carry a flag.")] = False,
+    names: Annotated[
+        bool, typer.Option("--names", help="Students' ids in the place of names that tell nothing.")
+    ] = False,
+    groups: Annotated[bool, typer.Option("--groups", help="One row for all equal answers.")] = False,
+) -> None:
+    """Write what people decide on as a sheet: a row for each answer and item, to be marked elsewhere."""
+    from autograder.app import sheets
+    from autograder.cli import report
+
+    choice = sheets.SheetChoice(cell or (), flagged, waiting, names, groups)
+    with report.ProgressBar("mark export") as watch:
+        sheet = sheets.export_sheet(open_course(course), name, to, choice, watch=watch)
+    report.print_notes(sheet.remarks)
+    report.print_line(f"{to}: {len(sheet.rows)} rows; with points filled in: autograder mark import {to}")
+
+
+def import_marks(
+    file: Annotated[Path, typer.Argument(help="The sheet, as mark export wrote it, with points.")],
+    course: CourseOption = HERE,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would change.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Enter the marks of a sheet. All of it is checked first; what changed since is never written over."""
+    from autograder.app import sheets
+    from autograder.cli import report
+
+    with report.ProgressBar("mark import") as watch:
+        done = sheets.import_sheet(open_course(course), file, dry_run=dry_run, watch=watch)
+    plan = done.plan
+    # A dry run shows the plan; a real run may have entered only a part of it.
+    changes = plan.changes if dry_run else done.entered
+    if json:
+        report.print_json(
+            {
+                "assignment": plan.assignment,
+                "errors": plan.errors,
+                "refused": done.refused,
+                "changes": [_to_plain_change(change) for change in changes],
+                "entered": not dry_run and not plan.errors,
+            }
+        )
+    elif changes:
+        report.make_console().print(_make_changes_table(changes, "would change" if dry_run else "entered"))
+    elif not plan.errors:
+        report.print_line("nothing to enter")
+    report.print_notes([*plan.errors, *done.refused])
+    # A single bad row stops the import, so a sheet is never entered in part because of a typing error.
+    if plan.errors:
+        report.print_notes([f"{file}: nothing was entered; put these rows right, and import it again"])
+        raise typer.Exit(EXIT_REFUSED)
+    if done.refused:
+        raise typer.Exit(EXIT_FINDINGS)
+
+
+def _to_plain_change(change: SheetChange) -> dict[str, object]:
+    return {
+        "row": change.place,
+        "who": change.who,
+        "cell": change.cell,
+        "answers": len(change.marks),
+        "before": change.before,
+        "points": change.points,
+        "comment": change.comment,
+        "flag": change.flag,
+    }
+
+
+def _make_changes_table(changes: Sequence[SheetChange], title: str) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=title)
+    for column in ("row", "who", "cell", "answers", "before", "points", "comment", "flag"):
+        table.add_column(column, justify="right" if column in {"answers", "before", "points"} else "left")
+    for change in changes:
+        before = " / ".join("none" if points is None else _format_number(points) for points in change.before)
+        points = "" if change.points is None else _format_number(change.points)
+        edited = ["changed" if change else "" for change in (change.comment, change.flag)]
+        table.add_row(
+            change.place,
+            escape(change.who),
+            escape(change.cell),
+            str(len(change.marks)),
+            before,
+            points,
+            *edited,
+        )
+    return table

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -121,14 +122,16 @@ def _show_statistics(class_figures: ClassStatistics) -> None:
 
     figures = class_figures.figures
     table = Table(title=class_figures.rubric.assignment.name, caption_justify="left")
-    columns = ("mean", "possible", "difficulty", "discrimination", "open")
     table.add_column("question")
     table.add_column("item")
-    for column in columns:
-        table.add_column(column.replace("_", " "), justify="right")
-    for row in use_case.list_rows(class_figures):
-        first = (row["question"], "") if row["part"] == "question" else ("", row["item"])
-        table.add_row(*map(escape, (*first, *(_format_figure(row[column]) for column in columns))))
+    for column in ("mean", "possible", "difficulty", "discrimination", "open"):
+        table.add_column(column, justify="right")
+    plain = use_case.as_plain(class_figures)
+    for question in plain["questions"]:
+        table.add_row(escape(question["question"]), "", *_format_part(question))
+        for item in plain["items"]:
+            if item["question"] == question["question"]:
+                table.add_row("", escape(item["item"]), *_format_part(item))
     report.make_console().print(table)
     spread = "" if figures.deviation is None else f", standard deviation {figures.deviation:.2f}"
     # Mean and median only count students whose answers are all marked.
@@ -143,7 +146,7 @@ def _show_statistics(class_figures: ClassStatistics) -> None:
         )
 
 
-def _format_figure(figure: str) -> str:
-    """Shorten a figure to two decimals if it has more."""
-    whole, sign, decimals = figure.partition(".")
-    return f"{float(figure):.2f}" if sign and len(decimals) > 2 else whole + sign + decimals
+def _format_part(part: Mapping[str, Any]) -> list[str]:
+    """Return the cells of a question or an item: figures with two decimals, empty if there are none."""
+    names = ("mean", "possible", "difficulty", "discrimination")
+    return [*("" if part[name] is None else f"{part[name]:.2f}" for name in names), str(part["open"])]

@@ -1,4 +1,4 @@
-"""The commands that import data into a course: ``roster`` and ``collect``."""
+"""The commands that import data into a course: ``roster``, ``collect``, ``adopt``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from autograder.app.collecting import CollectedAttempt, CollectReport
-    from autograder.app.rosters import RosterImport
+    from autograder.app.lists import RosterImport
 
 _STATES = {
     "new": "new: it lies in submitted/",
@@ -164,11 +164,11 @@ def roster(
     json: JsonOption = False,
 ) -> None:
     """Enter a learning platform's class list into roster.csv; what it does not say stays."""
-    from autograder.app import rosters
+    from autograder.app import lists
     from autograder.cli import report
 
     opened_course = open_course(course)
-    done = rosters.import_roster(opened_course, file, id_column=id_column, replace=replace, dry_run=dry_run)
+    done = lists.import_roster(opened_course, file, id_column=id_column, replace=replace, dry_run=dry_run)
     if json:
         report.print_json(_to_plain_changes(done))
     else:
@@ -196,3 +196,54 @@ def _to_plain_changes(done: RosterImport) -> dict[str, object]:
         "absent": [student.id for student in done.change.absent],
         "left_out": done.left_out,
     }
+
+
+def adopt(
+    path: Annotated[
+        Path, typer.Argument(help="An nbgrader course, or an otter assignment.", show_default="here")
+    ] = HERE,
+    assignment: Annotated[str, typer.Option("--assignment", help="Only this one; default: all.")] = "",
+    *,
+    inside: Annotated[
+        bool,
+        typer.Option(
+            "--inside",
+            help="Judge in the student's own box what cannot be judged outside of it: weaker, and noted on "
+            "results. Default: a person decides.",
+        ),
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Take over a course of nbgrader's or an assignment of otter's as it is: writes the rubrics.
+
+    Notebooks, tests and gradebook are left as they are. A rubric that is there is never written over, so
+    running it again changes nothing. Exits with 1 where something could not be taken over, and says what.
+    """
+    from autograder.app import adopting
+    from autograder.cli import report
+
+    done = adopting.adopt_assignments(path, assignment, inside=inside)
+    if json:
+        import msgspec
+
+        report.print_json({"adopted": msgspec.to_builtins(done, enc_hook=str)})
+    for adopted in () if json else done:
+        if adopted.refused:
+            report.print_line(f"{adopted.name}: not taken over: {adopted.refused}")
+            continue
+        for written in adopted.written:
+            report.print_line(f"wrote {written}")
+        if not adopted.written:
+            report.print_line(f"{adopted.name}: adopted before; nothing was changed")
+        report.print_line(
+            f"{adopted.name}: {adopted.questions} questions, {adopted.tests} tests, "
+            f"{adopted.tests - len(adopted.not_outside)} of them judged outside; "
+            f"{adopted.manual} questions for a person; {report.format_number(adopted.points)} points in all"
+        )
+        for remark in (*adopted.not_outside, *adopted.remarks):
+            report.print_line(f"  {remark}")
+    raise typer.Exit(
+        EXIT_FINDINGS
+        if any(adopted.refused or adopted.not_outside or adopted.remarks for adopted in done)
+        else 0
+    )

@@ -1,13 +1,11 @@
-"""Generates the documentation of the command line, and the schema of exported grades.
+"""Generates the documentation of the command line.
 
-``python -m autograder.cli.reference > docs/cli.md`` writes the page, and with the argument ``grades``
-docs/grades.schema.json; a test fails if one is out of date.
+``python -m autograder.cli.reference > docs/cli.md`` writes the page; a test fails if it is out of date.
 """
 
 from __future__ import annotations
 
 import inspect
-import json
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -88,12 +86,5 @@ def _escape_cell(text: str | None) -> str:
     return (text or "").replace("|", "\\|").replace("\n", " ")
 
 
-def render_grades_schema() -> str:
-    """Return the JSON Schema of a line of ``grades --format jsonl``."""
-    from autograder.app.grade_lines import build_schema
-
-    return json.dumps(build_schema(), indent=2, ensure_ascii=False) + "\n"
-
-
 if __name__ == "__main__":
-    sys.stdout.write(render_grades_schema() if sys.argv[1:] == ["grades"] else render_page())
+    sys.stdout.write(render_page())

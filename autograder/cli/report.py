@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -180,17 +180,6 @@ def make_summary_table(figures: dict[str, Any], title: str) -> Table:
     for name, value in figures.items():
         text = "\n".join(value) if isinstance(value, list) else str(value)
         table.add_row(name, escape(format_number(value) if isinstance(value, Decimal) else text))
-    return table
-
-
-def make_profile_table(steps: Mapping[str, Mapping[str, float]]) -> Table:
-    """Return the time spent per step. Sandboxes and the whole run only have processor times."""
-    table = Table(title="where the time went: milliseconds for each submission graded now")
-    for column in ("step", "by the clock", "processor: user", "system"):
-        table.add_column(column, justify="left" if column == "step" else "right")
-    for name, step in steps.items():
-        clock = step["milliseconds"]
-        table.add_row(name, f"{clock:.2f}" if clock else "", f"{step['user']:.2f}", f"{step['system']:.2f}")
     return table
 
 

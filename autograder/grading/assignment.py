@@ -395,11 +395,11 @@ def _hash_files(files: Iterable[tuple[str, Path]]) -> list[str]:
     lines = []
     for name, path in files:
         inside = list_files_below(path) if path.is_dir() else [("", path)]
-        lines += [f"{name} {inner} {_hash_file(file)}" for inner, file in inside]
+        lines += [f"{name} {inner} {hash_file(file)}" for inner, file in inside]
     return lines
 
 
-def _hash_file(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """Return the SHA-256 of a file of the release.
 
     Raises:

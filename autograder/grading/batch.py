@@ -16,12 +16,11 @@ from msgspec.structs import replace
 
 from autograder.core.errors import GradebookError, NotebookError, describe_error
 from autograder.core.records import GradingResult, Limits
-from autograder.core.stopwatch import Stopwatch
 from autograder.course import COUNTING_NOTES, Handin
 from autograder.course.submission_folder import is_absent, read_folder
 from autograder.grading.assignment import Assignment
+from autograder.grading.grades import FAULTS, LATE, refuse_questions
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.grading.scoring import FAULTS, LATE, refuse_questions
 from autograder.grading.store import GradedEntry, Key, OutlineReader, Store
 from autograder.rubric import Rubric, timestamps
 from autograder.rubric.timestamps import Timing
@@ -73,7 +72,6 @@ def grade_class(
     *,
     workers: int = 0,
     again: bool = False,
-    stopwatch: Stopwatch | None = None,
 ) -> Iterator[Outcome]:
     """Grade submissions and record each as soon as it is done; yield the outcomes in order of completion.
 
@@ -89,7 +87,6 @@ def grade_class(
         pool: provides the sandboxes; started only if something is left to grade.
         workers: number of parallel workers; 0: enough to keep the cores busy.
         again: grade even submissions with stored results, and rerun cells and calls that timed out.
-        stopwatch: collects the times of the steps.
 
     Raises:
         CourseError: the reference solutions are not usable.
@@ -98,16 +95,14 @@ def grade_class(
     """
     # Boxes of an earlier run that was killed would still use processors and memory.
     orphans.sweep_groups()
-    stopwatch = stopwatch or Stopwatch()
-    recorder, environment = _Recorder(assignment, store, stopwatch), assignment.compute_digest()
+    recorder, environment = _Recorder(assignment, store), assignment.compute_digest()
     together = _group_by_submission(assignment.rubric, handins)
     stored_results = _KnownResults(assignment, store, environment, pool.isolation)
     lookups = [(members, None if again else stored_results.find_shared(members)) for members in together]
     waiting = [members[0] for members, result in lookups if result is None]
     known_results = [(members, *result) for members, result in lookups if result is not None]
     # Start the sandboxes before writing the first row: if they do not hold here, nothing is recorded.
-    with stopwatch.measure_step("start"):
-        grader = Grader(assignment, pool, stopwatch=stopwatch) if waiting else None
+    grader = Grader(assignment, pool) if waiting else None
     if known_results or not waiting:
         store.prepare_assignment(assignment.rubric, assignment.release_bytes)
     for start in range(0, len(known_results), MOST_TOGETHER):
@@ -115,7 +110,7 @@ def grade_class(
     if not waiting:
         return
     # Recording known results may have added to `waiting`, if the store lost one.
-    grader = grader or Grader(assignment, pool, stopwatch=stopwatch)
+    grader = grader or Grader(assignment, pool)
     environment = compute_environment_digest(environment, pool.isolation)
     members_of = {members[0].student: members for members in together}
     begin = partial(recorder.begin_run, environment, pool.isolation.value, prepare=not known_results)
@@ -325,10 +320,9 @@ def _drain_queue(queue: deque[Handin]) -> Iterator[Handin]:
 class _Recorder:
     """Record results in groups. A kill loses the group that is not recorded yet; it is graded again."""
 
-    def __init__(self, assignment: Assignment, store: Store, stopwatch: Stopwatch) -> None:
+    def __init__(self, assignment: Assignment, store: Store) -> None:
         self._assignment = assignment
         self._store = store
-        self._stopwatch = stopwatch
         self._language = assignment.language
         self._refused = 0
         self._outlines = OutlineReader()
@@ -389,8 +383,7 @@ class _Recorder:
         group = [(handin, key, with_handin(graded, handin)) for handin, key, graded in group]
         try:
             entries = self._build_entries(group)
-            with self._stopwatch.measure_step("record"):
-                problems = self._store.record_results(entries, run=self.run, language=self._language)
+            problems = self._store.record_results(entries, run=self.run, language=self._language)
         except Exception as error:
             # Find the one result that the store refuses.
             if len(group) > 1:

@@ -11,7 +11,6 @@ import msgspec
 from msgspec.structs import replace
 
 from autograder.core.records import Answer, Cell, CellOutcome, CellTest, Markdown, Submission
-from autograder.core.stopwatch import Stopwatch
 from autograder.grading.assignment import Assignment
 from autograder.grading.harmless import is_unreachable
 from autograder.notebook.placeholders import mask_skipped_lines
@@ -58,7 +57,6 @@ class SeededGrader(Protocol):
 
     secret: bytes
     seed: int
-    stopwatch: Stopwatch
 
 
 INSIDE = ", tests inside"
@@ -111,7 +109,6 @@ class CellTests:
         self._runner = CellTester(
             lambda: sandbox.open(limits, seed=grader.seed ^ 1),
             self._imports,
-            stopwatch=grader.stopwatch,
             open_again=self._open_again,
             call_seconds=limits.call_seconds,
         )
@@ -159,7 +156,6 @@ class CellTests:
             self._limits,
             seed=self._grader.seed,
             files=files,
-            stopwatch=self._grader.stopwatch,
             visits=self.list_visits(timeouts),
             timeouts=timeouts,
         )
@@ -174,7 +170,6 @@ class CellTests:
             self._limits,
             seed=grader.seed,
             files=self._files,
-            stopwatch=grader.stopwatch,
             skipped=self._session.skipped,
         )
         with session:

@@ -37,19 +37,30 @@ from autograder.core.records import (
     Status,
     Submission,
 )
-from autograder.core.stopwatch import Stopwatch
 from autograder.core.tables import escape_name
 from autograder.course.submission_folder import ABSENT, name_files
-from autograder.grading import scoring, storage_limit
-from autograder.grading.answer_pictures import note_unshown_pictures, read_saved_pictures
+from autograder.grading import grades
 from autograder.grading.assignment import Assignment
 from autograder.grading.cell_tests import CellTests, prepare_cells
-from autograder.grading.expected import ask_once, derive_box_seed
-from autograder.grading.handed_files import NotebookFiles, read_files
-from autograder.grading.other_assignments import refuse_other_assignment
-from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
-from autograder.grading.unread_answers import AnswerFacts, NotebookGaps, find_gaps, review_zeros
-from autograder.grading.unread_work import OtherFiles, note_documents, report_other_files, review_unread
+from autograder.grading.expected import StudentAssignment, StudentAssignments, ask_once, derive_box_seed
+from autograder.grading.store import count_pictures, fit_to_budget
+from autograder.grading.submitted_files import (
+    NotebookFiles,
+    OtherFiles,
+    note_documents,
+    read_files,
+    refuse_other_assignment,
+    report_other_files,
+    review_unread,
+)
+from autograder.grading.unread_answers import (
+    AnswerFacts,
+    NotebookGaps,
+    find_gaps,
+    note_unshown_pictures,
+    read_saved_pictures,
+    review_zeros,
+)
 from autograder.notebook.match import LOST
 from autograder.notebook.read import read_details
 from autograder.questions.base.base import (
@@ -127,15 +138,13 @@ class Grader:
         pool: Pool,
         *,
         drawn: Mapping[str, Assignment] | None = None,
-        stopwatch: Stopwatch | None = None,
     ) -> None:
         """Start the sandboxes and load the secret and the expected values.
 
         Args:
             assignment: loaded.
             pool: provides the sandboxes.
-            drawn: students with a variant that was not given out, by id (`grading.personal.variant_set`).
-            stopwatch: collects the times of the steps.
+            drawn: students with a variant that was not given out, by id (`grading.personal`).
 
         Raises:
             CourseError: the secret or a reference solution is not usable.
@@ -145,7 +154,6 @@ class Grader:
         """
         self.assignment = assignment
         self.pool = pool
-        self.stopwatch = stopwatch or Stopwatch()
         self.secret = assignment.course.load_secret()
         self.seed = derive_box_seed(self.secret, assignment.name)
         with assignment.report_missing_preloads(), ThreadPoolExecutor(2) as threads:
@@ -194,8 +202,7 @@ class Grader:
         try:
             draw = Draw.from_secret(self.secret, personal.rubric, question, sitting.own)
             plan = check.plan_calls(answer, draw)
-            with self.stopwatch.measure_step("calls"):
-                observed = ask(plan) if plan else ()
+            observed = ask(plan) if plan else ()
             evidence = replace(
                 Evidence(answer, observed, answers=answers, cells=cells),
                 draw=draw,
@@ -208,9 +215,9 @@ class Grader:
         except RepeatedBoxLoss:
             raise
         except SandboxFault as fault:
-            code, staff = scoring.SANDBOX_FAULT, f"the sandbox failed: {describe_error(fault)}"
+            code, staff = grades.SANDBOX_FAULT, f"the sandbox failed: {describe_error(fault)}"
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
-            code, staff = scoring.OUR_FAULT, f"our fault: {describe_error(error)}"
+            code, staff = grades.OUR_FAULT, f"our fault: {describe_error(error)}"
         return JudgedAnswer(
             _apply_to_items(question, make_review(staff)), staff, (Note(code, staff, question.id),)
         )
@@ -260,7 +267,7 @@ class Grader:
             run.grade_notebook(notebook)
         rubric = sitting.assignment.rubric
         try:
-            score = scoring.compute_score(submitted.student, rubric, run.results, run.notes, run.isolation)
+            score = grades.compute_score(submitted.student, rubric, run.results, run.notes, run.isolation)
         except Exception as error:  # noqa: BLE001 - as above
             open_score = self.leave_open(submitted.student, error).score
             score = replace(open_score, notes=(*run.notes, *open_score.notes), isolation=run.isolation)
@@ -280,11 +287,11 @@ class Grader:
         """Return a result that needs manual review as a whole, after an unexpected error."""
         rubric = self.assignment.get_rubric(student)
         return self._require_review(
-            student, rubric, Note(scoring.OUR_FAULT, f"our fault: {describe_error(error)}"), digest
+            student, rubric, Note(grades.OUR_FAULT, f"our fault: {describe_error(error)}"), digest
         )
 
     def _require_review(self, student: str, rubric: Rubric, note: Note, digest: str) -> GradingResult:
-        score = scoring.leave_open(student, rubric, note.text, (note,), self.pool.isolation.value)
+        score = grades.leave_open(student, rubric, note.text, (note,), self.pool.isolation.value)
         return GradingResult(score=score, digest=digest)
 
 
@@ -330,8 +337,7 @@ class _SubmissionRun:
     def grade_notebook(self, notebook: NotebookFile) -> None:
         """Read and run one notebook and judge its questions; unexpected errors lead to manual review."""
         try:
-            with self._grader.stopwatch.measure_step("read"):
-                submission = self._read_notebook(notebook)
+            submission = self._read_notebook(notebook)
             if submission is not None:
                 self._judge_notebook(notebook, submission)
                 questions = self._sitting.assignment.list_questions(notebook.name)
@@ -340,7 +346,7 @@ class _SubmissionRun:
                 self.results |= review_unread(questions, self.results, other_files, submission, release)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
             staff = f"our fault: {describe_error(error)}"
-            self.notes.append(Note(scoring.OUR_FAULT, staff, notebook.name))
+            self.notes.append(Note(grades.OUR_FAULT, staff, notebook.name))
             for question in self._sitting.assignment.list_questions(notebook.name):
                 results = self.results.get(question.id) or self._known.get(question.id)
                 self.results[question.id] = results or _apply_to_items(question, make_review(staff))
@@ -364,7 +370,7 @@ class _SubmissionRun:
             submission = assignment.read_submission(notebook.name, data, self._handed.student, pictures)
         except NotebookError as error:
             self.notes.append(Note(error.code, str(error), notebook.name))
-            self.results.update(scoring.refuse_questions(assignment.rubric, error, notebook=notebook.name))
+            self.results.update(grades.refuse_questions(assignment.rubric, error, notebook=notebook.name))
             return None
         files = read_files(notebook, self._handed.files, assignment.starters)
         self.files[notebook.name] = files
@@ -402,7 +408,7 @@ class _SubmissionRun:
             sandbox = self._grader.pool.create_persistent(environment)
         except SandboxError as fault:
             staff = f"the sandbox failed: {describe_error(fault)}"
-            self.notes.append(Note(scoring.SANDBOX_FAULT, staff, notebook.name))
+            self.notes.append(Note(grades.SANDBOX_FAULT, staff, notebook.name))
             self.results |= {
                 item.id: _apply_to_items(item, make_review(staff))
                 for item in assignment.list_questions(notebook.name)
@@ -420,12 +426,11 @@ class _SubmissionRun:
         try:
             with session, cell_tests:
                 try:
-                    with self._grader.stopwatch.measure_step("cells"):
-                        session.run()
+                    session.run()
                 except RepeatedBoxLoss:
                     raise
                 except SandboxFault as fault:
-                    self.notes.append(Note(scoring.SANDBOX_FAULT, describe_error(fault), notebook.name))
+                    self.notes.append(Note(grades.SANDBOX_FAULT, describe_error(fault), notebook.name))
                 self._broken = ""
                 self._saved = read_saved_pictures(self._handed.notebooks.get(notebook.name))
                 other_names = self._handed.other.names
@@ -455,8 +460,8 @@ class _SubmissionRun:
         limits, notebooks = assignment.rubric.assignment.limits, assignment.rubric.assignment.notebooks
         # The notebooks of a submission share one budget.
         shown_kb = compute_budgets(limits).shown_kb // len(notebooks)
-        kept = storage_limit.fit_to_budget(ran, submission.answers.keys(), shown_kb)
-        if lost := storage_limit.count_pictures(ran) - storage_limit.count_pictures(kept):
+        kept = fit_to_budget(ran, submission.answers.keys(), shown_kb)
+        if lost := count_pictures(ran) - count_pictures(kept):
             text = f"{lost} pictures in texts are too large to be kept: look into the notebook handed in."
             self.notes.append(Note("pictures-left-out", text, notebook.name))
         self.executed[-1] = kept
@@ -502,7 +507,7 @@ class _SubmissionRun:
 
     def _review_notebook(self, notebook: NotebookFile, staff: str) -> None:
         """Require manual review of all questions of a notebook, including those already judged."""
-        self.notes.append(Note(scoring.ENDED_ITSELF, staff, notebook.name))
+        self.notes.append(Note(grades.ENDED_ITSELF, staff, notebook.name))
         for question in self._sitting.assignment.list_questions(notebook.name):
             open_results = _apply_to_items(question, make_review(staff, "review.ended"))
             self.results[question.id] = self._known.get(question.id) or open_results
@@ -530,22 +535,21 @@ class _SubmissionRun:
         ):
             staff = "the answer stands in several text cells with several formulas"
             return self._review_question(question, staff, "review.cells")
-        with self._grader.stopwatch.measure_step("judge"):
-            judged = self._grader.judge_answer(
-                question,
-                answer,
-                answers=submission.answers,
-                earlier=self.results,
-                ask=lambda plan: self._ask_session(session, plan, question.id),
-                sitting=self._sitting,
-                cells=[
-                    item.source
-                    for position, item in enumerate(submission.cells)
-                    if isinstance(item, Cell) and not item.locked and position not in parts
-                ]
-                + files.list_sources(without=question.file),
-                tests=self._tests.get(question.id),
-            )
+        judged = self._grader.judge_answer(
+            question,
+            answer,
+            answers=submission.answers,
+            earlier=self.results,
+            ask=lambda plan: self._ask_session(session, plan, question.id),
+            sitting=self._sitting,
+            cells=[
+                item.source
+                for position, item in enumerate(submission.cells)
+                if isinstance(item, Cell) and not item.locked and position not in parts
+            ]
+            + files.list_sources(without=question.file),
+            tests=self._tests.get(question.id),
+        )
         self.notes += judged.notes
         results = files.explain_missing(judged.results, question) if question.file else judged.results
         named = assignment.list_required_names(question.notebook).get(answer.grade_id, ())

@@ -24,9 +24,7 @@ _NAME = "planted_trials"
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
-def load_planted_trials(
-    assignment: Assignment, pool: Pool, questions: Iterable[Question] | None = None
-) -> Mapping[str, tuple[Trial, ...]]:
+def load_planted_trials(assignment: Assignment, pool: Pool) -> Mapping[str, tuple[Trial, ...]]:
     """Return the planted answers of every question that names a function for them, by question id.
 
     The function is called without arguments in the reference's sandbox.
@@ -34,15 +32,12 @@ def load_planted_trials(
     Args:
         assignment: loaded.
         pool: provides the reference's sandbox.
-        questions: limits the result to these; default: all.
 
     Raises:
         CourseError: the function is missing, fails, or does not return trials; names the question.
     """
     rubric = assignment.rubric
-    asking = [
-        question for question in (rubric.questions if questions is None else questions) if question.trials
-    ]
+    asking = [question for question in rubric.questions if question.trials]
     if not asking:
         return {}
     answers = retry_infrastructure(lambda: _call_functions(assignment, asking, pool))

@@ -8,7 +8,7 @@ implementation. A result is stored as the bytes that `encode_bounded` returns an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Protocol, Self
@@ -19,11 +19,16 @@ from msgspec.structs import asdict, replace
 
 from autograder.core.errors import CourseError, GradebookError
 from autograder.core.records import (
+    Cell,
+    CellOutput,
+    CellRun,
     Deduction,
     ExecutedNotebook,
     GradingResult,
     ItemResult,
+    Markdown,
     Note,
+    PastedPicture,
     ResourceUsage,
     Score,
     StudentGroup,
@@ -142,33 +147,18 @@ class Store(Protocol):
         """
 
     def enroll_students(self, students: Iterable[Student]) -> None:
-        """Add students, or update their names and e-mail addresses; an empty field changes nothing.
-
-        Raises:
-            GradebookError: the store refused.
-        """
+        """Add students, or update their names and e-mail addresses; an empty field changes nothing."""
 
     def start_run(self, rubric: Rubric, environment: str, isolation: str) -> int:
-        """Record the start of a grading run and return its number.
-
-        Raises:
-            GradebookError: the store refused.
-        """
+        """Record the start of a grading run and return its number."""
 
     def finish_run(self, run: int) -> None:
-        """Record the end of a run; a run without an end was interrupted. An unknown run is ignored.
-
-        Raises:
-            GradebookError: the store refused.
-        """
+        """Record the end of a run; a run without an end was interrupted. An unknown run is ignored."""
 
     def find_result(self, key: Key) -> GradingResult | None:
         """Return the result stored under exactly this key; None if there is none or it is no longer whole.
 
         A student's latest results, and the current one, are stored whole; older ones may be reduced to marks.
-
-        Raises:
-            GradebookError: the store refused.
         """
 
     def record_results(
@@ -204,9 +194,6 @@ class Store(Protocol):
             rubric: only results graded by the rubric with this digest; default: any rubric.
             whole: include the contents of notebooks and files; False: return the outlines that
                 `OutlineReader` makes, which need little memory.
-
-        Raises:
-            GradebookError: the store refused.
         """
 
     def find_unchanged_students(self, entries: Sequence[GradedEntry], language: str = "") -> frozenset[str]:
@@ -215,38 +202,19 @@ class Store(Protocol):
         Args:
             entries: as in `record_results`; outlines of results are sufficient.
             language: as in `record_results`.
-
-        Raises:
-            GradebookError: the store refused.
         """
 
     def load_keys(self, assignment: str) -> dict[str, Key]:
-        """Return the key of each student's current result.
-
-        Raises:
-            GradebookError: the store refused.
-        """
+        """Return the key of each student's current result."""
 
     def list_students(self, assignment: str) -> frozenset[str]:
-        """Return the students with a submission that is visible where people enter marks.
-
-        Raises:
-            GradebookError: the store refused.
-        """
+        """Return the students with a submission that is visible where people enter marks."""
 
     def load_marks(self, assignment: str) -> dict[str, dict[CellName, PersonMark]]:
-        """Return the marks that people entered, by student and cell; untouched cells are left out.
-
-        Raises:
-            GradebookError: the store refused.
-        """
+        """Return the marks that people entered, by student and cell; untouched cells are left out."""
 
     def load_decided_points(self, assignment: str) -> dict[AnswerName, Decimal]:
-        """Return the points that were copied from the mark of another group member, by answer.
-
-        Raises:
-            GradebookError: the store refused.
-        """
+        """Return the points that were copied from the mark of another group member, by answer."""
 
     def give_mark(
         self,
@@ -280,9 +248,6 @@ class Store(Protocol):
         Args:
             assignment: its name.
             taken: deducted points by student, zero or more; other students keep the value shown.
-
-        Raises:
-            GradebookError: the store refused.
         """
 
     def restore_marks(
@@ -302,16 +267,13 @@ class Store(Protocol):
 
         Returns:
             Messages for staff: the problems found, and how to fix them.
-
-        Raises:
-            GradebookError: the store refused.
         """
 
 
 def encode_bounded(graded: GradingResult, mb: int) -> bytes:
     """Encode a result as JSON of limited size: marks are kept, notebooks and long texts are cut if necessary.
 
-    Genuine results never reach the limit, and notebooks are cut earlier (`autograder.grading.storage_limit`).
+    Genuine results never reach the limit, and notebooks are cut earlier (`fit_to_budget`).
 
     Args:
         graded: the result.
@@ -446,3 +408,94 @@ def _replace_surrogates(value: Any) -> Any:
     if isinstance(value, dict):
         return {_replace_surrogates(name): _replace_surrogates(entry) for name, entry in value.items()}
     return value
+
+
+_OF_OUTPUT = 100
+"""Bytes that an output or a picture takes in addition to its texts."""
+
+
+def fit_to_budget(notebook: ExecutedNotebook, answers: Collection[str], kb: int) -> ExecutedNotebook:
+    """Return the notebook cut to its budget; cells with a cut text or missing output are flagged.
+
+    Args:
+        notebook: as it was run.
+        answers: the ``grade_id`` of cells that hold answers.
+        kb: maximum size of the student's texts and outputs as stored.
+    """
+    budget = kb << 10
+    cells: dict[int, Cell | Markdown] = {}
+    of_answers = {
+        position
+        for name in answers
+        for position in (*notebook.find_positions(name), *notebook.further.get(name, ()))
+    }
+    # Answers first (the sort is stable), so that other cells cannot use up their budget.
+    order = sorted(range(len(notebook.cells)), key=lambda index: index not in of_answers)
+    for index in order:
+        cell = notebook.cells[index]
+        if isinstance(cell, Cell) and cell.locked:
+            cells[index] = cell
+            continue
+        source, budget = _cut_text(cell.source, budget)
+        cells[index] = cell if source == cell.source else replace(cell, source=source, cut=True)
+    for index in order:
+        cell = cells[index]
+        if isinstance(cell, Markdown) and cell.pictures:
+            pictures, budget = _keep_pictures(cell.pictures, budget)
+            cells[index] = replace(cell, pictures=pictures)
+    runs = []
+    for run in notebook.runs:
+        shown, budget = _keep_outputs(run, budget) if run is not None else (None, budget)
+        runs.append(shown)
+    return replace(notebook, cells=tuple(cells[index] for index in range(len(cells))), runs=tuple(runs))
+
+
+def _cut_text(text: str, budget: int) -> tuple[str, int]:
+    """Return the part of a text that fits, and the remaining budget."""
+    size = count_stored_bytes((text,))
+    if size > budget:
+        # JSON takes six bytes per character at most (\u0000), and two for quotes.
+        text = text[: max(0, budget - 2) // 6]
+        size = budget
+    return text, budget - size
+
+
+def _keep_pictures(pictures: Iterable[PastedPicture], budget: int) -> tuple[tuple[PastedPicture, ...], int]:
+    kept: list[PastedPicture] = []
+    for picture in pictures:
+        for kept_picture in (picture, replace(picture, data="")):  # the name shows that it was submitted
+            size = _OF_OUTPUT + count_stored_bytes((kept_picture.name, kept_picture.mime, kept_picture.data))
+            if size <= budget:
+                kept.append(kept_picture)
+                budget -= size
+                break
+    return tuple(kept), budget
+
+
+def count_pictures(notebook: ExecutedNotebook) -> int:
+    """Return how many pictures the texts of a notebook contain; a name without data does not count."""
+    texts = (cell for cell in notebook.cells if isinstance(cell, Markdown))
+    return sum(bool(picture.data) for cell in texts for picture in cell.pictures)
+
+
+def _keep_outputs(run: CellRun, budget: int) -> tuple[CellRun, int]:
+    kept: list[CellOutput] = []
+    for output in run.outputs:
+        size = _OF_OUTPUT + count_stored_bytes((*output.data, *output.data.values()))
+        if size <= budget:
+            kept.append(output)
+            budget -= size
+    if len(kept) == len(run.outputs):
+        return run, budget
+    return replace(run, outputs=tuple(kept), truncated=True), budget
+
+
+def count_stored_bytes(texts: Iterable[str]) -> int:
+    """Return the stored size of texts in bytes; an upper bound for texts that UTF-8 cannot encode."""
+    size = 0
+    for text in texts:
+        try:
+            size += len(msgspec.json.encode(text))
+        except UnicodeEncodeError:
+            size += 6 * len(text)
+    return size

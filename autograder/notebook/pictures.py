@@ -1,6 +1,6 @@
 """Pictures in a student's texts: attached to the cell, or pasted into it as data URIs.
 
-Nothing is decoded here. `autograder.grading.storage_limit` bounds how much is kept, and
+Nothing is decoded here. `autograder.grading.store` bounds how much is kept, and
 `autograder.core.images.build_image_uri` checks the bytes when they are shown.
 """
 

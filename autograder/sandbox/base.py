@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from autograder.core.limits import MemoryBudget
 from autograder.core.records import Call, CellRun, Limits, Observation
-from autograder.core.stopwatch import StepTime
 from autograder.sandbox.exchange.wire import Told
 
 
@@ -60,11 +59,6 @@ class Usage(Struct, frozen=True):
     """How long other programs kept the box from computing, as far as this was measured."""
     system_seconds: float = 0.0
     """Processor seconds spent in the kernel, as far as it reports them."""
-
-    @property
-    def time(self) -> StepTime:
-        """The processor seconds for a stopwatch; wall-clock time is measured by the caller that waits."""
-        return StepTime(0.0, max(0.0, self.processor_seconds - self.system_seconds), self.system_seconds)
 
 
 class Box(Protocol):

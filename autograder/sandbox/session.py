@@ -35,7 +35,6 @@ from autograder.core.records import (
     Observation,
     ResourceUsage,
 )
-from autograder.core.stopwatch import Stopwatch
 from autograder.sandbox import limit_notes
 from autograder.sandbox.base import Box, Sandbox, Usage
 from autograder.sandbox.retry import MAX_FAULTS, MAX_LOST_BOXES
@@ -66,12 +65,10 @@ class Session:
         *,
         seed: int = 0,
         files: Mapping[str, bytes] | None = None,
-        stopwatch: Stopwatch | None = None,
         visits: Mapping[int, Visit] | None = None,
         timeouts: Timeouts | None = None,
         skipped: Collection[int] = (),
     ) -> None:
-        self._stopwatch = stopwatch or Stopwatch()
         self._visits = visits or {}
         self._timeouts = timeouts or Timeouts()
         self._recalled = 0.0  # seconds that known timeouts would have used up
@@ -315,7 +312,7 @@ class Session:
         return self._box is not None
 
     def _opened(self) -> Box:
-        with self._stopwatch.measure_step("open a box"), self._track_sandbox_time():
+        with self._track_sandbox_time():
             return self._sandbox.open(self._limits, seed=self._seed, files=self._files)
 
     @contextlib.contextmanager
@@ -420,7 +417,7 @@ class Session:
     def _close_box(self) -> None:
         """Close and forget the open box, if any, and add up its cost."""
         if self._box is not None:
-            with self._stopwatch.measure_step("close the box"), self._track_sandbox_time():
+            with self._track_sandbox_time():
                 usage = self._box.close()
             self._note_usage(usage)
             self._note_crowding(self._box)
@@ -434,7 +431,6 @@ class Session:
             limit_notes.add_notes(self.notes, [Note(limit_notes.SHARED_USER, limit_notes.CROWDED)])
 
     def _note_usage(self, usage: Usage) -> None:
-        self._stopwatch.add_step("in boxes", usage.time)
         self._used = Usage(
             max(self._used.processor_seconds, usage.processor_seconds),
             max(self._used.memory_bytes, usage.memory_bytes),

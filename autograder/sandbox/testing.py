@@ -22,7 +22,6 @@ from msgspec.structs import replace
 from autograder.core.errors import BoxEnded, SandboxFault
 from autograder.core.limits import CLOCK_FACTOR
 from autograder.core.records import CellOutcome, CellTest, CheckCall, Ending, Observation
-from autograder.core.stopwatch import Stopwatch
 from autograder.core.syntax import UNREADABLE, parse_module
 from autograder.sandbox.base import Box, Reply
 from autograder.sandbox.exchange import values
@@ -181,7 +180,6 @@ class CellTester:
         open_box: Callable[[], Box],
         imports: Imports = (),
         refuses: Refuses | None = None,
-        stopwatch: Stopwatch | None = None,
         open_again: Callable[[], Box] | None = None,
         *,
         call_seconds: float = math.inf,
@@ -192,14 +190,12 @@ class CellTester:
             open_box: opens a judge's box.
             imports: the library names that tests import, with what they refer to.
             refuses: returns why a test may not request something of the student's box; empty if it may.
-            stopwatch: receives the processor time of the judge's boxes.
             open_again: opens a fresh box in which the student's cells have run.
             call_seconds: limit for one operation in a fresh box.
         """
         self._fresh = _FreshBoxes(open_again)
         self._call_seconds = call_seconds
         self._open = open_box
-        self._stopwatch = stopwatch or Stopwatch()
         self._refuses = refuses
         self._imports = [list(entry) for entry in imports]
         self._judge: Box | None = None
@@ -393,7 +389,7 @@ class CellTester:
         self._watched = ()
         self._fresh.close()
         if judge is not None:
-            self._stopwatch.add_step("in boxes", judge.close().time)
+            judge.close()
 
 
 def _suggest_remedy(answer: Observation) -> str:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from autograder.app import SILENT
 from autograder.app.collecting import AttemptCollector, CollectedAttempt, CollectReport, StagedAttempt
-from autograder.app.grade_lines import GradeLine, make_grade_lines
+from autograder.app.grade_files import GradeLine, make_grade_lines
 from autograder.core.errors import ServiceError
 from autograder.course.archives import RefusedFile
 from autograder.exchange.platforms.patterns import CollectSettings

@@ -27,8 +27,8 @@ from autograder.core.errors import describe_error
 from autograder.core.records import GradingResult
 from autograder.grading import assignment as assignments
 from autograder.grading.assignment import Assignment
+from autograder.grading.grades import SANDBOX_FAULT
 from autograder.grading.pipeline import Grader
-from autograder.grading.scoring import SANDBOX_FAULT
 from autograder.grading.store import Key
 from autograder.sandbox.levels import Isolation, compute_environment_digest
 from autograder.sandbox.outside import orphans

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 
 from autograder.app import grade_files
 from autograder.app.collecting import CollectReport
-from autograder.app.grade_lines import GradeLine, encode_json_lines
+from autograder.app.grade_files import GradeLine, encode_json_lines
 from autograder.core.errors import CourseError
 from autograder.exchange.platforms.people import Register
 from autograder.exchange.platforms.worksheets import read_worksheet
@@ -25,7 +25,7 @@ from autograder.web.guard import Visit, require_role
 from autograder.web.site import words
 from autograder.web.student import make_download, render_page
 
-FORMS = ("moodle", "feedback", "canvas", "gradescope", "ilias", "csv", "jsonl")
+FORMS = ("moodle", "feedback", "canvas", "ilias", "csv", "jsonl")
 _FILLED = ("moodle", "feedback")
 """Formats that need Moodle's worksheet, which identifies the participants."""
 
@@ -132,8 +132,6 @@ def _export_grades(request: HttpRequest, offer: Offer, form: str) -> HttpRespons
         return make_download(
             _export_feedback(offer, lines, fill or b"", register), f"{offer.assignment}-feedback.zip"
         )
-    if form == "gradescope":
-        return make_download(grade_files.pack_gradescope_archive(lines), f"{offer.assignment}-gradescope.zip")
     if form == "moodle":
         grade_file = grade_files.fill_moodle_worksheet(
             fill or b"",

@@ -10,8 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from msgspec.structs import replace
 
-from autograder.app.sheet_files import ENDINGS, MOST_BYTES, SheetLine, read_sheet, write_sheet
-from autograder.app.sheet_rows import SheetSubject
+from autograder.app.sheet_rows import MOST_BYTES, SheetLine, SheetSubject, read_sheet, write_sheet
 from autograder.app.sheets import SheetChoice, SheetEntry, SheetPlan, enter_sheet, make_sheet, plan_sheet
 from autograder.core.errors import CourseError
 from autograder.service import audit
@@ -43,7 +42,7 @@ def show_sheet(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
         groups="groups" in query,
     )
     rows = make_sheet(_build_subject(offer), choice).rows
-    return make_download(write_sheet(rows, ".csv"), f"{offer.assignment}-marks.csv")
+    return make_download(write_sheet(rows), f"{offer.assignment}-marks.csv")
 
 
 def _build_subject(offer: Offer) -> SheetSubject:
@@ -80,11 +79,10 @@ def _read_lines(request: HttpRequest) -> list[SheetLine]:
     sent = request.FILES.get("sheet")
     if sent is None:
         raise CourseError(words(request)["t"]("no-files"))
-    ending = PurePath(sent.name or "").suffix.lower()
-    if ending not in ENDINGS:
+    if PurePath(sent.name or "").suffix.lower() != ".csv":
         raise CourseError(words(request)["t"]("sheet-choose"))
     # One byte more than allowed, so that `read_sheet` notices a file that is too large.
-    return read_sheet(sent.read(MOST_BYTES + 1), ending)
+    return read_sheet(sent.read(MOST_BYTES + 1))
 
 
 def _exclude_double_marked(request: HttpRequest, plan: SheetPlan, marks: QuerySet[CellMark]) -> SheetPlan:

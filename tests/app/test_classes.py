@@ -8,9 +8,15 @@ import msgspec
 import pytest
 
 from autograder.app import Listener
-from autograder.app.classes import GradedClass, PointsChange, collect_standings, grade_class, write_feedback
-from autograder.app.handins import collect_handins
-from autograder.app.run_statistics import compute_run_statistics
+from autograder.app.classes import (
+    GradedClass,
+    PointsChange,
+    collect_standings,
+    compute_run_statistics,
+    grade_class,
+    write_feedback,
+)
+from autograder.app.roll import collect_handins
 from autograder.app.stores import OpenStore
 from autograder.core.errors import CourseError
 from autograder.core.records import Score

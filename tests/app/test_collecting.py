@@ -1,12 +1,8 @@
-"""Collecting: whose files they are, which attempt is the last one, what is refused, and being killed."""
+"""Collecting: whose files they are, which attempt is the last one, and what is refused."""
 
 from __future__ import annotations
 
 import os
-import random
-import shutil
-import signal
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -428,63 +424,6 @@ def test_a_source_that_is_none_stops_no_other_one(course: Course, tmp_path: Path
     report = collect(course, tmp_path / "broken.zip", good)
     assert [("s1001", "new")] == states(report)
     assert ["broken.zip"] == [one.place for one in report.refused]
-
-
-def _sources(folder: Path) -> list[Path]:
-    """Three downloads in which everybody handed in again and again."""
-    made = []
-    for number, text in enumerate(("one", "two", "one"), start=1):
-        files = {
-            f"{who}_{7 + number}_assignsubmission_file_/{place}": f"{text} {who}" * 200
-            for who in ("Ada Lovelace", "Alan Turing", "Grace Müller-Hopper")
-            for place in (BOOK, "more/notes.txt")
-        }
-        made.append(written(folder / f"{number}.zip", files))
-    return made
-
-
-def _killed(course: Course, sources: list[Path], seconds: float) -> None:
-    """Collect one source after the other in a process of its own, and kill it after some time."""
-    child = os.fork()
-    if not child:
-        try:
-            for source in sources:
-                collect(course, source)
-        finally:
-            os._exit(0)
-    time.sleep(seconds)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-
-
-@pytest.mark.slow
-def test_killed_at_any_moment_it_ends_in_the_same_state(tmp_path: Path) -> None:
-    """Fifty kills at random moments: nothing is half there meanwhile, and run again all is as undisturbed."""
-    sources = _sources(tmp_path)
-    undisturbed = make_course(tmp_path / "undisturbed")
-    started = time.monotonic()
-    for source in sources:
-        collect(undisturbed, source)
-    whole = time.monotonic() - started
-    expected = tree(undisturbed.root)
-    chance = random.Random(17)
-    contents = {
-        f"{text} {who}" * 200
-        for text in ("one", "two")
-        for who in ("Ada Lovelace", "Alan Turing", "Grace Müller-Hopper")
-    }
-    for number in range(50):
-        course = make_course(tmp_path / f"course-{number}")
-        _killed(course, sources, chance.uniform(0, 1.3 * whole))
-        for path in (course.root / "submitted").glob(f"*/{NAME}"):
-            inside = sorted(one.relative_to(path).as_posix() for one in path.rglob("*") if one.is_file())
-            assert ["more/notes.txt", BOOK] == inside
-            assert (path / BOOK).read_text() in contents
-        for source in sources:
-            collect(course, source)
-        assert expected == tree(course.root)
-        assert not (course.private / "collecting").exists()
-        shutil.rmtree(course.root)
 
 
 @pytest.mark.parametrize(

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import zipfile
 from decimal import Decimal
 
-import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from autograder.app import grade_files
-from autograder.app.grade_lines import GradeLine, ItemMark, QuestionMark, build_schema, encode_json_lines
+from autograder.app.grade_files import GradeLine, ItemMark, QuestionMark
 from autograder.core.errors import CourseError
 from autograder.core.records import Status
 from autograder.exchange.platforms import patterns
@@ -294,30 +292,6 @@ def test_plain_lists_are_for_any_program() -> None:
     ] == rows(made.content)
     ilias = grade_files.make_csv([LINE], REGISTER, separator=";", marked=True).content
     assert ilias.startswith("﻿login;last_name;".encode())
-
-
-def test_gradescope_gets_results_as_of_an_autograder() -> None:
-    """A test for each question; a bonus question adds to the score; what is open has no status."""
-    bonus = replace(QUESTION, id="extra", bonus=True, open=True)
-    found = json.loads(grade_files.format_gradescope_results(replace(LINE, questions=(QUESTION, bonus))))
-    assert 8.125 == found["score"]
-    assert {"after_published", "hidden"} == {found["visibility"], found["stdout_visibility"]}
-    said = "– Parameters: Only <one> half.\n– Well done"
-    told = {"output": said, "output_format": "text", "visibility": "after_published"}
-    assert [
-        {"name": "mlp", "number": "1", "score": 2.5, "max_score": 4, "status": "failed", **told},
-        {"name": "extra", "number": "2", "score": 2.5, "max_score": 0, **told},
-    ] == found["tests"]
-
-
-def test_json_lines_follow_their_schema() -> None:
-    """Every line is valid, numbers are numbers, and what is missing or of another type is not."""
-    validator = jsonschema.Draft202012Validator(build_schema())
-    found = [json.loads(line) for line in encode_json_lines((LINE, OTHER)).splitlines()]
-    assert [[], []] == [list(validator.iter_errors(one)) for one in found]
-    assert [8.125, 14.5] == [one["total"] for one in found]
-    wrong = [{**found[0], "total": "8"}, {**found[0], "state": "done"}, {**found[0], "questions": [{}]}]
-    assert all(list(validator.iter_errors(one)) for one in wrong)
 
 
 @given(st.lists(st.lists(st.text(max_size=12), min_size=2, max_size=2), max_size=5), st.sampled_from(",;\t"))

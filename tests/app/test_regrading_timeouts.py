@@ -84,23 +84,6 @@ def test_regrading_runs_no_known_endless_loop(tmp_path: Path, endings: Counter[E
     assert read_items(course) == after
 
 
-def test_changed_submission_is_run_again_though_its_loop_was_known(
-    tmp_path: Path, endings: Counter[Ending]
-) -> None:
-    """Whoever mends the loop gets the points, and whoever hands in another loop waits for that one."""
-    course = make_class(tmp_path, ENDLESS_CALL)
-    classes.grade_class(course, NAME, workers=1)
-    first = endings.total()
-    hand_in(tmp_path, "eve", layers_answer="layers = 13", softmax_answer=f"{ENDLESS_CALL}  # another")
-    classes.grade_class(course, NAME, workers=1)
-    assert endings.total() == 2 * first
-    hand_in(tmp_path, "eve", layers_answer="layers = 13", softmax_answer=small_course.SOFTMAX)
-    classes.grade_class(course, NAME, workers=1)
-    assert endings.total() == 2 * first
-    items = read_items(course)
-    assert items["eve"] == items["zoe"]
-
-
 LOOPS = {
     "a-call": ENDLESS_CALL,
     "b-cell": ENDLESS_CELL,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-import json
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -17,15 +16,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.app import sheets
-from autograder.app.sheet_files import (
+from autograder.app.sheet_rows import (
     COLUMNS,
+    SheetSubject,
     guard_value,
     parse_points,
     read_sheet,
     strip_guard,
     write_sheet,
 )
-from autograder.app.sheet_rows import SheetSubject
 from autograder.app.sheets import SheetChoice, SheetEntry, SheetPlan
 from autograder.core.errors import CourseError
 from autograder.core.records import (
@@ -39,7 +38,7 @@ from autograder.core.records import (
 )
 from autograder.course import Course
 from autograder.grading import assignment as assignments
-from autograder.grading import scoring
+from autograder.grading import grades
 from autograder.grading.assignment import Assignment
 from autograder.grading.generate import generate_release
 from autograder.grading.grades import PersonMark
@@ -80,7 +79,7 @@ def result(assignment: Assignment, student: str, **texts: str) -> GradingResult:
                 status = Status.NEEDS_REVIEW if question.id in waiting else Status.PASSED
             points = possible if status is Status.PASSED else Decimal(0)
             items.append(ItemResult(question.id, item.id, status, points, possible, Message("passed"), ""))
-    open_score = scoring.leave_open(student, assignment.rubric, "", (), "namespaces")
+    open_score = grades.leave_open(student, assignment.rubric, "", (), "namespaces")
     cells: dict[str, list[Cell | Markdown]] = {"formulas": [], "code": []}
     for name, text in texts.items():
         cells["formulas" if name == WHY else "code"].append(Markdown(text, name))
@@ -106,13 +105,13 @@ class Class(Struct, frozen=True, eq=False):
         """Its sheet, as a list of rows."""
         return [dict(row) for row in sheets.make_sheet(self.subject(), SheetChoice(**choice)).rows]  # type: ignore[arg-type]
 
-    def plan(self, rows: list[dict[str, str]], ending: str = ".csv") -> SheetPlan:
+    def plan(self, rows: list[dict[str, str]]) -> SheetPlan:
         """What such a sheet would change."""
-        return sheets.plan_sheet(self.subject(), read_sheet(write_sheet(rows, ending), ending))
+        return sheets.plan_sheet(self.subject(), read_sheet(write_sheet(rows)))
 
-    def enter(self, rows: list[dict[str, str]], ending: str = ".csv") -> SheetEntry:
+    def enter(self, rows: list[dict[str, str]]) -> SheetEntry:
         """Enter such a sheet."""
-        return sheets.enter_sheet(self.subject(), self.plan(rows, ending))
+        return sheets.enter_sheet(self.subject(), self.plan(rows))
 
     def mark(self, student: str, notebook: str, cell: str) -> PersonMark:
         """What people gave."""
@@ -169,7 +168,7 @@ def test_a_row_for_each_answer_and_item_that_a_person_decides(made: Class) -> No
 def test_nobody_is_named_without_names(made: Class) -> None:
     """Students have names that follow from the course's secret, the same in every cell and sheet."""
     rows = made.sheet()
-    text = write_sheet(rows, ".csv").decode("utf-8-sig") + write_sheet(rows, ".jsonl").decode()
+    text = write_sheet(rows).decode("utf-8-sig")
     assert [] == [name for name in ("ada", "alan", "kurt", "grace", "eve") if name in text]
     kurt = {row["who"] for row in rows if row["answer"] in ("Because.", "None.")}
     assert 1 == len(kurt)
@@ -240,9 +239,8 @@ def test_results_by_other_points_are_left_out(made: Class) -> None:
 # ---------------------------------------------------------------- what is entered
 
 
-@pytest.mark.parametrize("ending", [".csv", ".jsonl"])
 @pytest.mark.parametrize("choice", [{}, {"names": True}, {"groups": True}, {"waiting": True}])
-def test_a_round_trip_changes_nothing(made: Class, ending: str, choice: dict[str, bool]) -> None:
+def test_a_round_trip_changes_nothing(made: Class, choice: dict[str, bool]) -> None:
     """Exported and imported as it is: with marks, comments, and marks that are to be looked at again."""
     made.store.give_mark(
         "small", "kurt", ("formulas", WHY), PersonMark(Decimal("0.5"), comment=f"=1+1\n{HOSTILE}")
@@ -252,7 +250,7 @@ def test_a_round_trip_changes_nothing(made: Class, ending: str, choice: dict[str
     )
     made.store.give_mark("small", "grace", ("code", SOFTMAX), PersonMark(Decimal("2.5")))
     before = made.store.load_marks("small")
-    done = made.enter(made.sheet(**choice), ending)
+    done = made.enter(made.sheet(**choice))
     assert ((), (), ()) == (done.plan.errors, done.refused, done.entered)
     assert before == made.store.load_marks("small")
 
@@ -502,7 +500,7 @@ def test_what_spreadsheets_save_is_read(
     """Semicolons, tabs, byte order marks, UTF-16, blank lines and columns at the end, CRLF."""
     rows = made.sheet()
     fill(rows, WHY, "0,5", "Zwei »Matrizen«;\nwelche?", "Because.")
-    lines = read_sheet((before + saved(rows, separator) + after).encode(encoding), ".csv")
+    lines = read_sheet((before + saved(rows, separator) + after).encode(encoding))
     plan = sheets.plan_sheet(made.subject(), lines)
     assert ((), ()) == (plan.errors, plan.refused)
     sheets.enter_sheet(made.subject(), plan)
@@ -518,43 +516,29 @@ def test_only_the_columns_that_are_read_are_needed(made: Class) -> None:
     writer = csv.writer(text, delimiter=";")
     writer.writerow(names)
     writer.writerows(["?", *(row[name.lower()] for name in names[1:])] for row in reversed(rows))
-    plan = sheets.plan_sheet(made.subject(), read_sheet(text.getvalue().encode(), ".csv"))
+    plan = sheets.plan_sheet(made.subject(), read_sheet(text.getvalue().encode()))
     assert (3, ()) == (len(plan.changes), plan.errors)
 
 
 @pytest.mark.parametrize(
-    ("data", "ending", "told"),
+    ("data", "told"),
     [
-        (b"", ".csv", "columns are missing: assignment, row, points, comment, state"),
-        (b"assignment,row,points\n", ".csv", "columns are missing: comment, state"),
-        (b"assignment,row,points,comment,state,points\n", ".csv", "columns stand twice: points"),
-        (b"assignment,row,points,comment,state\na,b,c,d,e,f\n", ".csv", "row 2: expected 5 values, got 6"),
-        (b'assignment,row,points,comment,state\na,b,"c\n', ".csv", "not a CSV line"),
-        ("assignment,row,points,comment,state\na,b,,ä,\n".encode("cp1252"), ".csv", "CSV UTF-8"),
-        (b"assignment,row,points,comment,state\na,b,,\x00,\n", ".csv", "cannot be kept"),
-        (b"assignment,row,points,comment,state\na,b,,%s,\n" % (b"x" * 20_001), ".csv", "at most 20000"),
-        (b"assignment,row,points,comment,state\na,b,,%s,\n" % (b"x" * 200_000), ".csv", "field limit"),
-        (b"[]", ".jsonl", "line 1: expected a JSON object, got list"),
-        (b"{", ".jsonl", "line 1: not a JSON object"),
-        (b"[" * 100_000, ".jsonl", "line 1: not a JSON object"),
-        (b'{"row": "a"}', ".jsonl", "line 1: columns are missing: assignment"),
-        (
-            b'{"assignment": "", "row": "", "points": true, "comment": "", "state": ""}',
-            ".jsonl",
-            "points: expected a text or a number, got bool",
-        ),
-        (
-            b'{"assignment": "", "row": "", "points": null, "comment": "\\ud800", "state": ""}',
-            ".jsonl",
-            "cannot be kept",
-        ),
-        (b"x" * ((64 << 20) + 1), ".csv", "too large; at most 64 MB"),
+        (b"", "columns are missing: assignment, row, points, comment, state"),
+        (b"assignment,row,points\n", "columns are missing: comment, state"),
+        (b"assignment,row,points,comment,state,points\n", "columns stand twice: points"),
+        (b"assignment,row,points,comment,state\na,b,c,d,e,f\n", "row 2: expected 5 values, got 6"),
+        (b'assignment,row,points,comment,state\na,b,"c\n', "not a CSV line"),
+        ("assignment,row,points,comment,state\na,b,,ä,\n".encode("cp1252"), "CSV UTF-8"),
+        (b"assignment,row,points,comment,state\na,b,,\x00,\n", "cannot be kept"),
+        (b"assignment,row,points,comment,state\na,b,,%s,\n" % (b"x" * 20_001), "at most 20000"),
+        (b"assignment,row,points,comment,state\na,b,,%s,\n" % (b"x" * 200_000), "field limit"),
+        (b"x" * ((64 << 20) + 1), "too large; at most 64 MB"),
     ],
 )
-def test_what_is_no_sheet_is_refused(data: bytes, ending: str, told: str) -> None:
+def test_what_is_no_sheet_is_refused(data: bytes, told: str) -> None:
     """With the place, and what to do."""
     with pytest.raises(CourseError, match=told):
-        read_sheet(data, ending)
+        read_sheet(data)
 
 
 BEGINNINGS = st.lists(st.sampled_from(list("'=+-@\t ＝1,")), max_size=4).map("".join)
@@ -579,10 +563,9 @@ def test_points_are_read_exactly(points: Decimal) -> None:
 @given(st.text() | st.binary().map(lambda data: data.decode("utf-8", "surrogateescape")))
 def test_any_text_is_read_or_refused(text: str) -> None:
     """Nothing but our own error comes out of a file, whatever it holds."""
-    for ending in (".csv", ".jsonl"):
-        for head in ("", "assignment,row,points,comment,state\n"):
-            with contextlib.suppress(CourseError):
-                read_sheet((head + text).encode("utf-8", "replace"), ending)
+    for head in ("", "assignment,row,points,comment,state\n"):
+        with contextlib.suppress(CourseError):
+            read_sheet((head + text).encode("utf-8", "replace"))
 
 
 def test_hostile_answers_are_harmless_and_shown(made: Class) -> None:
@@ -591,18 +574,15 @@ def test_hostile_answers_are_harmless_and_shown(made: Class) -> None:
     for number, text in enumerate(texts):
         keep(made.store, result(made.assignment, f"h{number}", mlp_why=text), made.assignment.rubric)
     rows = made.sheet()
-    data = write_sheet(rows, ".csv")
+    data = write_sheet(rows)
     cells = [one for row in csv.reader(io.StringIO(data.decode("utf-8-sig"), newline="")) for one in row]
     assert [] == [one for one in cells if one.lstrip()[:1] in ("=", "@", "＝") or one[:1] == "\t"]
     assert [] == [one for one in cells if len(one.encode("utf-16-le")) // 2 > 32_767]
     assert not any(sign in data.decode("utf-8-sig") for sign in ("\x00", "\x1b", "\u202e"))
     long = [one for one in cells if "cut here: the whole text has" in one]
     assert 2 == len(long)
-    told = [json.loads(line) for line in write_sheet(rows, ".jsonl").decode().split("\n") if line]
-    assert 1 << 20 == max(len(row["answer"]) for row in told)
     fill(rows, WHY, "1")
-    for ending in (".csv", ".jsonl"):
-        assert ((), ()) == (made.plan(rows, ending).errors, made.plan(rows, ending).refused)
+    assert ((), ()) == (made.plan(rows).errors, made.plan(rows).refused)
     assert len(texts) + 3 == len(made.enter(rows).entered)
 
 
@@ -622,10 +602,9 @@ def opener(made: Class) -> Callable[..., Store]:
     return lambda assignment, *, new: made.store
 
 
-@pytest.mark.parametrize("ending", [".csv", ".jsonl"])
-def test_a_folders_course(folder: Course, made: Class, tmp_path: Path, ending: str) -> None:
+def test_a_folders_course(folder: Course, made: Class, tmp_path: Path) -> None:
     """Written, filled in, tried and entered; a sheet that is there is not written over."""
-    path = tmp_path / f"marks{ending}"
+    path = tmp_path / "marks.csv"
     sheet = sheets.export_sheet(folder, "small", path, store=opener(made))
     assert 7 == len(sheet.rows)
     assert 0o600 == path.stat().st_mode & 0o777
@@ -633,7 +612,7 @@ def test_a_folders_course(folder: Course, made: Class, tmp_path: Path, ending: s
         sheets.export_sheet(folder, "small", path, store=opener(made))
     rows = [dict(row) for row in sheet.rows]
     fill(rows, WHY, "1")
-    path.write_bytes(write_sheet(rows, ending))
+    path.write_bytes(write_sheet(rows))
     tried = sheets.import_sheet(folder, path, dry_run=True, store=opener(made))
     assert (3, ()) == (len(tried.plan.changes), tried.entered)
     assert {} == made.store.load_marks("small")
@@ -645,7 +624,7 @@ def test_files_that_cannot_be_read_are_told(folder: Course, made: Class, tmp_pat
     """By their name: no such file, another ending, no rows, an assignment that is not there."""
     for name, data, told in (
         ("none.csv", None, "cannot be read"),
-        ("marks.xlsx", b"PK", "expected a file that ends in .csv or .jsonl"),
+        ("marks.xlsx", b"PK", "expected a file that ends in .csv"),
         ("empty.csv", b"assignment,row,points,comment,state\n", "has no rows"),
         ("other.csv", b"assignment,row,points,comment,state\nsmal,r,,,v\n", "did you mean 'small'"),
     ):
@@ -668,7 +647,7 @@ def test_remarks_on_items_are_entered(made: Class) -> None:
     rows = made.sheet()
     assert {**said, "batch": ""} == {row["item"]: row["remark"] for row in rows_of(rows, SOFTMAX)}
     assert () == made.enter(rows).entered
-    lines = [replace(one, remark=None) for one in read_sheet(write_sheet(rows, ".csv"), ".csv")]
+    lines = [replace(one, remark=None) for one in read_sheet(write_sheet(rows))]
     assert () == sheets.plan_sheet(made.subject(), lines).changes
     for row in rows_of(rows, SOFTMAX):
         row["remark"] = ""
@@ -708,7 +687,7 @@ def test_a_sheet_without_the_column_leaves_flags(made: Class) -> None:
     made.store.give_mark("small", "kurt", ("formulas", WHY), PersonMark(flagged=True))
     rows = made.sheet()
     fill(rows, WHY, "1", text="Because")
-    lines = [replace(line, flag=None) for line in read_sheet(write_sheet(rows, ".csv"), ".csv")]
+    lines = [replace(line, flag=None) for line in read_sheet(write_sheet(rows))]
     sheets.enter_sheet(made.subject(), sheets.plan_sheet(made.subject(), lines))
     mark = made.mark("kurt", "formulas", WHY)
     assert (Decimal(1), True, {"why": Decimal(1)}) == (mark.points, mark.flagged, mark.worth)

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from autograder.core.records import Answer, ItemResult, Observation
-from autograder.grading import scoring
+from autograder.grading import grades
 from autograder.grading.verify.matrix import build_row, mark_item
 from autograder.questions import make_check
 from autograder.questions.base.base import Check, Evidence, Trial, list_trials
@@ -231,7 +231,7 @@ class Paper:
         changes = {question: trial.source}
         for other, below in trial.earlier.items():
             changes[other] = f"{self.keys[other].source}\n{below}"
-        score = scoring.compute_score("trial", self.rubric, self.results(changes))
+        score = grades.compute_score("trial", self.rubric, self.results(changes))
         judged = build_row(trial, self.rubric.get_question(question), self.rubric, score, {})
         return [
             f"{trial.name}: {one.place}: expected {one.expected}, got {one.got}" for one in judged.findings
@@ -243,7 +243,7 @@ def test_every_trial_loses_exactly_what_it_says(case: str) -> None:
     """Named mistakes earn their points, alternatives everything, misconceptions never everything."""
     text, keys = CASES[case]
     paper = Paper(rubric_from(text), keys)
-    key = scoring.compute_score("key", paper.rubric, paper.results({}))
+    key = grades.compute_score("key", paper.rubric, paper.results({}))
     assert [] == [
         one.item
         for one in key.items

@@ -47,20 +47,6 @@ def test_a_complete_notebook_ends_well(folder: Path) -> None:
     )
 
 
-def test_right_and_wrong_answers_look_alike(folder: Path, tmp_path: Path) -> None:
-    """Another number in an answer changes nothing but that number."""
-    data = (folder / f"{NAME}.ipynb").read_bytes()
-    said = []
-    for number in ("16777216", "12345678"):
-        path = tmp_path / number / f"{NAME}.ipynb"
-        path.parent.mkdir()
-        source = {"projections-answer": f"attention_parameters = {number}"}
-        path.write_bytes(with_sources(data, source))
-        done = run("check", str(path), "--with", str(folder / FILE_NAME))
-        said.append((done.returncode, done.stdout.replace(number, "…"), done.stderr))
-    assert said[0] == said[1]
-
-
 def test_json_says_the_same(folder: Path) -> None:
     """One object on one line, in the language that is asked for."""
     done = run("check", str(folder / f"{NAME}.ipynb"), "--json", "--language", "de")
@@ -87,12 +73,8 @@ def test_something_missing_ends_with_1(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("empty", b"", "The file is empty."),
-        ("cut", b'{"cells": [', "The file breaks off at line 1"),
         ("text", b"hello", "The file is not a notebook"),
         ("picture", b"\x89PNG\xff\x00", "binary data"),
-        ("list", b"[]", "The file is JSON but not a notebook"),
-        ("bare", b'{"cells": [], "nbformat": 4}', "The notebook has no cells"),
         (
             "other",
             b'{"cells": [{"cell_type": "raw", "source": ""}], "nbformat": 4}',

@@ -113,14 +113,6 @@ def test_a_folder_whose_name_is_no_id_is_reported_and_the_others_are_graded(cour
     assert before == rows(course)
 
 
-def test_pages_again_are_the_same(course: Path) -> None:
-    """Writing the feedback again gives the same bytes."""
-    before = files(course, "feedback")
-    figures = only_object(run("feedback", ASSIGNMENT, "--json", cwd=course).stdout)
-    assert STUDENTS + 1 == figures["pages"]
-    assert before == files(course, "feedback")
-
-
 def test_a_late_submission_is_added(course: Path) -> None:
     """Only what is new is graded."""
     newcomer = course / "submitted" / "ada" / ASSIGNMENT
@@ -176,28 +168,6 @@ def test_generate_keeps_the_language_of_the_last_release(course: Path) -> None:
     assert files(course, "release") not in (english, german)
     run("generate", SHEET, "--language", "en", cwd=course)
     assert english == files(course, "release")
-
-
-def test_a_wrong_answer_key_is_found(course: Path) -> None:
-    """``verify --quick`` exits with 1 when the key loses points, and names the item."""
-    source = course / "assignments" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
-    right, wrong = r"query_matrix_parameters = \"d_model*d_head\"", r"query_matrix_parameters = \"d_model\""
-    text = source.read_text("utf-8")
-    assert right in text
-    source.write_text(text.replace(right, wrong), "utf-8")
-    done = run("verify", ASSIGNMENT, "--quick", "--json", cwd=course)
-    findings = only_object(done.stdout)["assignments"][0]["findings"]
-    assert 1 == done.returncode
-    assert ["task3-a.formula"] == [one["place"] for one in findings]
-
-
-def test_a_readable_secret_is_refused(course: Path) -> None:
-    """A secret that others can read exits with 3 and says which command closes it."""
-    secret = course / ".autograder" / "secret"
-    secret.chmod(0o644)
-    done = run("grade", ASSIGNMENT, cwd=course)
-    assert 3 == done.returncode
-    assert f"run: chmod 600 {secret}" in done.stderr
 
 
 def test_doctor_as_json() -> None:

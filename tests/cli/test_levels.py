@@ -46,17 +46,6 @@ def test_a_weaker_level_is_told_and_stamped(course: Path) -> None:
     assert 1 == summary.count("isolation: none")
 
 
-@pytest.mark.slow
-def test_verify_takes_a_level(course: Path) -> None:
-    """The answer key sits the exam under the same conditions as the class; both levels agree here."""
-    done = run("verify", ASSIGNMENT, "--quick", "--course", str(course), "--isolation", "none", "--json")
-    assert (0, "none", 0) == (
-        done.returncode,
-        *(only_object(done.stdout)[name] for name in ("isolation", "findings")),
-    )
-    assert 2 == told(done.stderr).count(get_warning(Isolation.NONE))
-
-
 def test_full_isolation_is_the_default_and_says_nothing(course: Path) -> None:
     """Known results are of full isolation, and there is nothing to warn of."""
     done = run("grade", ASSIGNMENT, "--course", str(course), "--json")

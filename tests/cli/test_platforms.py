@@ -8,10 +8,8 @@ import json
 import subprocess
 from pathlib import Path
 
-import jsonschema
 import pytest
 
-from autograder.app.grade_lines import build_schema
 from autograder.course import Course
 from tests.cli.running import ASSIGNMENT, PROGRAMS, environment, only_object, run
 from tests.support.downloads import NAME, make_course, tree, written
@@ -106,7 +104,7 @@ def test_a_class_list_is_imported(tmp_path: Path) -> None:
 
 @pytest.mark.sandbox
 def test_grades_of_a_class_become_files_for_platforms(course: Path, tmp_path: Path) -> None:
-    """What `grades` says stands in Moodle's worksheet, in Canvas's gradebook, and in lines of the schema."""
+    """What `grades` says stands in Moodle's worksheet, in Canvas's gradebook, and in lines of JSON."""
     stands = only_object(run("grades", ASSIGNMENT, "--course", str(course), "--json").stdout)
     totals = {one["student"]: one["total"] for one in stands["students"]}
     people = {one.id: one for one in _people(Course.from_folder(course))}
@@ -135,17 +133,8 @@ def test_grades_of_a_class_become_files_for_platforms(course: Path, tmp_path: Pa
     assert all(row["Feedback comments"] for row in rows)
     lines = tmp_path / "grades.jsonl"
     assert 0 == run(*words, "--format", "jsonl", "--to", str(lines), "--provisional").returncode
-    validator = jsonschema.Draft202012Validator(build_schema())
     found = [json.loads(line) for line in lines.read_text("utf-8").splitlines()]
-    assert [] == [error.message for one in found for error in validator.iter_errors(one)]
     assert totals == {one["student"]: one["total"] for one in found}
-    scope = run(*words, "--format", "gradescope", "--to", str(tmp_path / "scope"), "--provisional")
-    assert 0 == scope.returncode
-    scores = {
-        path.parent.name: json.loads(path.read_text())["score"]
-        for path in tmp_path.glob("scope/*/results.json")
-    }
-    assert totals == scores
 
 
 def _people(course: Course) -> list:  # type: ignore[type-arg]

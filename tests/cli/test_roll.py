@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import shutil
 import sqlite3
 from pathlib import Path
@@ -77,6 +78,16 @@ def put(course: Course, place: str) -> None:
             "submitted/ivo/captioning/Caption.ipynb.bak",
             "submitted/ivo/captioning/Caption.ipynb.bak is not graded",
         ),
+        ("submitted/captioning.ipynb", "submitted/captioning.ipynb is not graded; expected submitted/"),
+        (
+            "submitted/ivo/captioning.ipynb",
+            "submitted/ivo/captioning.ipynb is not graded; expected submitted/",
+        ),
+        ("submitted/ivo/captioning_ivo.ipynb", "is not graded; expected submitted/ivo/captioning/captioning"),
+        (
+            "submitted/ivo/captioning/notes.docx",
+            "submitted/ivo/captioning/notes.docx is not graded; expected",
+        ),
         ("submitted/ivo.zip", "submitted/ivo.zip is not graded; expected submitted/<student>/captioning/"),
         ("submitted/ivo/captioning_ivo.tar.gz", "submitted/ivo/captioning/captioning.ipynb: unpack it"),
         (
@@ -104,7 +115,10 @@ def test_an_error_in_a_name_is_told(empty: Course, place: str, told: str) -> Non
         "submitted/ivo/captioning/captioning.IPYNB",
         "submitted/ivo/captioning/Caption.ipynb",  # and so does the only notebook
         "submitted/ivo/captioning/captioning/captioning.ipynb",
+        "submitted/ivo/captioning/captioning (1).ipynb",
+        "submitted/bob/captioning/plot.png",
         "submitted/bob/captions/captions.ipynb",
+        "submitted/bob/captions.ipynb",
         "submitted/bob/project/project.ipynb",
         "submitted/bob/captioning/.ipynb_checkpoints/captioning-checkpoint.ipynb",
         "earlier/bob/captioning/1/captioning.ipynb",
@@ -141,6 +155,51 @@ def test_numbers_tell_assignments_apart(tmp_path: Path) -> None:
     assert [] == misplaced(course, "homework2")
     put(course, "submitted/ada/Homework-2/homework2.ipynb")
     assert 1 == len(misplaced(course, "homework2"))
+
+
+@pytest.mark.sandbox
+def test_grading_nothing_says_so(empty: Course) -> None:
+    """An empty table alone would look like success; the place that is looked into is named."""
+    put(empty, "submitted/ada/captioning.ipynb")
+    done = run("grade", NAME, cwd=empty.root)
+    assert 1 == done.returncode
+    assert "nothing was handed in; expected submitted/<student>/captioning/captioning.ipynb" in done.stderr
+    assert "submitted/ada/captioning.ipynb is not graded" in done.stderr
+
+
+def test_pages_without_marks_are_refused(empty: Course) -> None:
+    """Before anything was graded there are none, and no empty gradebook is left behind."""
+    done = run("feedback", NAME, cwd=empty.root)
+    assert 3 == done.returncode
+    assert "there is no gradebook yet; run: autograder grade captioning" in done.stderr
+    assert not empty.gradebook.exists()
+
+
+def test_pages_in_a_language_that_nobody_wrote_are_refused(empty: Course) -> None:
+    """They would be in English without a word."""
+    done = run("feedback", NAME, "--language", "fr", cwd=empty.root)
+    assert 3 == done.returncode
+    assert "--language: expected one of en, got 'fr'" in done.stderr
+
+
+def test_a_folder_that_cannot_be_entered_hides_no_other(
+    empty: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An archive may bring folders without rights: that is told, and whoever comes after it as well."""
+    for place in ("ada/captioning/hw1.html", "bob/captioning/captioning.ipynb", "cleo/captioning/hw1.html"):
+        put(empty, f"submitted/{place}")
+    original = os.scandir
+
+    def scandir(path: str | Path) -> object:
+        if str(path).endswith("/bob"):
+            raise PermissionError(13, "Permission denied")
+        return original(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    first, second, third = misplaced(empty, NAME)
+    assert first.startswith("submitted/ada/captioning/hw1.html is not graded")
+    assert "submitted/bob cannot be looked at: Permission denied; change its rights" == second
+    assert third.startswith("submitted/cleo/captioning/hw1.html is not graded")
 
 
 @pytest.mark.parametrize(

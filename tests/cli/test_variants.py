@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import shutil
 from pathlib import Path
 
@@ -38,23 +37,6 @@ def generated(course: Path) -> dict[str, object]:
     done = run("generate", NAME, "--json", cwd=course)
     assert 0 == done.returncode, done.stderr
     return only_object(done.stdout)
-
-
-def answered(path: Path, **answers: str) -> bytes:
-    """A notebook with texts written into its answer cells."""
-    tree = json.loads(path.read_text(encoding="utf-8"))
-    for cell in tree["cells"]:
-        name = cell["metadata"]["nbgrader"]["grade_id"].removesuffix("-answer")
-        if name in answers:
-            cell["source"] = answers[name]
-    return json.dumps(tree).encode()
-
-
-def shape(course: Path, student: str) -> str:
-    """The right shape for a student, from the record of what was handed out."""
-    record = json.loads((course / ".autograder" / "variants" / NAME / "manifest.json").read_text("utf-8"))
-    values = record["manifest"]["students"][student]["variant"]["values"]
-    return f"score_shape = ({values['batch']}, {values['n_heads']}, {values['length']}, {values['length']})"
 
 
 @pytest.mark.slow

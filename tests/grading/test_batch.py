@@ -320,15 +320,6 @@ def test_a_new_submission_replaces_the_old_result(tmp_path: Path) -> None:
         assert gradebook.load_results(NAME)["ada"].notebooks[0].cells
 
 
-def test_a_broken_reference_stops_before_anybody_is_graded(tmp_path: Path) -> None:
-    """A reference that cannot be imported is the course's fault and is named, question and all."""
-    course = make_course(tmp_path / "course")
-    (course.reference / "arithmetic.py").write_text("def double(x):\n    return 2 * x\n", encoding="utf-8")
-    hand_in(course, "ada", CONTROL)
-    with pytest.raises(CourseError, match=r"'shape'.*arithmetic:scores.*cannot be imported"):
-        grade(course)
-
-
 def test_a_reference_that_raises_is_not_remembered(tmp_path: Path) -> None:
     """Its failure is named before anybody is graded, and gone as soon as it is repaired."""
     course = make_course(tmp_path / "course")

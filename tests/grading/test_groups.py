@@ -12,7 +12,7 @@ from autograder.grading import assignment as assignments
 from autograder.grading.assignment import Assignment
 from autograder.grading.batch import read_handin, refresh_result, refuse_result, was_refused
 from autograder.grading.generate import generate_release
-from autograder.grading.scoring import leave_open
+from autograder.grading.grades import leave_open
 from tests.support.small_course import NAME, small_course
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.core.errors import NotebookError, RubricError
 from autograder.core.records import ItemResult, Message, Note, Score, Status
-from autograder.grading.scoring import compute_score, refuse_questions
+from autograder.grading.grades import compute_score, refuse_questions
 from autograder.messages import render_message
 from autograder.rubric import parse_rubric
 
@@ -221,18 +220,14 @@ item = [{ id = "a", points = 1, text = { en = "a" }, needs = ["b"] }]
         parse_rubric(text)
 
 
-def test_a_score_survives_json() -> None:
-    """Exact decimals and statuses come back from JSON as they were."""
-    marks = compute_score("ada", RUBRIC, full())
-    assert marks == msgspec.json.decode(msgspec.json.encode(marks), type=Score)
-
-
 def refused(error: NotebookError, notebook: str = "") -> Score:
     """The marks where one notebook, or none, could be read."""
     return compute_score("ada", RUBRIC, refuse_questions(RUBRIC, error, notebook=notebook))
 
 
-@pytest.mark.parametrize("code", ["not-json", "merge-conflict", "symlink", "no-notebook", "unread-files"])
+@pytest.mark.parametrize(
+    "code", ["not-json", "not-readable", "merge-conflict", "symlink", "no-notebook", "unread-files"]
+)
 def test_an_unreadable_notebook_is_never_a_final_zero(code: str) -> None:
     """Every item says why, in the reader's language and to staff, and waits for a person."""
     marks = refused(NotebookError(code, "the file is cut off at byte 3."))
@@ -249,12 +244,6 @@ def test_what_was_not_handed_in_or_came_too_late_is_no_answer(code: str) -> None
     marks = refused(NotebookError(code, "code.ipynb was not handed in."))
     assert {(Status.NO_ANSWER, code)} == {(item.status, item.code) for item in marks.items}
     assert (Decimal(0), Decimal(0)) == (marks.points, marks.pending)
-
-
-def test_our_own_trouble_with_a_file_is_for_a_person() -> None:
-    """A file we may not open costs nobody a point."""
-    marks = refused(NotebookError("not-readable", "permission denied."))
-    assert Decimal(5) == marks.pending
 
 
 def test_one_of_two_notebooks_can_be_refused() -> None:

@@ -12,10 +12,10 @@ import pytest
 from msgspec import Struct
 
 from autograder.cli import app
-from autograder.grading import assignment, batch, pipeline, scoring, student_assignments
+from autograder.grading import assignment, batch, expected, grades, pipeline
 from autograder.grading.batch import MOST_REFUSED
+from autograder.grading.expected import StudentAssignments
 from autograder.grading.pipeline import SubmittedFiles
-from autograder.grading.student_assignments import StudentAssignments
 from autograder.notebook import read as reading
 from autograder.pages.feedback import publish
 from autograder.questions.code import CodeCheck
@@ -70,7 +70,7 @@ GRADING = {
     "ask": Stage(Session, "ask", ValueError("planted"), SHAPE),
     "judge": Stage(CodeCheck, "judge", RecursionError("planted"), DOUBLE),
     "close": Stage(Session, "close", OSError("planted"), BY_HAND),
-    "score": Stage(scoring, "compute_score", ZeroDivisionError("planted")),
+    "score": Stage(grades, "compute_score", ZeroDivisionError("planted")),
     "an error without a text": Stage(assignment, "read_notebook", Textless()),
 }
 KEEPING = {
@@ -176,7 +176,7 @@ def test_grading_goes_on(
     assert stage.open == opened(state)
     lost = [one for one in state.results["bob"]["score"]["items"] if one["status"] in ("failed", "no-answer")]
     assert [] == lost
-    (note,) = [one for one in state.results["bob"]["score"]["notes"] if one["code"] == scoring.OUR_FAULT]
+    (note,) = [one for one in state.results["bob"]["score"]["notes"] if one["code"] == grades.OUR_FAULT]
     kind = type(stage.error).__name__
     for text in (note["text"], said):
         assert f"our fault: {kind}: " in text
@@ -330,7 +330,7 @@ def test_a_variant_that_cannot_be_made_concerns_one_student(monkeypatch: pytest.
     common: Any = SimpleNamespace(
         manifest=given, get_variant=variant_of, apply_variant=lambda variant: variant, rubric=rubric
     )
-    monkeypatch.setattr(student_assignments, "compute_expected_values", lambda *_: ({}, {}))
+    monkeypatch.setattr(expected, "compute_expected_values", lambda *_: ({}, {}))
     sittings = StudentAssignments(common, b"", cast("Any", None))
     assert sittings.get_for_student("ada", {}).assignment is common
     with pytest.raises(ZeroDivisionError):

@@ -16,7 +16,7 @@ from autograder.core.records import (
     Markdown,
     PastedPicture,
 )
-from autograder.grading.storage_limit import count_pictures, fit_to_budget
+from autograder.grading.store import count_pictures, fit_to_budget
 from autograder.pages.feedback.cells import build_notebook_view
 from autograder.pages.feedback.labels import Labels
 

@@ -16,7 +16,7 @@ from autograder.course import Course, Handin
 from autograder.grading import assignment as assignments
 from autograder.grading.batch import read_handin
 from autograder.grading.pipeline import Grader
-from autograder.grading.unread_work import OtherFiles, review_unread
+from autograder.grading.submitted_files import OtherFiles, review_unread
 from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
 from autograder.pages.feedback.render import render_page

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from autograder.core.records import ItemResult, Message, Score, Status
-from autograder.grading import scoring
+from autograder.grading import grades
 from autograder.grading.grades import PersonMark, compute_automatic_points
 from autograder.marking.following import MarkFollower, get_settled_points
 from autograder.marking.moves import MarkedScore, compare_rubrics, compare_student, sort_moves
@@ -34,7 +34,7 @@ def scored(rubric: Rubric = RUBRIC, **failed: str) -> Score:
         return ItemResult(question, item.id, status, points, possible, Message("passed"), "")
 
     results = {one.id: tuple(verdict(one.id, item) for item in one.items) for one in rubric.questions}
-    return scoring.compute_score("ada", rubric, results)
+    return grades.compute_score("ada", rubric, results)
 
 
 def worth(**points: str) -> Rubric:

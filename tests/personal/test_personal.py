@@ -18,8 +18,7 @@ from autograder.course import Course, groups
 from autograder.grading import assignment as assignments
 from autograder.grading.assignment import Assignment
 from autograder.grading.generate import build_release_files, generate_release
-from autograder.grading.personal.distribution import write_personal_releases
-from autograder.grading.personal.variant_set import VariantSet, make_variants
+from autograder.grading.personal import VariantSet, make_variants, write_personal_releases
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.sandbox.pool import Pool
 

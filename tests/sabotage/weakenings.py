@@ -16,7 +16,7 @@ _VALUES = "autograder/sandbox/exchange/values.py"
 _COMPARING = "autograder/checking/comparing.py"
 _CLOSE = "np.isclose(numbers, expected, rtol=rtol, atol=atol)"
 _RUNNING = "autograder/checking/running.py"
-_SCORING = "autograder/grading/scoring.py"
+_SCORING = "autograder/grading/grades.py"
 _RESULTS = "autograder/store/gradebook/results.py"
 _MARKS = "autograder/store/gradebook/marks.py"
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from autograder.app import open_course
 from autograder.core.records import GradingResult, ItemResult, Message, Status
-from autograder.grading import scoring
+from autograder.grading import grades
 from autograder.grading.generate import generate_release
 from autograder.rubric import Item, Rubric
 from autograder.service.receipts import Signer
@@ -76,7 +76,7 @@ def canned(rubric: Rubric, attempt: Attempt, right: str = "layers") -> GradingRe
         )
         for question in rubric.questions
     }
-    return GradingResult(scoring.compute_score(attempt.student, rubric, results), digest=attempt.digest)
+    return GradingResult(grades.compute_score(attempt.student, rubric, results), digest=attempt.digest)
 
 
 def _verdict(right: bool, item: Item) -> tuple[Status, Decimal, Decimal]:

@@ -174,7 +174,7 @@ def test_a_course_leaves_with_its_groups(offer: Offer, folder: Path, tmp_path: P
 
 def test_marks_are_shared_when_they_are_published(offer: Offer, folder: Path) -> None:
     """What somebody gave one member stands for the others."""
-    from autograder.app.handed_in import copy_shared_marks
+    from autograder.app.roll import copy_shared_marks
     from autograder.service import attempts
     from autograder.service.store import DatabaseStore
 

@@ -16,7 +16,7 @@ from autograder.app import open_course
 from autograder.app.classes import grade_class
 from autograder.core.records import GradingResult, ItemResult, Message, Status
 from autograder.course.counting import find_counting_attempts
-from autograder.grading import scoring
+from autograder.grading import grades
 from autograder.grading.generate import generate_release
 from autograder.grading.grades import PersonMark
 from autograder.grading.store import Key, Student
@@ -103,7 +103,7 @@ def judged(attempt: Attempt, rubric: Rubric) -> GradingResult:
         for question in rubric.questions
     }
     return GradingResult(
-        scoring.compute_score(handed.student, rubric, results), digest=handed.compute_digest()
+        grades.compute_score(handed.student, rubric, results), digest=handed.compute_digest()
     )
 
 
@@ -284,7 +284,7 @@ def test_a_refused_part_takes_nothing_away(
 
 def test_marks_are_shared_of_what_is_shared(offer: Offer, folder: Path) -> None:
     """What people gave for one's own part stays that member's; an answer is tried beside the group's part."""
-    from autograder.app.handed_in import copy_shared_marks
+    from autograder.app.roll import copy_shared_marks
     from autograder.service import attempts
     from autograder.service.marking import answers
     from autograder.service.store import DatabaseStore

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import nbformat
 
 from autograder.core.records import ExecutedNotebook, GradingResult
-from autograder.grading import scoring
+from autograder.grading import grades
 from autograder.grading.assignment import Assignment
 from autograder.grading.generate import generate_release
 from autograder.grading.store import GradedEntry, Key
@@ -120,7 +120,7 @@ def graded(assignment: Assignment, student: str, answers: Mapping[str, str]) -> 
             results[question.id] = check.judge(Evidence(given, ()))
     cells = submission.cells
     return GradingResult(
-        scoring.compute_score(student, assignment.rubric, results),
+        grades.compute_score(student, assignment.rubric, results),
         (
             ExecutedNotebook(
                 NAME,

@@ -20,7 +20,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from autograder.grading.scoring import FAULTS
+from autograder.grading.grades import FAULTS
 from autograder.sandbox.outside import orphans
 from autograder.sandbox.retry import MAX_LOST_BOXES
 from tests.support.leftovers import descendants

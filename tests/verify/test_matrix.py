@@ -7,15 +7,21 @@ from decimal import Decimal
 import pytest
 
 from autograder.core.records import ItemResult, Limits, Message, Note, ResourceUsage, Score, Status
-from autograder.grading.verify import headroom
-from autograder.grading.verify.findings import Mark, Matrix, Row, VerifyFinding
 from autograder.grading.verify.matrix import (
+    Mark,
+    Matrix,
+    Row,
+    VerifyFinding,
     build_matrix,
     build_row,
     check_coverage,
+    find_exceeded,
     list_warnings,
     mark_item,
+    report_exceeded,
+    report_stopped,
     take_largest,
+    take_smaller,
 )
 from autograder.questions.base.base import TRIVIAL, Trial
 from autograder.rubric import Item, Question, parse_rubric
@@ -216,16 +222,14 @@ def test_a_mutant_that_is_not_recognised_is_worth_a_look(told_as: str, warnings:
 def test_half_of_each_limit_is_left() -> None:
     """More than half of a limit is named with the number; exactly half is not."""
     limits = Limits(cell_seconds=10, memory_mb=100)
-    assert frozenset() == headroom.find_exceeded(ResourceUsage(cell_seconds=5, memory_mb=50), limits)
-    assert {"cell_seconds", "memory_mb"} == headroom.find_exceeded(
+    assert frozenset() == find_exceeded(ResourceUsage(cell_seconds=5, memory_mb=50), limits)
+    assert {"cell_seconds", "memory_mb"} == find_exceeded(
         ResourceUsage(cell_seconds=5.1, memory_mb=50.1), limits
     )
     spent = ResourceUsage(memory_mb=80)
-    (found,) = headroom.report_exceeded(
-        "answer key", "exam", spent, limits, headroom.find_exceeded(spent, limits)
-    )
+    (found,) = report_exceeded("answer key", "exam", spent, limits, find_exceeded(spent, limits))
     assert ("at most 50 MB, one part in 2 of memory_mb", "80 MB") == (found.expected, found.got)
-    assert ResourceUsage(cell_seconds=1, memory_mb=2) == headroom.take_smaller(
+    assert ResourceUsage(cell_seconds=1, memory_mb=2) == take_smaller(
         ResourceUsage(1, memory_mb=3), ResourceUsage(2, memory_mb=2)
     )
     assert ResourceUsage(2, memory_mb=3) == take_largest(
@@ -239,7 +243,7 @@ def test_what_was_stopped_is_named() -> None:
         Note(code, "the words", "cell 3")
         for code in (limit_notes.CELL_ENDED, limit_notes.CALL_ENDED, limit_notes.MET)
     ]
-    found = list(headroom.report_stopped("x", "q", [*notes, Note("kernel", "another")]))
+    found = list(report_stopped("x", "q", [*notes, Note("kernel", "another")]))
     assert ["cell 3: the words"] * 3 == [finding.got for finding in found]
     assert all(isinstance(finding, VerifyFinding) and finding.remedy for finding in found)
 

@@ -134,15 +134,10 @@ def test_the_page_is_german_too(at: Small, client: Any) -> None:
     assert "Bewertungen herunterladen" in page
 
 
-def test_gradescopes_results_and_moodles_feedback_are_archives(at: Small, client: Any) -> None:
-    """A file for each student, as `autograder grades --to` names them; Moodle's need its worksheet."""
+def test_moodles_feedback_is_an_archive(at: Small, client: Any) -> None:
+    """A page for each student; the names in it come from Moodle's worksheet."""
     course.handed_in(at.offer, "ada", course.released(at.folder))
     course.graded_without_a_box(at.offer)
-    made = client.post(place(at), {"form": "gradescope", "provisional": "on"})
-    assert 'attachment; filename="small-gradescope.zip"' == made.headers["Content-Disposition"]
-    with zipfile.ZipFile(io.BytesIO(made.content)) as archived:
-        assert ["ada/results.json"] == archived.namelist()
-        assert 1 == json.loads(archived.read("ada/results.json"))["score"]
     assert "Moodle takes its own grading worksheet" in text(client.post(place(at), {"form": "feedback"}))
     fill = SimpleUploadedFile("grades.csv", WORKSHEET.encode())
     made = client.post(place(at), {"form": "feedback", "fill": fill, "provisional": "on"})

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from autograder.app.sheet_files import COLUMNS
+from autograder.app.sheet_rows import COLUMNS
 from autograder.grading.grades import PersonMark
 from tests.web.people import Small
 from tests.web.test_staff import entries, graded
@@ -137,7 +137,7 @@ def test_what_is_wrong_in_a_sheet_enters_nothing_of_it(at: Small, client: Any) -
     assert "expected 0 to 1, got 9" in sent(at, client, rows)
     fill(rows, "mlp-why", "1")
     assert "is of &#39;&lt;b&gt;&#39;" in sent(at, client, [{**rows[0], "assignment": "<b>"}, *rows[1:]])
-    assert "The sheet with points (.csv or .jsonl)" in sent(at, client, rows, "marks.xlsx")
+    assert "The sheet with points (.csv)" in sent(at, client, rows, "marks.xlsx")
     file = SimpleUploadedFile("marks.csv", b"\xff\xd8")
     assert "not UTF-8" in text(client.post(place(at), {"sheet": file}))
     assert "Choose a file first." in text(client.post(place(at)))

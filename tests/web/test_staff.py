@@ -38,14 +38,14 @@ def graded(at: Small, student: str) -> Any:
 def canned(at: Small, made: Any) -> Any:
     """An attempt, with a result that waits for a person."""
     from autograder.core.records import GradingResult
-    from autograder.grading import scoring
+    from autograder.grading import grades
     from autograder.service import attempts
     from autograder.web import shown
 
     claimed = attempts.claim_attempt(made.pk)
     assert claimed is not None
     rubric = shown.get_assignment(at.offer).rubric
-    score = scoring.leave_open(made.student, rubric, "a person looks", (), "namespaces")
+    score = grades.leave_open(made.student, rubric, "a person looks", (), "namespaces")
     assert attempts.keep_result(claimed, GradingResult(score, digest=made.digest), rubric, "e" * 64)
     return made
 

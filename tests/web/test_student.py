@@ -294,9 +294,9 @@ def test_feedback_comes_when_marks_are_published(at: Small, monkeypatch: pytest.
     assert claimed is not None
     assignment = shown.get_assignment(at.offer)
     from autograder.core.records import GradingResult
-    from autograder.grading import scoring
+    from autograder.grading import grades
 
-    score = scoring.leave_open("ada", assignment.rubric, "a person looks", (), "namespaces")
+    score = grades.leave_open("ada", assignment.rubric, "a person looks", (), "namespaces")
     attempts.keep_result(claimed, GradingResult(score, digest=made.digest), assignment.rubric, "e" * 64)
     client = at.client()
     assert 404 == client.get(f"{page(at)}feedback/").status_code

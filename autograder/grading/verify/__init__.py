@@ -16,15 +16,31 @@ from decimal import Decimal
 from autograder.grading.assignment import Assignment
 from autograder.grading.pipeline import Grader
 from autograder.grading.planted import load_planted_trials
-from autograder.grading.verify import headroom
-from autograder.grading.verify.findings import Mark, Matrix, MutatedCell, Row, Verification, VerifyFinding
-from autograder.grading.verify.matrix import check_coverage, list_warnings, take_largest
-from autograder.grading.verify.mutants import run_mutants
-from autograder.grading.verify.papers import KEY, AnswerKey, check_key, check_release, grade_answer_key
-from autograder.grading.verify.questions import (
-    check_visible,
+from autograder.grading.verify.matrix import (
+    Mark,
+    Matrix,
+    MutatedCell,
+    Row,
+    Verification,
+    VerifyFinding,
+    check_coverage,
+    find_exceeded,
+    list_warnings,
+    report_exceeded,
+    report_stopped,
+    take_largest,
+    take_smaller,
 )
-from autograder.grading.verify.run import Run, ShowProgress
+from autograder.grading.verify.mutants import run_mutants
+from autograder.grading.verify.papers import (
+    KEY,
+    AnswerKey,
+    check_key,
+    check_release,
+    check_visible,
+    grade_answer_key,
+)
+from autograder.grading.verify.trials import Run, ShowProgress
 from autograder.questions.base.base import Trial
 from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
@@ -70,13 +86,13 @@ def verify(
     key = grade_answer_key(grader)
     limits = assignment.rubric.assignment.limits
     spent = key.graded.spent
-    if headroom.find_exceeded(spent, limits):  # on a busy machine a second run may be faster
-        spent = headroom.take_smaller(spent, grade_answer_key(grader).graded.spent)
+    if find_exceeded(spent, limits):  # on a busy machine a second run may be faster
+        spent = take_smaller(spent, grade_answer_key(grader).graded.spent)
     # Limits that the key itself exceeds are reported once, not for every trial.
-    slow = headroom.find_exceeded(spent, limits)
+    slow = find_exceeded(spent, limits)
     findings = [
         *_check_papers(grader, key),
-        *headroom.report_exceeded(KEY, assignment.name, spent, limits, slow),
+        *report_exceeded(KEY, assignment.name, spent, limits, slow),
     ]
     parallel = workers or os.cpu_count() or 1
     matrices = () if quick else Run(grader, key, parallel, slow).build_matrices(planted, watch)
@@ -118,4 +134,4 @@ def _check_papers(grader: Grader, key: AnswerKey) -> Iterator[VerifyFinding]:
     yield from check_key(key)
     yield from check_visible(grader, key)
     yield from check_release(grader)
-    yield from headroom.report_stopped(KEY, grader.assignment.name, key.graded.score.notes)
+    yield from report_stopped(KEY, grader.assignment.name, key.graded.score.notes)

@@ -15,8 +15,8 @@ from autograder.core.errors import CourseError
 from autograder.core.records import CellOutcome
 from autograder.grading.assignment import Assignment
 from autograder.grading.cell_tests import CellTests, prepare_cells
-from autograder.grading.handed_files import read_files
 from autograder.grading.pipeline import Grader
+from autograder.grading.submitted_files import read_files
 from autograder.grading.verify.papers import KEY, grade_answer_key, with_sources
 from autograder.rubric import Question
 from autograder.sandbox.pool import Pool

@@ -2,14 +2,182 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 
-from autograder.core.records import ItemResult, ResourceUsage, Score, Status
-from autograder.grading.verify.findings import Mark, Matrix, Row, VerifyFinding
+from msgspec import Struct
+
+from autograder.core.records import ItemResult, Limits, Note, ResourceUsage, Score, Status
 from autograder.messages import load_sentences
 from autograder.questions.base.base import TRIVIAL, Trial
 from autograder.rubric import Item, Question, Rubric
+from autograder.sandbox import limit_notes
+
+
+class VerifyFinding(Struct, frozen=True):
+    """A deviation from the expected result."""
+
+    paper: str
+    """``"answer key"``, ``"untouched release"``, ``"rubric"``, ``"course"``, or a trial."""
+    place: str
+    """``question.item``, or a notebook and a cell."""
+    expected: str
+    got: str
+    remedy: str
+
+
+class Mark(enum.StrEnum):
+    """The result of one item in one trial."""
+
+    KEPT = "kept"
+    LOST = "lost"
+    OPEN = "open"
+    """It could not be judged, which is our fault."""
+
+
+class Row(Struct, frozen=True):
+    """One trial and its result."""
+
+    name: str
+    family: str
+    loses: tuple[str, ...]
+    """Items that it must lose; none for an accepted alternative."""
+    marks: Mapping[str, Mark]
+    """By item of the question."""
+    wrong: tuple[str, ...] = ()
+    """Items with a result other than the trial states."""
+    findings: tuple[VerifyFinding, ...] = ()
+    """About these items, and about items of other questions."""
+    warnings: tuple[VerifyFinding, ...] = ()
+    """Results that are allowed, but deserve attention."""
+    spent: ResourceUsage | None = None
+    """Resources used; None if its text was sufficient, so that no code was run."""
+
+
+class Matrix(Struct, frozen=True):
+    """All trials of one question."""
+
+    question: str
+    items: tuple[str, ...]
+    manual: tuple[str, ...]
+    """The items that need manual review."""
+    rows: tuple[Row, ...]
+
+    @property
+    def mistakes(self) -> tuple[Row, ...]:
+        """The trials that must lose at least one item."""
+        return tuple(row for row in self.rows if row.loses)
+
+    @property
+    def alternatives(self) -> tuple[Row, ...]:
+        """The trials that must not lose any item."""
+        return tuple(row for row in self.rows if not row.loses and row.family != TRIVIAL)
+
+
+class Survivor(Struct, frozen=True):
+    """A mutant of the answer key that passes the tests of its cell."""
+
+    line: int
+    """Line in the answer cell, from 1."""
+    before: str
+    after: str
+    mistake: str
+    """A short description of the change."""
+    elsewhere: tuple[str, ...] = ()
+    """Questions about other cells that lose points."""
+
+
+class MutatedCell(Struct, frozen=True):
+    """One answer cell of an adopted assignment, and the results of its tests on mutants."""
+
+    notebook: str
+    cell: str
+    tests: tuple[str, ...]
+    """The questions about this cell; all questions of the notebook if it has none."""
+    mutants: int
+    undecided: int
+    """Mutants that need manual review."""
+    survivors: tuple[Survivor, ...]
+
+
+class Verification(Struct, frozen=True):
+    """The result of verifying one assignment."""
+
+    assignment: str
+    findings: tuple[VerifyFinding, ...]
+    matrices: tuple[Matrix, ...] = ()
+    key: ResourceUsage = ResourceUsage()
+    """Resources used by the answer key."""
+    most: ResourceUsage = ResourceUsage()
+    """The most that the key or a trial used, for each limit."""
+    boxes: int = 0
+    """Number of trials for which a whole notebook was run."""
+    seconds: float = 0.0
+    warnings: tuple[VerifyFinding, ...] = ()
+    """Results that are allowed, but deserve attention."""
+    mutated: tuple[MutatedCell, ...] = ()
+    """For an adopted assignment: the results of the assignment's tests on mutants of the answer key."""
+    automatic: Decimal = Decimal(0)
+    """Points of the items that are graded automatically."""
+    possible: Decimal = Decimal(0)
+    """Points of all items."""
+
+
+HEADROOM = 2
+"""The answer key and each trial may use at most 1/HEADROOM of each limit.
+
+A correct solution of a student may be slower than the key, and graders are busy."""
+
+
+_STOPPED = frozenset((limit_notes.CELL_ENDED, limit_notes.CALL_ENDED, limit_notes.MET))
+"""Codes of notes about cells and calls that were stopped, or met a limit."""
+
+
+def find_exceeded(spent: ResourceUsage, limits: Limits) -> frozenset[str]:
+    """Return the limits of which too much was used to leave headroom."""
+    names = ResourceUsage.__struct_fields__
+    return frozenset(name for name in names if getattr(spent, name) * HEADROOM > float(getattr(limits, name)))
+
+
+def report_exceeded(
+    paper: str, place: str, spent: ResourceUsage, limits: Limits, names: Iterable[str]
+) -> Iterator[VerifyFinding]:
+    """Report usage that is too close to the named limits."""
+    for name in sorted(names):
+        allowed = float(getattr(limits, name))
+        unit = "MB" if name.endswith("_mb") else "s"
+        yield VerifyFinding(
+            paper,
+            place,
+            f"at most {allowed / HEADROOM:g} {unit}, one part in {HEADROOM} of {name}",
+            f"{getattr(spent, name):.3g} {unit}",
+            f"make it faster or smaller, or raise {name} in [assignment.limits]",
+        )
+
+
+def report_stopped(paper: str, place: str, notes: Iterable[Note]) -> Iterator[VerifyFinding]:
+    """Report cells and calls that were stopped, or that met a limit and continued.
+
+    Points that are lost for that reason do not show that the check works.
+    """
+    for note in notes:
+        if note.code in _STOPPED:
+            yield VerifyFinding(
+                paper,
+                place,
+                "code that ends by itself, within every limit",
+                f"{note.place}: {note.text}".removeprefix(": "),
+                "plant a mistake that ends, or raise the limit in [assignment.limits]",
+            )
+
+
+def take_smaller(first: ResourceUsage, second: ResourceUsage) -> ResourceUsage:
+    """Return the smaller usage for each limit, of two runs of the same paper."""
+    return ResourceUsage(
+        **{name: min(getattr(first, name), getattr(second, name)) for name in ResourceUsage.__struct_fields__}
+    )
+
 
 _NOT_NOTICED = "make the check notice this, or take the item out of what the trial loses"
 _IS_RIGHT = "this mistake is right: it equals an answer that is right; correct its 'when' or take it out"

@@ -14,7 +14,7 @@ from django.utils import timezone
 from msgspec import Struct
 
 from autograder.core.records import GradingResult
-from autograder.grading import scoring
+from autograder.grading import grades
 from autograder.grading.batch import with_handin
 from autograder.grading.store import GradedEntry, Key
 from autograder.rubric import Rubric
@@ -152,7 +152,7 @@ def find_result(row: TrialResult, key: Key) -> GradingResult | None:
     """Return a stored result with the same key and without an internal error, or None."""
     graded = DatabaseStore(row.attempt.offer.course).find_result(key)
     # A result with an internal error is not reused, because another try may succeed.
-    if graded is None or any(note.code in scoring.FAULTS for note in graded.score.notes):
+    if graded is None or any(note.code in grades.FAULTS for note in graded.score.notes):
         return None
     return graded
 

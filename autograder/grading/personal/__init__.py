@@ -1,1 +1,0 @@
-"""Personal variants: drawing, building and recording each student's version of the notebooks."""
