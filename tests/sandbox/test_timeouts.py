@@ -165,9 +165,6 @@ class FakeRunner:
     def __init__(self) -> None:
         self.ran: list[str] = []
 
-    def begin_visit(self) -> None:
-        """Nothing is kept between places."""
-
     def run(self, test: CellTest, student: Box, left: float) -> CellOutcome:
         """Return the outcome of a test."""
         del student, left

@@ -18,8 +18,6 @@ from autograder.core.records import (
     CellRun,
     Observation,
     OpaqueValue,
-    Ref,
-    StructuredValue,
     Tensor,
 )
 from autograder.sandbox.exchange import tensors as layout
@@ -41,7 +39,7 @@ _OF_ANSWER = frozenset(("v", "error", "message", "met"))
 
 
 class TrustedEncoder(wire.Encoder):
-    """Adds the records that represent tensors and handles; a repeated array may travel only once."""
+    """Adds the records of tensors and of objects without a plain form; a repeated array travels once."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,15 +55,11 @@ class TrustedEncoder(wire.Encoder):
         tree = self._sent[id(value)] = super().encode_array(value, tag)
         return tree
 
-    def encode_other(self, value: Any, depth: int) -> dict[str, Any]:
-        """Encode tensors, handles and values in parts; any other type is an error in the plan."""
+    def encode_other(self, value: Any, depth: int) -> dict[str, Any]:  # noqa: ARG002
+        """Encode tensors and opaque values; any other type is an error in the plan."""
         if isinstance(value, Tensor):
             tag = {"$": "tensor", "dtype": value.dtype, "device": value.device, "grad": value.requires_grad}
             return self.encode_array(value.array, tag)
-        if isinstance(value, Ref):
-            return {"$": "ref", "v": value.name, "type": value.kind}
-        if isinstance(value, StructuredValue):
-            return {"$": "form", "type": value.type_name, "v": self.encode(value.parts, depth + 1)}
         if isinstance(value, OpaqueValue):
             return {"$": "opaque", "type": value.type_name, "text": value.text}
         raise SandboxFault(f"a {type(value).__name__} cannot be sent into a box")
@@ -91,11 +85,8 @@ def _build_tensor(array: np.ndarray, tree: Mapping[str, Any]) -> Any:
 
 
 def _build_opaque(tag: str, tree: Mapping[str, Any]) -> Any:
-    if tag == "ref":
-        return Ref(truncate_text(tree.get("v"), 80), truncate_text(tree.get("type"), 200))
-    if tag == "form":
-        return StructuredValue(truncate_text(tree.get("type"), 80), tree["v"])
-    if tag == "opaque":
+    # Handles and values in parts are for the other box: this side only needs to pass over them.
+    if tag in ("opaque", "ref", "form"):
         return OpaqueValue(truncate_text(tree.get("type"), 80), truncate_text(tree.get("text"), MAX_TEXT))
     raise wire.ProtocolError(f"unknown tag {tag!r}")
 

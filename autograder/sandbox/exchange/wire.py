@@ -60,6 +60,8 @@ def _refuse_constant(name: str) -> NoReturn:
 _JSON_IN = json.JSONDecoder(parse_constant=_refuse_constant)
 _JSON_OUT = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 
+JUDGE, REMOTE = "@judge", "@remote"
+"""The two endpoints of a test in boxes: the judge's, which runs it, and the student's, which it reaches."""
 LIMITED_BOX = 1000
 """The number of the box in which forbidden functions fail for a check; further boxes are numbered from 2."""
 

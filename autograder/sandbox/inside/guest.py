@@ -24,7 +24,7 @@ from autograder.sandbox.exchange import wire
 from autograder.sandbox.exchange.tensors import Buffer
 from autograder.sandbox.inside.callbacks import AbandonedTest
 from autograder.sandbox.inside.hints import MEMORY, find_reported_limits
-from autograder.sandbox.inside.judge import JUDGE, Judge
+from autograder.sandbox.inside.judge import Judge
 from autograder.sandbox.inside.plain import GuestEncoder, build_own_array
 from autograder.sandbox.inside.recorder import FunctionBlocker
 from autograder.sandbox.inside.remote import Remote
@@ -233,11 +233,11 @@ class Guest:
         return wire.pack({**message, "observed": self._describe_oversize(text=True)})
 
     def _run_operation(self, request: Mapping[str, Any]) -> Encoded:
-        end, payload = self._get_endpoint(request["target"]), request["told"]
+        end = self._get_endpoint(request["target"])
         return (
-            end.judge_test(payload, request["begin"])
+            end.judge_test(request["begin"])
             if isinstance(end, Judge)
-            else end.do(*wire.read_told(payload))
+            else end.do(*wire.read_told(request["told"]))
         )
 
     def _get_endpoint(self, name: str) -> Remote | Judge:
@@ -245,7 +245,7 @@ class Guest:
         if name not in self._ends:
             further = functools.partial(self._send_and_wait, name)
             forbid = self._recorder.forbid_functions
-            end = Judge(further) if name == JUDGE else Remote(self._shell, further, forbid)
+            end = Judge(further) if name == wire.JUDGE else Remote(self._shell, further, forbid)
             self._ends[name] = end
             if isinstance(end, Judge):
                 end.prepare_process()

@@ -122,18 +122,9 @@ class SharedValues:
             if held := self._held.pop(key, None):
                 self._keys.pop(id(held[0]), None)
 
-    @property
-    def newest(self) -> int:
-        """The number of keys that were assigned here until now."""
-        return self._number
-
     def has_any(self, is_so: Callable[[Any], bool]) -> bool:
         """Return whether any held object satisfies the condition."""
         return any(is_so(held[0]) for held in self._held.values())
-
-    def forget_since(self, number: int) -> None:
-        """Forget objects that got a key here after this number: the other side did not receive them."""
-        self.forget_keys(f"{self._prefix}{index}" for index in range(number + 1, self._number + 1))
 
     def _store_value(self, key: str, value: Any) -> None:
         self._held[key] = [value, self._compute_digest(value)]
