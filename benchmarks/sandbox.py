@@ -49,13 +49,13 @@ sys.path.insert(0, sys.argv[1])
 for name in {preload!r}:
     importlib.import_module(name)
 import torch, torch._dynamo
-from autograder.sandbox.inside import jail, huge_pages
+from autograder.sandbox.inside import jail, linux
 from autograder.sandbox.inside.shell import make_shell
 torch.set_num_threads(1)
 shell = make_shell()
 gc.collect(); gc.freeze()
 if sys.argv[2] == 'gathered':
-    huge_pages.gather(jail.open_proc())
+    linux.gather_huge_pages(jail.open_proc())
 print('ready', flush=True)
 for line in sys.stdin:
     started = time.perf_counter()

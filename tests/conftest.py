@@ -25,8 +25,7 @@ from autograder.course import Course
 from autograder.sandbox import pool
 from autograder.sandbox.base import Environment
 from autograder.sandbox.levels import Isolation
-from autograder.sandbox.outside import launched
-from autograder.sandbox.outside.namespaces import NamespaceSandbox, ZygoteSandbox
+from autograder.sandbox.outside.namespaces import ENVIRONMENT, NamespaceSandbox, ZygoteSandbox
 from autograder.sandbox.runtime import get_current_runtime
 from autograder.service.postgres import EmbeddedPostgres
 from tests.support import launching
@@ -191,7 +190,7 @@ def torch_sandbox() -> Iterator[NamespaceSandbox]:
 @pytest.fixture(scope="session")
 def zygote_templates() -> Iterator[str]:
     """Where zygotes can be forked that need not import torch again."""
-    with launching.templates([*get_current_runtime().sys_path], launched.ENVIRONMENT) as address:
+    with launching.templates([*get_current_runtime().sys_path], ENVIRONMENT) as address:
         yield address
 
 

@@ -17,7 +17,7 @@ from autograder.core.records import Call, Ending, Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.inside import linux
 from autograder.sandbox.levels import Isolation
-from autograder.sandbox.outside.bare import BareSandbox
+from autograder.sandbox.outside.namespaces import BareSandbox
 from autograder.sandbox.pool import start_sandbox
 from autograder.sandbox.runtime import get_current_runtime
 from tests.support.leftovers import adopted_orphans, descendants, fresh_seeds, settled, traces

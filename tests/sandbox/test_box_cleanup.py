@@ -6,6 +6,7 @@ import contextlib
 import os
 import resource
 import signal
+from collections.abc import Iterator
 
 import pytest
 
@@ -15,7 +16,15 @@ from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from tests.conftest import start_sandbox
 from tests.sandbox.contract import LIMITS
-from tests.support.leftovers import descendants, fresh_seeds, give_back, settled, traces, zygote_pid
+from tests.support.leftovers import (
+    adopted_orphans,
+    descendants,
+    fresh_seeds,
+    give_back,
+    settled,
+    traces,
+    zygote_pid,
+)
 
 pytestmark = pytest.mark.sandbox
 
@@ -30,6 +39,28 @@ for _ in range(3):
             while True: time.sleep(1)
         os._exit(0)
 """
+STUBBORN_DAEMONS = """
+import os, signal, time
+for number in range(1, 65):
+    try:
+        signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError):
+        pass
+started, report = os.pipe()
+for generation in range(4):
+    if os.fork():
+        if generation: os._exit(0)
+        break
+    for leave in (os.setsid, lambda: os.setpgid(0, 0)):
+        try:
+            leave()
+        except OSError:
+            pass
+else:
+    os.write(report, b'x')
+    while True: time.sleep(1)
+os.read(started, 1)
+"""
 ENDS = {
     "honest": "x = 1",
     "daemons": DAEMON,
@@ -38,8 +69,16 @@ ENDS = {
     "crash": "import os\nos.abort()",
     "stopped": "import os\nos.kill(os.getpid(), 19)",
     "closed pipes": "import os\nos.closerange(0, 64)",
+    "stubborn daemons": STUBBORN_DAEMONS,
     "at exit": "import atexit, time\natexit.register(time.sleep, 99)",
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def orphans() -> Iterator[None]:
+    """What is left behind is seen, and what other graders on this machine do is not."""
+    with adopted_orphans():
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +111,7 @@ def test_a_closed_sandbox_leaves_nothing_even_with_open_boxes() -> None:
     before = traces()
     sandbox = start_sandbox(Environment())
     boxes = [sandbox.open(LIMITS) for _ in range(2)]
-    boxes[0].run_cell(DAEMON, seconds=5)
+    boxes[0].run_cell(STUBBORN_DAEMONS, seconds=5)
     sandbox.close()
     for box in boxes:
         box.close()
@@ -89,7 +128,7 @@ def test_a_killed_zygote_takes_its_boxes_along() -> None:
         before = traces()
         sandbox = start_sandbox(Environment())
         box = sandbox.open(LIMITS)
-        box.run_cell(DAEMON, seconds=5)
+        box.run_cell(STUBBORN_DAEMONS, seconds=5)
         zygote = [zygote_pid(sandbox), *descendants(zygote_pid(sandbox))[:1]]
         os.kill(zygote[victim], signal.SIGKILL)
         with pytest.raises(SandboxFault):

@@ -6,8 +6,7 @@ import random
 
 import numpy as np
 
-from autograder.sandbox.inside import generators
-from autograder.sandbox.inside.generators import Generators
+from autograder.sandbox.inside.shared import Generators, keep_states
 
 
 def test_what_has_moved_is_seen_once() -> None:
@@ -36,7 +35,7 @@ def test_the_second_number_of_a_pair_counts_as_a_move() -> None:
 
 def test_keep_states_puts_all_generators_back() -> None:
     before = random.getstate(), np.random.get_state()[1].tolist()
-    with generators.keep_states():
+    with keep_states():
         random.seed(1)
         random.gauss(0, 1)
         np.random.seed(2)

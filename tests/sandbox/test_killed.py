@@ -14,7 +14,6 @@ import pytest
 from autograder.core.errors import BoxEnded, SandboxFault
 from autograder.core.records import Cell, Ending
 from autograder.sandbox.base import Environment
-from autograder.sandbox.outside import exit_cause
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.pool import Pool
@@ -160,69 +159,3 @@ def test_kills_in_one_submission_cost_nothing() -> None:
     assert len(victims) <= len(session.notes) <= MAX_FAULTS
     assert [("", None)] * 3 == [(run.error, run.ending) for run in runs if run]
     assert "2" == runs[-1].outputs[0].data["text/plain"].strip()
-
-
-def exited(code: int) -> int:
-    """A wait status."""
-    return code << 8
-
-
-KILLED = {"status": int(signal.SIGKILL), "cpu": 0.1}
-
-
-@pytest.mark.parametrize(
-    ("ending", "report", "by_itself", "process_one", "ours"),
-    [
-        (Ending.CRASHED, KILLED, True, True, True),
-        (Ending.CRASHED, KILLED, True, False, False),  # without a namespace it may have been itself
-        (Ending.CRASHED, KILLED, False, True, False),  # we ended it, for something it did
-        (Ending.CRASHED, {}, True, True, True),
-        (Ending.CRASHED, {}, True, False, True),
-        (Ending.CRASHED, {"status": "9"}, True, True, True),
-        (Ending.CRASHED, {"status": int(signal.SIGSEGV)}, True, True, False),
-        (Ending.CRASHED, {"status": exited(97)}, True, True, False),
-        (Ending.EXITED, {"status": exited(0)}, True, True, False),
-        (Ending.PROCESSOR_TIME, KILLED, True, True, False),
-        (Ending.MEMORY, KILLED, True, True, False),
-    ],
-)
-def test_who_is_to_blame(
-    ending: Ending, report: dict[str, object], by_itself: bool, process_one: bool, ours: bool
-) -> None:
-    """Only a SIGKILL that nothing inside can send, and a zygote that says nothing, are ours."""
-    try:
-        exit_cause.check_cause(ending, report, by_itself=by_itself, process_one=process_one)
-    except SandboxFault:
-        assert ours
-    else:
-        assert not ours
-
-
-@pytest.mark.parametrize(
-    ("used", "ours"), [(0, False), (10 << 20, True), (89 << 20, True), (95 << 20, False), (100 << 20, False)]
-)
-def test_a_machine_out_of_memory_is_our_fault(used: int, ours: bool) -> None:
-    """A box that the kernel ended for memory far below its own limit paid for somebody else."""
-    try:
-        exit_cause.check_cause(
-            Ending.MEMORY, KILLED, by_itself=True, process_one=True, memory=(used, 100 << 20)
-        )
-    except SandboxFault:
-        assert ours
-    else:
-        assert not ours
-
-
-@pytest.mark.parametrize(
-    ("described", "first"),
-    [
-        ("Pid:\t812\nNSpid:\t812\t3\t1\n", True),
-        ("Pid:\t812\nNSpid:\t812\t3\n", False),
-        ("Pid:\t1\nNSpid:\t1\n", False),  # the machine's own process 1 is in no namespace of its own
-        ("Pid:\t-1\nNSpid:\t-1\n", False),
-        ("Pid:\t812\n", False),
-    ],
-)
-def test_process_one_is_told_by_the_kernel(described: str, first: bool) -> None:
-    """From the numbers that a process has in each namespace."""
-    assert first is exit_cause.is_process_one(described)

@@ -10,7 +10,7 @@ import pytest
 from autograder.core.errors import SandboxFault
 from autograder.core.records import Limits
 from autograder.sandbox.outside.box import NamespaceBox
-from autograder.sandbox.outside.prefork import PreforkPool
+from autograder.sandbox.outside.namespaces import PreforkPool
 
 
 class Opened:

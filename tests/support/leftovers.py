@@ -14,8 +14,7 @@ from msgspec import Struct
 
 from autograder.core.records import Limits
 from autograder.sandbox.inside import linux
-from autograder.sandbox.outside.namespaces import NamespaceSandbox
-from autograder.sandbox.outside.prefork import KINDS
+from autograder.sandbox.outside.namespaces import KINDS, NamespaceSandbox
 
 PATIENCE_SECONDS = 60.0
 PR_SET_CHILD_SUBREAPER = 36

@@ -26,7 +26,7 @@ from autograder.grading.verify.questions import (
 )
 from autograder.grading.verify.run import Run, ShowProgress
 from autograder.questions.base.base import Trial
-from autograder.sandbox.outside import orphans
+from autograder.sandbox.outside import cgroups
 from autograder.sandbox.pool import Pool
 
 __all__ = [
@@ -63,7 +63,7 @@ def verify(
         SandboxUnavailable: student code cannot be confined on this machine.
     """
     started = time.monotonic()
-    orphans.sweep_groups()
+    cgroups.sweep_groups()
     planted = {} if quick else _plant_trials(assignment, pool)
     grader = Grader(assignment, pool)
     pool.end_sandbox(assignment.build_reference_environment())

@@ -20,9 +20,7 @@ from autograder.core.records import (
     OpaqueValue,
     Tensor,
 )
-from autograder.sandbox.exchange import tensors as layout
 from autograder.sandbox.exchange import wire
-from autograder.sandbox.exchange.tensors import Buffer
 
 MAX_TEXT = 20_000
 """Number of characters that are kept of an expression's text."""
@@ -31,7 +29,7 @@ MAX_VALUES = 1_010_000
 """Number of values in one reply: five for each part that a value may have, which is the cost of a tensor with
 one number; the rest is for additional information."""
 _MOST_WORDS = 8
-_OF_CELL = frozenset(("id", "outputs", "error", "truncated", "met", "seconds", "follows"))
+_OF_CELL = frozenset(("id", "outputs", "error", "truncated", "met", "seconds"))
 _OF_OUTPUT = frozenset(("kind", "name", "data"))
 _OF_CALL = frozenset(("id", "n", "observed"))
 _OF_END = frozenset(("id", "observed", "asks"))
@@ -96,18 +94,6 @@ def create_trusted_decoder(arrays: Mapping[str, np.ndarray]) -> wire.Decoder:
     return wire.Decoder(arrays, _build_tensor, _build_opaque)
 
 
-def decode_observation(answer: Mapping[str, Any], decoder: wire.Decoder) -> Observation:
-    """Decode one observation from its tree.
-
-    Raises:
-        wire.ProtocolError: the tree is malformed.
-        KeyError: it has neither a value nor an error.
-    """
-    return (
-        Observation(ok=True, value=decoder.decode(answer["v"])) if "v" in answer else decode_exception(answer)
-    )
-
-
 def decode_exception(answer: Mapping[str, Any]) -> Observation:
     """Decode the exception that an answer reports.
 
@@ -118,7 +104,7 @@ def decode_exception(answer: Mapping[str, Any]) -> Observation:
     return Observation(ok=False, error=error, message=truncate_text(answer.get("message"), 600))
 
 
-def estimate_memory(body: Buffer, tensors: Buffer) -> int:
+def estimate_memory(body: wire.Buffer, tensors: wire.Buffer) -> int:
     """Estimate the bytes of memory that reading a reply takes, before anything is built from it.
 
     Raises:
@@ -128,7 +114,7 @@ def estimate_memory(body: Buffer, tensors: Buffer) -> int:
     if number > MAX_VALUES:
         raise wire.ProtocolError("the reply has too many parts")
     # The described length is the box's claim, so it is bounded by the bytes that arrived.
-    described = min(layout.read_description_length(tensors), len(tensors))
+    described = min(wire.read_description_length(tensors), len(tensors))
     return (
         len(tensors) + BYTES_OF_DESCRIPTION * described + BYTES_OF_TEXT * len(body) + BYTES_OF_VALUE * number
     )
@@ -180,7 +166,11 @@ def read_observation(reply: Mapping[str, Any], arrays: Mapping[str, np.ndarray],
     _check_keys(answer, _OF_ANSWER)
     if reply.get("n") != number:
         raise wire.ProtocolError("the reply does not fit the call")
-    return decode_observation(answer, create_trusted_decoder(wire.SingleUseArrays(arrays)))
+    if "v" not in answer:
+        return decode_exception(answer)
+    return Observation(
+        ok=True, value=create_trusted_decoder(wire.SingleUseArrays(arrays)).decode(answer["v"])
+    )
 
 
 def read_reported_limits(answer: object) -> tuple[str, ...]:

@@ -17,17 +17,16 @@ import importlib
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from autograder.sandbox.exchange import wire
-from autograder.sandbox.inside import forms, layers
+from autograder.sandbox.inside import forms, shared
 from autograder.sandbox.inside.callbacks import OwnFunctions
 from autograder.sandbox.inside.checks import Checks
-from autograder.sandbox.inside.generators import Generators
+from autograder.sandbox.inside.forms import build_own_array
 from autograder.sandbox.inside.gradients import GradientBridge, is_part_of_a_graph, is_transformed
-from autograder.sandbox.inside.plain import build_own_array
 from autograder.sandbox.inside.proxies import (
     CannotJudge,
     ClassHandle,
@@ -41,7 +40,7 @@ from autograder.sandbox.inside.proxies import (
 )
 from autograder.sandbox.inside.remote import HandleEncoder
 from autograder.sandbox.inside.running import outcome
-from autograder.sandbox.inside.shared import Encoded, SharedValues, has_other_numbers, is_trained
+from autograder.sandbox.inside.shared import Encoded, Generators, SharedValues, has_other_numbers, is_trained
 
 MOST_FRAMES = 6000
 """Limit of Python frames, for mutual calls between the student's code and the test's functions."""
@@ -64,11 +63,8 @@ _PLAIN_RESULTS = (
 """Operations with plain results that a test can compare by itself."""
 
 
-class Exchange(Protocol):
-    """Answers the current call with a request to a box, and returns the reply to it."""
-
-    def __call__(self, request: Encoded, *, box: int) -> Encoded:
-        """Send the request to the box with this number."""
+Exchange = Callable[..., Encoded]
+"""Answers the current call with a request to the box of a number (``box=``), and returns the reply to it."""
 
 
 class JudgeEncoder(HandleEncoder):
@@ -100,11 +96,11 @@ class JudgeEncoder(HandleEncoder):
 
     def encode_other(self, value: Any, depth: int) -> Any:
         """Encode torch's own modules in parts, and the result of their ``parameters()`` as an iterator."""
-        if layers.is_layer(value):
-            return self._encode_form("layer", layers.describe_module(value, self._mark), depth)
-        if layers.is_optimizer(value):
-            return self._encode_form("optimizer", layers.describe_optimizer(value, self._mark), depth)
-        if layers.is_of_tensors(value):
+        if shared.is_layer(value):
+            return self._encode_form("layer", shared.describe_module(value, self._mark), depth)
+        if shared.is_optimizer(value):
+            return self._encode_form("optimizer", shared.describe_optimizer(value, self._mark), depth)
+        if shared.is_of_tensors(value):
             return self._encode_form("iterator", [self._mark(parameter) for parameter in value], depth)
         return super().encode_other(value, depth)
 
@@ -254,7 +250,7 @@ class Judge:
         self._token = token
         self._proxies = Proxies(self._ask_student)
         self._own = OwnFunctions()
-        self._shared = SharedValues("j", self._encode_value, layers.is_copied)
+        self._shared = SharedValues("j", self._encode_value, shared.is_copied)
         self._namespace = self._create_namespace()
 
     def _create_namespace(self) -> Namespace:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.sandbox.inside.library_classes import find_library, find_library_class
+from autograder.sandbox.inside.forms import find_library, find_library_class
 
 Ask = Callable[..., Any]
 _NO_PROTOCOLS = (
@@ -29,22 +29,8 @@ _NO_PROTOCOLS = (
     "_ipython",
 )
 """Prefixes of names by which libraries ask an object to provide an operation."""
-_REFLECTED = (
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "pow",
-    "matmul",
-    "and",
-    "or",
-    "xor",
-    "lshift",
-    "rshift",
-)
 _IN_PLACE = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor")
+_REFLECTED = (*_IN_PLACE, "lshift", "rshift")
 _ORDER = ("ne", "lt", "le", "gt", "ge")
 _MEASURING = (*_ORDER, "eq", "contains", "sub", "truediv", "floordiv", "mod", "xor")
 """Operators by which tests measure how far a result is from the expected one."""

@@ -27,13 +27,12 @@ import numpy as np
 from autograder.checking.loading import define_module
 from autograder.checking.objects import call_by_name, seed_generators
 from autograder.sandbox.exchange import wire
-from autograder.sandbox.inside import forms, layers
+from autograder.sandbox.inside import forms, shared
 from autograder.sandbox.inside.callbacks import AbandonedTest, Callbacks
-from autograder.sandbox.inside.generators import Generators, keep_states
+from autograder.sandbox.inside.forms import GuestEncoder, as_plain, build_own_array
 from autograder.sandbox.inside.gradients import build_weighted_sum, compute_student_gradients
-from autograder.sandbox.inside.plain import GuestEncoder, as_plain, build_own_array
 from autograder.sandbox.inside.running import outcome
-from autograder.sandbox.inside.shared import Encoded, KeyedValue, SharedValues
+from autograder.sandbox.inside.shared import Encoded, Generators, KeyedValue, SharedValues, keep_states
 
 MODELS = "autograder.checking.models"
 """The module with the functions that checks may run next to the student's objects."""
@@ -49,55 +48,6 @@ _PYTHONS = {kind: ["types", name] for name, kind in vars(types).items() if isins
 """Python's own classes that only `types` has a name for: of generators, methods and the like."""
 _KEYS = frozenset((str, int, float, bool, type(None), tuple))
 _CONTAINERS = (list, tuple, dict)
-_OPERATORS = (
-    *(
-        "add",
-        "sub",
-        "mul",
-        "truediv",
-        "floordiv",
-        "mod",
-        "pow",
-        "matmul",
-        "lshift",
-        "rshift",
-        "and_",
-        "or_",
-        "xor",
-    ),
-    *("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul", "iand", "ior", "ixor"),
-    *(
-        "neg",
-        "pos",
-        "invert",
-        "eq",
-        "ne",
-        "lt",
-        "le",
-        "gt",
-        "ge",
-        "getitem",
-        "setitem",
-        "delitem",
-        "contains",
-    ),
-    "index",
-)
-_BUILTINS = (
-    "len",
-    "next",
-    "iter",
-    "bool",
-    "hash",
-    "str",
-    "repr",
-    "format",
-    "abs",
-    "round",
-    "int",
-    "float",
-    "reversed",
-)
 
 
 class TooManyObjects(MemoryError):
@@ -209,22 +159,10 @@ class Remote:
         self._names: dict[int, str] = {}
         self._judge = ""
         self.shared = SharedValues("s", self._encode_value)
-        table = {name: getattr(operator, name) for name in _OPERATORS}
-        table |= {name: getattr(builtins, name) for name in _BUILTINS}
-        operations = (
-            "test",
-            "name",
-            "plain",
-            "describe",
-            "enter",
-            "leave",
-            "call_by_name",
-            "beside",
-        )
+        operations = ("test", "name", "plain", "describe", "enter", "leave", "call_by_name", "beside")
         # The judge names operations by these words, so these methods must keep their names.
-        table |= {name: getattr(self, f"_{name}") for name in operations}
         self._table: dict[str, Callable[..., Any]] = {
-            **table,
+            **{name: getattr(self, f"_{name}") for name in operations},
             "call": lambda called, /, *args, **kwargs: called(*args, **kwargs),
             "method": lambda target, name, /, *args, **kwargs: getattr(target, name)(*args, **kwargs),
             "get": getattr,
@@ -241,6 +179,13 @@ class Remote:
             "forbid": forbid,
             "gradients": self._compute_gradients,
         }
+
+    def _find_operation(self, name: str) -> Callable[..., Any]:
+        """Return an operation: one of ours, an operator, or a function of Python's such as ``len``."""
+        found: Callable[..., Any] = (
+            self._table.get(name) or getattr(operator, name, None) or getattr(builtins, name)
+        )
+        return found
 
     def create_encoder(self) -> HandleEncoder:
         """Create an encoder for values that go out."""
@@ -276,7 +221,7 @@ class Remote:
         if name == "thrown":
             return self._callbacks.build_exception(*content)
         if name in ("layer", "optimizer"):
-            return (layers.build_module if name == "layer" else layers.build_optimizer)(content)
+            return (shared.build_module if name == "layer" else shared.build_optimizer)(content)
         if name == "iterator":
             return iter(content)
         if name in ("named", "module"):
@@ -326,7 +271,7 @@ class Remote:
     ) -> Encoded:
         try:
             with contextlib.redirect_stdout(self._printed), _use_torch_defaults(extras):
-                value = self._table[operation](*args, **kwargs)
+                value = self._find_operation(operation)(*args, **kwargs)
                 reply = {"v": value if operation == "beside" else self.shared.mark_value(value)}
                 if operation in ("call_by_name", "beside"):  # both restore the generators
                     extras = {**extras, "kept": True}
@@ -368,7 +313,7 @@ class Remote:
             and (states := self._generators.collect_moved_states())
         ):
             reply["states"] = states
-        if self.shared.has_any(layers.is_hooked):
+        if self.shared.has_any(shared.is_hooked):
             reply["hooked"] = True
         return self._encode_value(reply)
 
