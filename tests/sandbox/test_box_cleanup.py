@@ -19,8 +19,6 @@ from tests.sandbox.contract import LIMITS
 from tests.support.leftovers import (
     adopted_orphans,
     descendants,
-    fresh_seeds,
-    give_back,
     settled,
     traces,
     zygote_pid,
@@ -28,7 +26,6 @@ from tests.support.leftovers import (
 
 pytestmark = pytest.mark.sandbox
 
-SEEDS = fresh_seeds(1_000)
 DAEMON = """
 import os, time
 for _ in range(3):
@@ -81,17 +78,11 @@ def orphans() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True)
-def _no_spare_box(plain_sandbox: NamespaceSandbox) -> None:
-    """What the shared sandbox has opened ahead is not this test's doing."""
-    give_back(plain_sandbox, LIMITS, SEEDS)
-
-
 @pytest.mark.parametrize("source", ENDS.values(), ids=ENDS.keys())
 def test_a_closed_box_leaves_nothing(plain_sandbox: NamespaceSandbox, source: str) -> None:
     """Processes, descriptors, control groups and mounts are as before the box was opened."""
     before = traces()
-    box = plain_sandbox.open(LIMITS, seed=next(SEEDS))
+    box = plain_sandbox.open(LIMITS)
     with contextlib.suppress(BoxEnded):
         box.run_cell(source, seconds=0.5)
     box.close()
@@ -101,7 +92,7 @@ def test_a_closed_box_leaves_nothing(plain_sandbox: NamespaceSandbox, source: st
 def test_a_box_that_is_never_asked_leaves_nothing(plain_sandbox: NamespaceSandbox) -> None:
     """Opening and closing alone is clean, and closing again changes nothing."""
     before = traces()
-    box = plain_sandbox.open(LIMITS, seed=next(SEEDS))
+    box = plain_sandbox.open(LIMITS)
     assert box.close() == box.close()
     assert before == settled(before)
 
@@ -145,7 +136,7 @@ def test_a_box_that_cannot_be_opened_leaves_nothing(plain_sandbox: NamespaceSand
     for spare in range(1, 12):
         resource.setrlimit(resource.RLIMIT_NOFILE, (before.descriptors + spare, hard))
         try:
-            plain_sandbox.open(LIMITS, seed=next(SEEDS)).close()
+            plain_sandbox.open(LIMITS).close()
         except SandboxFault:
             pass
         finally:
@@ -154,21 +145,11 @@ def test_a_box_that_cannot_be_opened_leaves_nothing(plain_sandbox: NamespaceSand
     assert plain_sandbox.is_alive()
 
 
-def test_a_spare_box_is_closed_with_its_sandbox() -> None:
-    """The box that is opened ahead after two of a kind ends with the sandbox, used or not."""
-    before = traces()
-    sandbox = start_sandbox(Environment())
-    for _ in range(3):
-        sandbox.open(LIMITS).close()
-    sandbox.close()
-    assert before == settled(before)
-
-
 def test_limits_that_cannot_be_set_are_our_fault(plain_sandbox: NamespaceSandbox) -> None:
     """A box that cannot be confined is never a student's failure."""
     before = traces()
     with pytest.raises(SandboxFault, match="the box could not be"):
-        plain_sandbox.open(Limits(scratch_mb=-1), seed=next(SEEDS))
+        plain_sandbox.open(Limits(scratch_mb=-1))
     assert before == settled(before)
 
 
@@ -176,5 +157,5 @@ def test_files_that_do_not_fit_are_our_fault(plain_sandbox: NamespaceSandbox) ->
     """A submission's extra files beyond the scratch space are reported, and the box is closed."""
     before = traces()
     with pytest.raises(SandboxFault, match="files could not be put"):
-        plain_sandbox.open(LIMITS, seed=next(SEEDS), files={"large.bin": bytes(LIMITS.scratch_mb + 1 << 20)})
+        plain_sandbox.open(LIMITS, files={"large.bin": bytes(LIMITS.scratch_mb + 1 << 20)})
     assert before == settled(before)

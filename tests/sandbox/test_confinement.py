@@ -16,11 +16,10 @@ from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.runtime import get_current_runtime
 from tests.sandbox.contract import LIMITS
-from tests.support.leftovers import descendants, fresh_seeds
+from tests.support.leftovers import descendants
 
 pytestmark = pytest.mark.sandbox
 
-SEEDS = fresh_seeds(50_000)
 TRIES = """
 import ctypes, errno, os, resource, signal, socket
 libc = ctypes.CDLL(None, use_errno=True)
@@ -39,7 +38,7 @@ def call(*arguments):
 @pytest.fixture
 def box(plain_sandbox: NamespaceSandbox) -> Iterator[NamespaceBox]:
     """One box, in which the attempts are defined."""
-    opened = plain_sandbox.open(LIMITS, seed=next(SEEDS))
+    opened = plain_sandbox.open(LIMITS)
     run = opened.run_cell(TRIES, seconds=5)
     assert run.error == ""
     yield opened
@@ -111,7 +110,7 @@ def test_the_kernel_is_asked_in_vain(box: NamespaceBox, step: str) -> None:
 
 def test_nobody_outside_is_signalled_or_limited(box: NamespaceBox, plain_sandbox: NamespaceSandbox) -> None:
     """Grader, zygote and other boxes cannot be found, signalled, changed or slowed down."""
-    other = plain_sandbox.open(LIMITS, seed=next(SEEDS))
+    other = plain_sandbox.open(LIMITS)
     outside = [os.getpid(), plain_sandbox.pid, other.pid, *descendants(plain_sandbox.pid)]
     victims = [pid for pid in outside if pid != box.pid]
     missed = {"EPERM", "ESRCH", "EACCES", "ENOSYS"}
@@ -139,7 +138,7 @@ def test_a_signal_to_everybody_reaches_nobody_outside(
     box: NamespaceBox, plain_sandbox: NamespaceSandbox
 ) -> None:
     """kill(-1) ends at most the box itself; another box and the sandbox go on."""
-    other = plain_sandbox.open(LIMITS, seed=next(SEEDS))
+    other = plain_sandbox.open(LIMITS)
     with contextlib.suppress(BoxEnded):
         box.run_cell("refused(lambda: os.kill(-1, 9)); refused(lambda: os.kill(0, 19))", seconds=1)
     assert "" == other.run_cell("x = 1", seconds=5).error

@@ -21,9 +21,7 @@ from autograder.sandbox.retry import MAX_FAULTS
 from autograder.sandbox.session import Session
 from tests.conftest import start_sandbox
 from tests.sandbox.contract import LIMITS
-from tests.support.leftovers import descendants, fresh_seeds, zygote_pid
-
-SEEDS = fresh_seeds(70_000)
+from tests.support.leftovers import descendants, zygote_pid
 
 ENDED_FROM_INSIDE = {
     "its own pipes are closed": "import os\nos.closerange(3, 64)\nwhile True: pass",
@@ -65,7 +63,7 @@ os._exit(0)
 @pytest.fixture
 def box(plain_sandbox: NamespaceSandbox) -> Iterator[NamespaceBox]:
     """A box of its own."""
-    opened = plain_sandbox.open(LIMITS, seed=next(SEEDS))
+    opened = plain_sandbox.open(LIMITS)
     yield opened
     opened.close()
 
@@ -153,7 +151,7 @@ def test_kills_in_one_submission_cost_nothing() -> None:
     cells = (Cell("x = 1"), Cell("import time\ntime.sleep(2)\ny = x + 1"), Cell("print(y)"))
     with Pool(start_sandbox) as pool:
         persistent = pool.create_persistent(Environment())
-        with Session(persistent, cells, LIMITS, seed=next(SEEDS)) as session, Killer(pool, victims):
+        with Session(persistent, cells, LIMITS) as session, Killer(pool, victims):
             runs = session.run()
     assert {"run-again"} == {note.code for note in session.notes}
     assert len(victims) <= len(session.notes) <= MAX_FAULTS

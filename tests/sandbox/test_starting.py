@@ -32,7 +32,6 @@ STEPS: dict[str, tuple[Any, str]] = {
     "finding control groups": (namespaces.cgroups, "find_driver"),
     "making the socket": (namespaces.socket, "socketpair"),
     "starting the program": (namespaces.subprocess, "Popen"),
-    "making spares": (namespaces, "count_ready_boxes"),
     "telling it what to do": (ZygoteSandbox, "_configure"),
 }
 FOLDER: dict[str, tuple[Any, str]] = {"making the folder": (namespaces.tempfile, "mkdtemp")}

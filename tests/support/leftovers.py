@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import itertools
 import os
 import time
 from collections.abc import Iterator
@@ -12,9 +11,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from autograder.core.records import Limits
 from autograder.sandbox.inside import linux
-from autograder.sandbox.outside.namespaces import KINDS, NamespaceSandbox
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
 
 PATIENCE_SECONDS = 60.0
 PR_SET_CHILD_SUBREAPER = 36
@@ -77,11 +75,6 @@ def adopted_orphans() -> Iterator[None]:
         linux.prctl(PR_SET_CHILD_SUBREAPER, 0)
 
 
-def fresh_seeds(first: int) -> Iterator[int]:
-    """Seeds of which no two are equal; boxes opened with them are never opened ahead."""
-    return itertools.count(first)
-
-
 def descendants(pid: int) -> list[int]:
     """Every living process below one; a zombie has ended."""
     children: dict[int, list[int]] = {}
@@ -121,9 +114,3 @@ def _own_paths() -> list[str]:
 def zygote_pid(sandbox: NamespaceSandbox) -> int:
     """The broker's own child; the zygote proper and all boxes are below it."""
     return sandbox.pid
-
-
-def give_back(sandbox: NamespaceSandbox, limits: Limits, seeds: Iterator[int]) -> None:
-    """Have the boxes closed that a sandbox has opened ahead: others are asked for, and not twice."""
-    for _ in range(KINDS):
-        sandbox.open(limits, seed=next(seeds)).close()

@@ -463,12 +463,6 @@ class NamespaceBox:
 
     # ------------------------------------------------------------ the end
 
-    def is_alive(self) -> bool:
-        """Return whether the box still runs, according to the kernel."""
-        ended = select.poll()
-        ended.register(self._pidfd, select.POLLIN)
-        return self._usage is None and not ended.poll(0)
-
     def _fail(self, ending: Ending, detail: str = "") -> NoReturn:
         # The first ending counts: later ones follow from it.
         if self._why is None:
