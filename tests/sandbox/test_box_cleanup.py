@@ -6,6 +6,7 @@ import contextlib
 import os
 import resource
 import signal
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -121,7 +122,7 @@ def test_a_killed_zygote_takes_its_boxes_along() -> None:
         box = sandbox.open(LIMITS)
         box.run_cell(STUBBORN_DAEMONS, seconds=5)
         zygote = [zygote_pid(sandbox), *descendants(zygote_pid(sandbox))[:1]]
-        os.kill(zygote[victim], signal.SIGKILL)
+        threading.Timer(0.1, os.kill, (zygote[victim], signal.SIGKILL)).start()
         with pytest.raises(SandboxFault):
             box.run_cell("while True: pass", seconds=5)
         box.close()

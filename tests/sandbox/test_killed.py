@@ -7,7 +7,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -100,21 +99,6 @@ def test_a_box_killed_between_requests_is_our_fault(box: NamespaceBox) -> None:
     os.kill(box.pid, signal.SIGKILL)
     with pytest.raises(SandboxFault):
         box.run_cell("x", seconds=5)
-
-
-@pytest.mark.sandbox
-@pytest.mark.parametrize("victim", ["outer", "zygote"])
-def test_a_zygote_killed_under_a_running_cell_is_our_fault(victim: str) -> None:
-    """The box dies with it, and nobody is left to say how."""
-    sandbox = start_sandbox(Environment())
-    box = sandbox.open(LIMITS)
-    outer = zygote_pid(sandbox)
-    process = outer if victim == "outer" else int(Path(f"/proc/{outer}/task/{outer}/children").read_text())
-    soon(lambda: os.kill(process, signal.SIGKILL))
-    with pytest.raises(SandboxFault):
-        box.run_cell("while True: pass", seconds=9)
-    box.close()
-    sandbox.close()
 
 
 class Killer:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from autograder.sandbox.outside import cgroups
-from autograder.sandbox.outside.cgroups import Version1, Version2, base
+from autograder.sandbox.outside.cgroups import Version1, Version2
 from tests.sandbox.test_ordinary_user import SCRIPT
 
 pytestmark = [
@@ -146,7 +146,7 @@ def handed_over() -> Iterator[tuple[str, list[Path]]]:
             os.chown(path, UID, UID)
     yield driver.name if driver else FALLBACK, join
     for folder in (*join, *folders):
-        base.remove(folder)
+        cgroups.remove_folder(folder)
     if driver:
         driver.close()
 

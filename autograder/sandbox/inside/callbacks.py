@@ -36,7 +36,7 @@ _STEPS: dict[str, Callable[..., Any]] = {
     "close": lambda iterator: iterator.close(),
 }
 """Requests to an iterator: a name from the student's box is never looked up in an object."""
-_KINDS = tuple(type(inspect.Parameter.KEYWORD_ONLY))
+_KINDS: tuple[Any, ...] = tuple(type(inspect.Parameter.KEYWORD_ONLY))  # type: ignore[arg-type]
 """The kinds of parameters by the numbers that `inspect` gives them."""
 _TEXT = frozenset(("__name__", "__qualname__", "__doc__"))
 

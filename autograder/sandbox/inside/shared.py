@@ -434,7 +434,9 @@ class Generators:
     """The global generators of a box, and the states that the other box last knew."""
 
     def __init__(self) -> None:
-        self.forget_states()
+        self._random: Any = None
+        self._numpy: Any = None
+        self._torch = b""
         self.collect_moved_states()
 
     def collect_moved_states(self) -> dict[str, Any]:
@@ -457,8 +459,7 @@ class Generators:
 
     def forget_states(self) -> None:
         """Assume that the other box knows none of the states."""
-        self._random: Any = None
-        self._numpy: Any = None
+        self._random = self._numpy = None
         self._torch = b""
 
     def restore_states(self, states: dict[str, Any]) -> None:
