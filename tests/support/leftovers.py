@@ -58,7 +58,7 @@ def settled(before: Traces) -> Traces:
     """The traces, once they equal those before or patience has run out."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while (now := _traces()) != before and time.monotonic() < deadline:
-        time.sleep(0.01)
+        time.sleep(0.03)
     return now
 
 
