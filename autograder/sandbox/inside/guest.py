@@ -110,7 +110,8 @@ class Guest:
     def answer(self, request: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Iterator[list[Buffer]]:
         """Yield the reply frames of one request."""
         if request["op"] == "cell":
-            yield wire.pack({"id": request["id"], **self._run_cell(request["source"])})
+            run = self._run_cell(request["source"])
+            yield wire.pack({"id": request["id"], **run})
         elif request["op"] == "files":
             yield _write_files(request["id"], arrays)
             if request["packages"]:
