@@ -277,8 +277,8 @@ gathered = sys.argv[2] == "gathered"
 papers = json.load(open(sys.argv[3]))
 gc.collect(); gc.freeze()
 if gathered:
-    from autograder.sandbox.inside import huge_pages, jail
-    huge_pages.gather(jail.open_proc())
+    from autograder.sandbox.inside import jail, linux
+    linux.gather_huge_pages(jail.open_proc())
 began = time.monotonic()
 used = 0.0
 for cells in papers:

@@ -49,13 +49,13 @@ sys.path.insert(0, sys.argv[1])
 for name in {preload!r}:
     importlib.import_module(name)
 import torch, torch._dynamo
-from autograder.sandbox.inside import jail, huge_pages
+from autograder.sandbox.inside import jail, linux
 from autograder.sandbox.inside.shell import make_shell
 torch.set_num_threads(1)
 shell = make_shell()
 gc.collect(); gc.freeze()
 if sys.argv[2] == 'gathered':
-    huge_pages.gather(jail.open_proc())
+    linux.gather_huge_pages(jail.open_proc())
 print('ready', flush=True)
 for line in sys.stdin:
     started = time.perf_counter()
@@ -137,22 +137,19 @@ def main() -> None:
 def measure_trivial(sandbox: NamespaceSandbox, rounds: int) -> dict[str, float]:
     """Measure opening, a whole trivial submission, its processor time, and the same with a bare fork."""
     bare, gathered = BareFork("as they are"), BareFork("gathered")
-    opened, whole, forked, gathering, ahead = [], [], [], [], []
+    opened, whole, forked, gathering = [], [], [], []
     zygote = find_zygote(sandbox)
     spent = 0.0
-    for seed in range(rounds):
+    for _ in range(rounds):
         before = read_processor_ms(zygote) + 1000 * time.process_time()
         started = time.perf_counter()
-        box = sandbox.open(Limits(), seed=seed)  # a new seed each time, so that no box opened ahead fits
+        box = sandbox.open(Limits())
         opened.append(time.perf_counter() - started)
         run_submission(box)
         whole.append(time.perf_counter() - started)
         spent += read_processor_ms(zygote) + 1000 * time.process_time() - before
         forked.append(bare.measure_submission())
         gathering.append(gathered.measure_submission())
-    for _ in range(rounds):  # the same seed, as in a class: boxes are opened ahead
-        ahead.append(measure_time(lambda: run_submission(sandbox.open(Limits(), seed=rounds))))
-        forked.append(bare.measure_submission())
     bare.close()
     gathered.close()
     fork = statistics.median(forked)
@@ -164,8 +161,6 @@ def measure_trivial(sandbox: NamespaceSandbox, rounds: int) -> dict[str, float]:
         "ratio_to_fork": round(statistics.median(whole) / fork, 2),
         "gathered_fork_ms_p50": to_milliseconds(statistics.median(gathering)),
         "ratio_to_gathered_fork": round(statistics.median(whole) / statistics.median(gathering), 2),
-        "opened_ahead_ms_p50": to_milliseconds(statistics.median(ahead)),
-        "ratio_opened_ahead": round(statistics.median(ahead) / fork, 2),
         "cpu_ms_per_submission": round(spent / rounds, 1),
     }
 
@@ -183,8 +178,8 @@ def measure_parts(sandbox: NamespaceSandbox, rounds: int) -> dict[str, float]:
     # Wrapping the methods keeps timing code out of the sandbox itself.
     timed = {method: _wrap_with_timer(NamespaceBox, method, took[name]) for name, method in PARTS.items()}
     try:
-        for seed in range(rounds):
-            run_submission(sandbox.open(Limits(), seed=1000 + seed))
+        for _ in range(rounds):
+            run_submission(sandbox.open(Limits()))
     finally:
         for method, original in timed.items():
             setattr(NamespaceBox, method, original)
@@ -208,7 +203,7 @@ def _wrap_with_timer(kind: type, method: str, took: list[float]) -> Callable[...
 
 def measure_idle(sandbox: NamespaceSandbox) -> dict[str, float]:
     """Return the private memory of a box before any code runs."""
-    box = sandbox.open(Limits(), seed=-1)
+    box = sandbox.open(Limits())
     try:
         rollup = Path(f"/proc/{box.pid}/smaps_rollup").read_text()
     finally:
@@ -220,7 +215,7 @@ def measure_idle(sandbox: NamespaceSandbox) -> dict[str, float]:
 
 def measure_together(sandbox: NamespaceSandbox) -> dict[str, float]:
     """Return the memory of the sandbox and many boxes that have trained a small model, shared pages once."""
-    boxes = [sandbox.open(Limits(), seed=-10 - number) for number in range(BOXES)]
+    boxes = [sandbox.open(Limits()) for _ in range(BOXES)]
     try:
         for box in boxes:
             box.run_cell(TRAINING, seconds=20)
@@ -233,7 +228,7 @@ def measure_together(sandbox: NamespaceSandbox) -> dict[str, float]:
 
 def measure_calls(sandbox: NamespaceSandbox) -> dict[str, float]:
     """Return the round-trip time of one small call."""
-    box = sandbox.open(Limits(), seed=-2)
+    box = sandbox.open(Limits())
     try:
         box.run_cell(CELLS[1], seconds=10)
         once = Call("double", args=(21,))
@@ -247,7 +242,7 @@ def measure_tensors(sandbox: NamespaceSandbox) -> dict[str, float]:
     """Measure the throughput of a large tensor in both directions; the slower one counts."""
     # 2**18 float32 values are one megabyte.
     numbers = MEGABYTES << 18
-    box = sandbox.open(Limits(), seed=-3)
+    box = sandbox.open(Limits())
     try:
         box.run_cell(IDENTITY.format(numbers=numbers), seconds=10)
         big = Tensor(np.zeros(numbers, np.float32), "float32")

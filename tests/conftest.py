@@ -20,6 +20,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
+from autograder.sandbox.proof.doctor import Start
 from hypothesis import settings
 
 from autograder.core.errors import SandboxUnavailable
@@ -27,10 +28,8 @@ from autograder.course import Course
 from autograder.sandbox import pool
 from autograder.sandbox.base import Environment
 from autograder.sandbox.levels import Isolation
-from autograder.sandbox.outside import launched
-from autograder.sandbox.outside.namespaces import NamespaceSandbox, ZygoteSandbox
+from autograder.sandbox.outside.namespaces import ENVIRONMENT, NamespaceSandbox, ZygoteSandbox
 from autograder.sandbox.proof import selftest
-from autograder.sandbox.proof.doctor import Start
 from autograder.sandbox.runtime import get_current_runtime
 from autograder.service.postgres import EmbeddedPostgres
 from tests.support import launching
@@ -195,7 +194,7 @@ def torch_sandbox() -> Iterator[NamespaceSandbox]:
 @pytest.fixture(scope="session")
 def zygote_templates() -> Iterator[str]:
     """Where zygotes can be forked that need not import torch again."""
-    with launching.templates([*get_current_runtime().sys_path], launched.ENVIRONMENT) as address:
+    with launching.templates([*get_current_runtime().sys_path], ENVIRONMENT) as address:
         yield address
 
 

@@ -96,7 +96,6 @@ GUEST = {
     "autograder.sandbox.inside.checks",
     "autograder.sandbox.inside.guest",
     "autograder.sandbox.inside.judge",
-    "autograder.sandbox.inside.recorder",
     "autograder.sandbox.inside.remote",
     "autograder.sandbox.inside.running",
     "autograder.sandbox.inside.shell",

@@ -17,7 +17,6 @@ import pytest
 
 from autograder.core.errors import AutograderError
 from autograder.core.images import build_image_uri
-from autograder.core.records import Cell
 from autograder.notebook import copies, document, language, match, owntexts, prepare
 from autograder.notebook.student.report import build_vocabulary, read_number_text, read_value
 from autograder.pages.feedback import sanitise
@@ -25,7 +24,6 @@ from autograder.questions import closed
 from autograder.questions.base.judging import forbidden
 from autograder.questions.base.values import literal, prose, quoting
 from autograder.questions.base.values import tables as reading
-from autograder.sandbox import limit_notes
 from autograder.sandbox.exchange import wire
 from autograder.store.gradebook import autograded
 from tests.support.pace import slowness
@@ -95,7 +93,6 @@ FUNCTIONS: Mapping[str, tuple[Callable[[str], Any], int]] = {
     "column": (reading.normalise_name, 200_000),
     "Markdown": (autograded.sanitise_markdown, 100_000),
     "comment": (sanitise.escape_markup, 16_000),
-    "compiling": (lambda text: limit_notes.list_compiling_notes([Cell(text)]), 200_000),
     "strings of a notebook": (lambda text: document._STRING.sub("", text), 400_000),
     "strings of a reply": (lambda text: wire.count_values(text.encode(errors="replace")), 400_000),
     "canonical": (match.normalize_source, 200_000),

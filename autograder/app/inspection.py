@@ -19,8 +19,8 @@ from autograder.notebook.student.rendering import MARKS, as_text, describe_progr
 from autograder.notebook.student.saved_notebook import NotebookReport
 from autograder.notebook.student_check import FILE_NAME, read_specification
 from autograder.rubric.files import ALONG_BYTES
-from autograder.sandbox.proof import doctor, selftest
-from autograder.sandbox.proof.doctor import Layer
+from autograder.sandbox.proof import selftest
+from autograder.sandbox.proof.selftest import Layer
 
 __all__ = [
     "Layer",
@@ -130,7 +130,7 @@ def inspect_machine(course: Path) -> MachineReport:
     Args:
         course: the course with the recorded self-test.
     """
-    layers = doctor.examine()
+    layers = selftest.examine()
     return MachineReport(
-        tuple(layers), doctor.is_healthy(layers), selftest.describe_last_proof(course / PRIVATE)
+        tuple(layers), selftest.is_healthy(layers), selftest.describe_last_proof(course / PRIVATE)
     )

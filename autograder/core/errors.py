@@ -154,10 +154,6 @@ class BoxEnded(SandboxError):
         self.detail = detail
 
 
-class UnlocatedLimit(SandboxError):
-    """A limit was met in one of several cells, and it is not known in which."""
-
-
 def describe_error(error: BaseException) -> str:
     """Describe an error for staff on one line.
 

@@ -1,7 +1,7 @@
 """Frozen records of every fact that travels between the parts. The only import of ours is `wording`.
 
 Values that cross the sandbox's wire are plain Python (None, bool, int, float, str, list, tuple, dict), numpy
-arrays, and the records `Tensor`, `Ref` and `OpaqueValue` below. Points are exact decimals.
+arrays, and the records `Tensor` and `OpaqueValue` below. Points are exact decimals.
 """
 
 from __future__ import annotations
@@ -127,21 +127,6 @@ class Tensor(Struct, frozen=True, eq=False):
     """torch's name without the prefix, e.g. ``"float32"``."""
     device: str = "cpu"
     requires_grad: bool = False
-
-
-class Ref(Struct, frozen=True):
-    """A handle on an object that stays inside the box."""
-
-    name: str
-    kind: str = ""
-    """How the box identifies it to a test: its path within a library, or the handle of its class."""
-
-
-class StructuredValue(Struct, frozen=True, eq=False):
-    """A value of a known type in plain parts, such as a set or a frame; only boxes rebuild it."""
-
-    type_name: str
-    parts: Any
 
 
 class OpaqueValue(Struct, frozen=True):

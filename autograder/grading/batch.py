@@ -25,7 +25,7 @@ from autograder.grading.store import GradedEntry, Key, OutlineReader, Store
 from autograder.rubric import Rubric, timestamps
 from autograder.rubric.timestamps import Timing
 from autograder.sandbox.levels import Isolation, compute_environment_digest, list_levels_at_least
-from autograder.sandbox.outside import orphans
+from autograder.sandbox.outside import cgroups
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.timeouts import NewTimeout, SubmissionTimeouts
 
@@ -94,7 +94,7 @@ def grade_class(
         GradebookError: the store refused, before the first student or for several of them in a row.
     """
     # Boxes of an earlier run that was killed would still use processors and memory.
-    orphans.sweep_groups()
+    cgroups.sweep_groups()
     recorder, environment = _Recorder(assignment, store), assignment.compute_digest()
     together = _group_by_submission(assignment.rubric, handins)
     stored_results = _KnownResults(assignment, store, environment, pool.isolation)

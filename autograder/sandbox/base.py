@@ -8,7 +8,7 @@ such.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -52,7 +52,6 @@ class Usage(Struct, frozen=True):
 
     processor_seconds: float = 0.0
     memory_bytes: int = 0
-    open_seconds: float = 0.0
     call_seconds: float = 0.0
     """Duration of the longest call."""
     delayed_seconds: float = 0.0
@@ -68,33 +67,17 @@ class Box(Protocol):
     """Whether an exception was raised in the box or it ended, and a quota that it shares with other programs
     of its user had been used up since it was opened. Measured from outside."""
 
-    def run_cell(self, source: str, *, seconds: float) -> CellRun:
+    def run_cell(self, source: str, *, seconds: float, total: float = math.inf) -> CellRun:
         """Run one notebook cell and return its outputs; an exception in it is part of the result.
 
         Args:
             source: source code of the cell.
             seconds: processor time; wall-clock time may be `core.limits.CLOCK_FACTOR` times as long.
+            total: what the submission has left of such seconds.
 
         Raises:
             BoxEnded: the code exited, crashed, broke the protocol or met a limit.
             SandboxFault: our side failed, or the machine was too busy to let it compute.
-        """
-
-    def run_cells(self, sources: Sequence[str], *, seconds: float, total: float) -> Iterator[CellRun]:
-        """Run cells in order and yield the result of each as soon as it is known.
-
-        The box runs the cells without waiting for the caller: no other request is allowed until all have run.
-
-        Args:
-            sources: source code of the cells.
-            seconds: limit for each cell; see `run_cell`.
-            total: limit for all cells together; see `run_cell`.
-
-        Raises:
-            BoxEnded: see `run_cell`; raised by the cell after the last one that was yielded.
-            SandboxFault: see `run_cell`.
-            Unplaced: a limit was met that cannot be attributed to one of the cells since the last one that
-                reported its limits.
         """
 
     def ask(
@@ -168,7 +151,7 @@ class Sandbox(Protocol):
             seed: seed of random, numpy and torch.
             files: paths in the working directory → content; they belong to the box, which may change them.
                 Such a file replaces a file of the environment at the same path. Modules can be imported from
-                a file called `autograder.sandbox.packages.NAME`.
+                a file called `autograder.sandbox.runtime.PACKAGES`.
 
         Raises:
             SandboxFault: it could not be opened.

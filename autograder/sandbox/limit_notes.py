@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import msgspec
 
 from autograder.core import limits as allowed
-from autograder.core.records import Cell, Ending, LimitEvent, LimitKind, Limits, Markdown, Note, Observation
+from autograder.core.records import Ending, LimitEvent, LimitKind, Limits, Note, Observation
 
 MET = "limit-met"
 CELL_ENDED = "cell-ended-box"
 CALL_ENDED = "call-ended-box"
 ENDED_BEFORE = "other calls of the question had ended their boxes"
-UNCOMPILED = "uncompiled"
 SHARED_USER = "shared-user"
 CROWDED = (
     "something was raised or ran out of time, and the kernel's quota of your user for descriptors under way "
     "or memory of pipes was used up meanwhile: another submission can have done so; what would have lost "
     "points needs manual review, or grade again as root, or with --workers 1 --again"
 )
-_COMPILES = re.compile(r"\btorch\s*\.\s*compile\b|\b_dynamo\b")
-_IMPORT, _COMPILE = re.compile(r"\bimport\b"), re.compile(r"\bcompile\b")
 
 
 def with_limit(observation: Observation, limits: Limits) -> Observation:
@@ -73,26 +69,6 @@ def list_call_notes(name: str, observation: Observation, limits: Limits, place: 
     elif ending is not None:
         notes.append(Note(CALL_ENDED, f"{name}: the box ended ({describe_ending(ending, limits)})", place))
     return notes
-
-
-def list_compiling_notes(cells: Sequence[Cell | Markdown]) -> list[Note]:
-    """List notes on cells that compile with torch: a box has no compiler, so their code runs uncompiled."""
-    text = "torch.compile: the code was run as it is written, since a box has no compiler"
-    return [
-        Note(UNCOMPILED, text, f"cell {number}")
-        for number, cell in enumerate(cells, start=1)
-        if isinstance(cell, Cell) and _is_compiling(cell.source)
-    ]
-
-
-def _is_compiling(source: str) -> bool:
-    if _COMPILES.search(source):
-        return True
-    # The cheap test first: most cells never mention the word.
-    if "compile" not in source:
-        return False
-    imports = ((line, _IMPORT.search(line)) for line in source.split("\n"))
-    return any(match and _COMPILE.search(line, match.end()) for line, match in imports)
 
 
 def add_notes(notes: list[Note], new: Iterable[Note]) -> None:

@@ -16,9 +16,8 @@ from autograder.core.errors import SandboxFault, SandboxUnavailable
 from autograder.core.records import Limits
 from autograder.sandbox.base import Box, Environment, Sandbox
 from autograder.sandbox.levels import Isolation
-from autograder.sandbox.packages import pack_packages
 from autograder.sandbox.retry import retry_infrastructure
-from autograder.sandbox.runtime import refuse_other_systems
+from autograder.sandbox.runtime import pack_packages, refuse_other_systems
 
 if TYPE_CHECKING:
     from autograder.sandbox.outside.namespaces import ZygoteSandbox
@@ -39,16 +38,11 @@ def start_sandbox(
         SandboxFault: it did not start.
     """
     refuse_other_systems()
-    return _get_sandbox_class(isolation)(environment)
+    # Imported here: this module needs Linux, and the present one is imported on every system.
+    from autograder.sandbox.outside.namespaces import BareSandbox, NamespaceSandbox
 
-
-def _get_sandbox_class(isolation: Isolation) -> type[ZygoteSandbox]:
-    """Return the sandbox class of a level."""
-    # Imported here: these modules need Linux, and this module is imported on every system.
-    from autograder.sandbox.outside.bare import BareSandbox
-    from autograder.sandbox.outside.namespaces import NamespaceSandbox
-
-    return {Isolation.NAMESPACES: NamespaceSandbox, Isolation.NONE: BareSandbox}[isolation]
+    kind = NamespaceSandbox if isolation is Isolation.NAMESPACES else BareSandbox
+    return kind(environment)
 
 
 class PersistentSandbox:
@@ -76,9 +70,7 @@ class PersistentSandbox:
             if sandbox.is_alive():
                 raise
         # The zygote died between the look-up and the request: the pool starts another one, once.
-        return self._get_running_sandbox().open(
-            limits, seed=seed, files=files
-        )  # the sandbox died after the look-up
+        return self._get_running_sandbox().open(limits, seed=seed, files=files)
 
     def _get_running_sandbox(self) -> Sandbox:
         try:

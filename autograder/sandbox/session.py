@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
-from autograder.core.errors import BoxEnded, BoxLost, RepeatedBoxLoss, SandboxFault, UnlocatedLimit
+from autograder.core.errors import BoxEnded, BoxLost, RepeatedBoxLoss, SandboxFault
 from autograder.core.limits import (
     CLOCK_FACTOR,
     MAX_CLOCK_FACTOR,
@@ -86,8 +86,6 @@ class Session:
         self._in_lost_boxes = 0.0
         self._box: Box | None = None
         self._skipped = {*skipped}
-        self._together = True
-        self._unmarked: set[int] = set()
         self._restarts_left = limits.restarts
         self._faults_left = MAX_FAULTS
         self._lost = 0
@@ -126,7 +124,6 @@ class Session:
             SandboxFault: our side failed more than `MAX_FAULTS` times, for too long, or took time that is
                 missing now; nothing more is run or asked.
         """
-        limit_notes.add_notes(self.notes, limit_notes.list_compiling_notes(self._cells))
         self._ensure_box()
         return self.runs
 
@@ -295,18 +292,12 @@ class Session:
             self._restarts_left -= 1
             self._left_at_opening = self._get_time_left()
             self._in_sandbox_at_opening = self.seconds_in_sandbox
-            # Kept for a run that is repeated only to attribute limits: it costs nothing.
-            before = self._passed, self._computed, self._delayed
             self._asked = []
             try:
                 self._box = self._opened()
                 self._run_cells(self._box)
             except BoxEnded:
                 self._close_box()
-            except UnlocatedLimit:  # happens once, and is not charged
-                self._close_box()
-                self._restarts_left += 1
-                self._passed, self._computed, self._delayed = before
             except SandboxFault as fault:
                 self._handle_fault(fault)
         return self._box is not None
@@ -335,17 +326,11 @@ class Session:
             self._passed += time.monotonic() - started
 
     def _run_cells(self, box: Box) -> None:
-        visits, group = sorted(self._visits), list[int]()
-        for number, _ in self._iterate_runnable():
+        visits = sorted(self._visits)
+        for number, cell in self._iterate_runnable():
             while visits and visits[0] <= number:
-                self._run_together(box, group)
-                group.clear()
                 self._run_visit(box, visits.pop(0))
-            group.append(number)
-            if not self._together:
-                self._run_together(box, group)
-                group.clear()
-        self._run_together(box, group)
+            self._run_cell(box, number, cell.source)
         # The remaining visits come after the last code cell.
         for position in visits:
             self._run_visit(box, position)
@@ -362,22 +347,16 @@ class Session:
                 self._check_lost_time()
             raise
 
-    def _run_together(self, box: Box, numbers: Sequence[int]) -> None:
-        """Run consecutive cells in one request: the box continues from one to the next without waiting."""
-        if not numbers:
-            return
+    def _run_cell(self, box: Box, number: int, source: str) -> None:
         seconds = min(self._limits.cell_seconds, self._get_time_left())
-        waiting = [*numbers]
         if seconds <= 0:
             self._check_lost_time()
             self._give_up(Ending.SUBMISSION_TIME)
-            self._end_cell(waiting[0], Ending.SUBMISSION_TIME)
+            self._end_cell(number, Ending.SUBMISSION_TIME)
             raise BoxEnded(Ending.SUBMISSION_TIME)
-        sources = [cell.source for cell in map(self._cells.__getitem__, numbers) if isinstance(cell, Cell)]
         try:
             with self._run_clock():
-                for run in box.run_cells(sources, seconds=seconds, total=self._get_time_left()):
-                    self._note_run(waiting.pop(0), run)
+                run = box.run_cell(source, seconds=seconds, total=self._get_time_left())
         except BoxEnded as ended:
             # If the cell had less than its full time, the submission's limit was the one that it met.
             late = ended.ending is Ending.CELL_TIME and (
@@ -387,26 +366,13 @@ class Session:
                 self._check_lost_time()
                 self._give_up(Ending.SUBMISSION_TIME)
             elif ended.ending is Ending.CELL_TIME:
-                self._timeouts.record_cell(waiting[0], self._skipped)
-            self._skipped.add(waiting[0])
-            self._end_cell(waiting[0], Ending.SUBMISSION_TIME if late else ended.ending)
-            self._run_apart(numbers)
+                self._timeouts.record_cell(number, self._skipped)
+            self._skipped.add(number)
+            self._end_cell(number, Ending.SUBMISSION_TIME if late else ended.ending)
             raise
-        except UnlocatedLimit:
-            self._run_apart(numbers)
-            raise
-
-    def _run_apart(self, numbers: Sequence[int]) -> None:
-        """Run these cells one by one the next time, so that the limits they meet can be attributed."""
-        self._together = False
-        self._unmarked.update(numbers)
-
-    def _note_run(self, number: int, run: CellRun) -> None:
         limit_notes.add_notes(self.notes, limit_notes.list_cell_notes(number, run.met, self._limits))
-        # The first run of a cell counts, unless its limits could not be attributed.
-        if self.runs[number] is None or number in self._unmarked:
+        if self.runs[number] is None:  # the first run of a cell counts
             self.runs[number] = run
-            self._unmarked.discard(number)
 
     def _end_cell(self, number: int, ending: Ending) -> None:
         self.runs[number] = CellRun(ending=ending)

@@ -2,13 +2,12 @@
 
 Messages between the two boxes are forwarded as they arrived. The receiving box checks each part before
 anything is built from it (`wire.Decoder`), and reports values that it refuses. This side reads only the
-outcome of a test and, if the test is the student's, its requests.
+outcome of a test.
 """
 
 from __future__ import annotations
 
 import ast
-import builtins
 import contextlib
 import functools
 import math
@@ -25,17 +24,13 @@ from autograder.core.records import CellOutcome, CellTest, CheckCall, Ending, Ob
 from autograder.core.syntax import UNREADABLE, parse_module
 from autograder.sandbox.base import Box, Reply
 from autograder.sandbox.exchange import values
-from autograder.sandbox.exchange.wire import LIMITED_BOX, ProtocolError, Told, telling
+from autograder.sandbox.exchange.wire import JUDGE, LIMITED_BOX, REMOTE, ProtocolError, Told, telling
 from autograder.sandbox.session import ENDINGS_PER_QUESTION
 from autograder.sandbox.timeouts import KnownTimeout, Timeouts
 
-JUDGE, REMOTE = "@judge", "@remote"
 Imports = Sequence[tuple[str, str, str]]
 """Names that belong to a library, whatever the student's box says: name, module, attribute or nothing."""
-Refuses = Callable[[Sequence[Any]], str]
-"""Checks one operation that the judge's box requests: its name, operands, keywords and changes."""
 TIMED_OUT = "the test itself took longer than it may"
-TOO_DEEP = "a value is nested too deeply to go from one box to the other"
 MOST_OPERATIONS = 100_000
 """Limit for one test."""
 _MOST_TEXT = 4000
@@ -179,7 +174,6 @@ class CellTester:
         self,
         open_box: Callable[[], Box],
         imports: Imports = (),
-        refuses: Refuses | None = None,
         open_again: Callable[[], Box] | None = None,
         *,
         call_seconds: float = math.inf,
@@ -189,26 +183,18 @@ class CellTester:
         Args:
             open_box: opens a judge's box.
             imports: the library names that tests import, with what they refer to.
-            refuses: returns why a test may not request something of the student's box; empty if it may.
             open_again: opens a fresh box in which the student's cells have run.
             call_seconds: limit for one operation in a fresh box.
         """
         self._fresh = _FreshBoxes(open_again)
         self._call_seconds = call_seconds
         self._open = open_box
-        self._refuses = refuses
         self._imports = [list(entry) for entry in imports]
         self._judge: Box | None = None
-        self._watched: tuple[str, ...] = ()
-        """Names of the student's box whose values the judge's box knows."""
         self._unpacked: set[str] = set()
         """Digests of the files of checks that the judge's box has."""
         self._student: Box | None = None
         self._token = ""
-
-    def begin_visit(self) -> None:
-        """Note that cells have run since the last test: names may have new values."""
-        self._watched = ()
 
     def run(self, test: CellTest, student: Box, left: float = math.inf) -> CellOutcome:
         """Run one test; if it ended the student's box, the outcome says so.
@@ -235,9 +221,7 @@ class CellTester:
             # Another box, other objects: the token tells the judge to forget its handles.
             self._fresh.close()
             self._student, self._token = student, secrets.token_hex(8)
-            self._watched = ()
-        begin: dict[str, Any] | None
-        begin = {
+        begin: dict[str, Any] | None = {
             "code": test.code,
             "doctest": test.doctest,
             "shared": test.shared,
@@ -246,43 +230,33 @@ class CellTester:
             "students": list(test.students),
             **({"check": self._describe_check(test.check)} if test.check else {}),
         }
-        names, request, box = self._find_student_names(test), encode_value(None), student
-        is_watched = test.check is not None and names == self._watched != ()
-        begin["watched"] = is_watched
-        self._watched = names if test.check else ()
-        watched = [names, test.check is None]
-        asking = None
-        if names and not is_watched:
-            asking = encode_value(["watch", watched, {}, {}, self._token, 0])
+        request = encode_value(None)
         # The student's box is charged twice: for processor time and for time by the clock.
         left, clock = min(test.seconds, left), _Clock(min(test.seconds, left))
         with _FurtherBoxes(student, self._fresh, test.check) as boxes:
             for _ in range(MOST_OPERATIONS):
-                if asking is not None:
-                    before = box.measure_processor_time()
-                    most = math.inf if box is student else self._call_seconds
-                    answer = self._ask_student(asking, box, min(left, clock.left, most), clock)
-                    if isinstance(answer, CellOutcome) and answer.ending and box is not student:
-                        boxes.note_end(box)
-                        answer = encode_value(
-                            {"ended": answer.ending.value}
-                        )  # the check decides the deduction
-                    if isinstance(answer, CellOutcome):
-                        self.close()
-                        return answer
-                    request, left = answer, left - (box.measure_processor_time() - before)
-                    if min(left, clock.left) <= 0:
-                        self.close()
-                        return CellOutcome(ending=Ending.CALL_TIME)
                 reply = self._ask_judge(request, left, begin)
                 if isinstance(reply, CellOutcome):
                     return reply
-                asking, begin = reply.told, None
+                begin = None
                 try:
                     box = boxes.get_box(reply.asks)
                 except BoxEnded as ended:
                     self.close()
                     return CellOutcome(refused=f"a fresh box ended: {ended.ending.value}")
+                before = box.measure_processor_time()
+                most = math.inf if box is student else self._call_seconds
+                answer = self._ask_student(reply.told, box, min(left, clock.left, most), clock)
+                if isinstance(answer, Ending):
+                    if box is student:
+                        self.close()
+                        return CellOutcome(ending=answer)
+                    boxes.note_end(box)
+                    answer = encode_value({"ended": answer.value})  # the check decides the deduction
+                request, left = answer, left - (box.measure_processor_time() - before)
+                if min(left, clock.left) <= 0:
+                    self.close()
+                    return CellOutcome(ending=Ending.CALL_TIME)
         self.close()
         return CellOutcome(refused=f"it asks more than {MOST_OPERATIONS:,} times for what is the student's")
 
@@ -301,32 +275,13 @@ class CellTester:
             description["program"] = call.program
         return description
 
-    def _find_student_names(self, test: CellTest) -> tuple[str, ...]:
-        """Find the names of a test that the student defines, as far as can be known before it runs."""
-        if test.check:
-            return test.students
-        imported = {name for name, *_ in self._imports}
-        return tuple(
-            name
-            for name in find_unbound_names(test.code, doctests=test.doctest)
-            if name in test.students
-            or not (name.startswith("__") or hasattr(builtins, name) or name in imported)
-        )
-
-    def _ask_student(self, asking: Told, student: Box, seconds: float, clock: _Clock) -> Told | CellOutcome:
-        """Return the reply of the student's box, or the outcome if the test ends here."""
+    def _ask_student(self, asking: Told, student: Box, seconds: float, clock: _Clock) -> Told | Ending:
+        """Return the reply of a box of the student's, or why the box ended."""
         try:
-            if self._refuses:
-                operation = list(values.decode_payload(asking))
-                if why := self._refuses(operation):
-                    return CellOutcome(refused=why)
-                asking = encode_value(operation)  # exactly the values that were checked
             with clock.count_time(student):
                 answer = student.forward_message(REMOTE, asking, seconds=max(seconds, _LEAST_SECONDS))
-        except ProtocolError:
-            return CellOutcome(refused=TOO_DEEP)
         except BoxEnded as ended:
-            return CellOutcome(ending=ended.ending)
+            return ended.ending
         if isinstance(answer, Reply):
             return answer.told
         return encode_value({"failed": f"{answer.error}: {answer.message}{_suggest_remedy(answer)}"})
@@ -386,7 +341,6 @@ class CellTester:
         """Close the judge's box and the fresh ones; the next test opens others."""
         judge, self._judge, self._student = self._judge, None, None
         self._unpacked.clear()
-        self._watched = ()
         self._fresh.close()
         if judge is not None:
             judge.close()
@@ -530,7 +484,6 @@ def create_visit(
 
     def run_tests(student: Box, left: float, skipped: Collection[int]) -> None:
         until = student.measure_processor_time() + left
-        runner.begin_visit()
         for key, test in tests.items():
             if key in outcomes:
                 continue

@@ -514,7 +514,7 @@ class Bench:
 def _measure_memory(box: Box) -> int:
     """Return the memory of all processes of a box in bytes, as reported by the kernel; 0 for other boxes."""
     from autograder.sandbox.outside.box import NamespaceBox
-    from autograder.sandbox.outside.watchdog import Watchdog
+    from autograder.sandbox.outside.watch import Watchdog
 
     return Watchdog(box.pid).measure_tree().memory_bytes if isinstance(box, NamespaceBox) else 0
 

@@ -31,7 +31,7 @@ from autograder.grading.grades import SANDBOX_FAULT
 from autograder.grading.pipeline import Grader
 from autograder.grading.store import Key
 from autograder.sandbox.levels import Isolation, compute_environment_digest
-from autograder.sandbox.outside import orphans
+from autograder.sandbox.outside import cgroups
 from autograder.sandbox.pool import Pool
 from autograder.service import attempts, comparing, platforms, tasks, versions
 from autograder.service.loaded import AssignmentCache
@@ -75,7 +75,7 @@ class Worker:
         self._in_use: dict[int, int] = {}
 
     def __enter__(self) -> Self:
-        orphans.sweep_groups()
+        cgroups.sweep_groups()
         return self
 
     def __exit__(self, *_: object) -> None:

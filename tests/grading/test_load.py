@@ -15,8 +15,8 @@ from autograder.core.errors import SandboxFault
 from autograder.core.limits import CLOCK_FACTOR, MAX_CLOCK_FACTOR
 from autograder.core.records import Call, Cell, Ending, Limits
 from autograder.sandbox.base import Sandbox
-from autograder.sandbox.outside import allowance, watchdog
-from autograder.sandbox.outside.allowance import Allowance
+from autograder.sandbox.outside import box, watch
+from autograder.sandbox.outside.box import Allowance
 from autograder.sandbox.session import Session
 
 PLAN = tuple(
@@ -93,7 +93,7 @@ class Machine:
 
     def __init__(self, patch: pytest.MonkeyPatch, share: float) -> None:
         self.now, self.share = 100.0, share
-        patch.setattr(allowance.time, "monotonic", lambda: self.now)
+        patch.setattr(box.time, "monotonic", lambda: self.now)
 
     def used(self) -> float:
         """Processor seconds until now."""
@@ -128,7 +128,7 @@ def test_short_calls_cost_no_look(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(monkeypatch, 1.0)
     looks: list[float] = []
     short = Allowance(2.0, lambda: looks.append(machine.now) or machine.used())  # type: ignore[func-returns-value]
-    machine.now += allowance.GRACE / 2
+    machine.now += box.GRACE / 2
     assert not short.over()
     assert [] == looks
     machine.now += 1e9
@@ -181,7 +181,7 @@ def test_what_waits_for_a_processor_for_too_long_is_our_fault(monkeypatch: pytes
 def test_what_one_thread_waited_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads that wait at the same time wait no longer than the time there was."""
     now = [100.0]
-    monkeypatch.setattr(watchdog.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(watch.time, "monotonic", lambda: now[0])
 
     def tell(**waited: float) -> None:
         for thread, seconds in waited.items():
@@ -190,7 +190,7 @@ def test_what_one_thread_waited_counts_once(tmp_path: Path, monkeypatch: pytest.
             (folder / "children").write_text("")
             (folder / "schedstat").write_text(f"1000000 {int(seconds * 1e9)} 3\n")
 
-    tree = watchdog.Watchdog(5, tmp_path)
+    tree = watch.Watchdog(5, tmp_path)
     assert tree.measure_delay() is None
     tell(t5=0.0, t6=0.0)
     assert 0.0 == tree.measure_delay()
@@ -208,7 +208,7 @@ def test_a_kernel_that_counts_nothing_tells_nothing(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "children").write_text("")
     (folder / "schedstat").write_text("0 0 0\n")
-    assert watchdog.Watchdog(5, tmp_path).measure_delay() is None
+    assert watch.Watchdog(5, tmp_path).measure_delay() is None
 
 
 NAPS = """

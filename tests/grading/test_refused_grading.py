@@ -12,7 +12,6 @@ from autograder.core.errors import SandboxUnavailable
 from autograder.grading import assignment as assignments
 from autograder.grading import batch
 from autograder.sandbox.base import Environment
-from autograder.sandbox.outside.launched import ZygoteProcess
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof.selftest import FILE_NAME
@@ -61,7 +60,7 @@ def test_the_command_exits_with_its_own_code(
     original = NamespaceSandbox.__init__
 
     def broken_init(self: NamespaceSandbox, environment: Environment) -> None:
-        original(self, environment, lambda: ZygoteProcess(broken.runtime))
+        original(self, environment, broken.runtime)
 
     monkeypatch.setattr(NamespaceSandbox, "__init__", broken_init)
     monkeypatch.setattr("sys.argv", ["autograder", "grade", NAME, "--course", str(course.root)])

@@ -66,7 +66,7 @@ GRADING = {
     "recover": Stage(reading, "recover_answers", IndexError("planted")),
     "open a box": Stage(Session, "_ensure_box", OSError("planted")),
     "run": Stage(Session, "run", MemoryError("planted")),
-    "run a cell": Stage(NamespaceBox, "run_cells", ValueError("planted")),
+    "run a cell": Stage(NamespaceBox, "run_cell", ValueError("planted")),
     "ask": Stage(Session, "ask", ValueError("planted"), SHAPE),
     "judge": Stage(CodeCheck, "judge", RecursionError("planted"), DOUBLE),
     "close": Stage(Session, "close", OSError("planted"), BY_HAND),

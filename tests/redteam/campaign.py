@@ -10,7 +10,6 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -58,8 +57,10 @@ class Campaign(Struct):
     whole: Line
     """What cannot be laid at one entrant's door."""
     graded: dict[str, GradingResult]
-    alone: dict[str, Points]
-    """What the attackers' paper earns without an attack (``""``), and each honest student alone."""
+    wrong: Points = field(default_factory=dict)
+    """What the attackers' paper earns without an attack."""
+    right: Points = field(default_factory=dict)
+    """What the answer key earns with no attacker about, and so every honest student at any time."""
     meter: Meter = field(default_factory=Meter)
     strained: Strained | None = None
     costs: dict[str, Mapping[str, float]] = field(default_factory=dict)
@@ -94,7 +95,6 @@ def run(
         lines={one.student: _line(one) for one in entrants},
         whole=Line("run", f"{WHOLE_RUN}: {exam.assignment.name}", "run"),
         graded={},
-        alone={},
     )
     with patient_grader(), _own_temporary_folder(exam.course.root.parent / "temporary") as temporary:
         before, state = traces(), world.state()
@@ -165,15 +165,16 @@ def _own_temporary_folder(folder: Path) -> Iterator[Path]:
 
 
 def _grade_alone(campaign: Campaign, pool: Pool, *, strain: bool) -> None:
-    """What each honest student earns with no attacker about, and what the attackers' paper is worth."""
+    """What the answer key earns with no attacker about, and what the attackers' paper is worth."""
     grader = budgets.measured(campaign.meter)(campaign.exam.assignment, pool)
     handins = {one.student: one for one in campaign.exam.course.list_handins(campaign.exam.assignment.name)}
-    honest = [entrant.student for entrant in campaign.entrants if entrant.role != "attack"]
-    with ThreadPoolExecutor(WORKERS) as threads:
-        handed = (batch.read_handin(campaign.exam.assignment, handins[student]) for student in honest)
-        for student, graded in zip(honest, threads.map(grader.grade, handed), strict=True):
-            campaign.alone[student] = points(graded)
-    campaign.alone[""] = points(grader.grade(campaign.exam.wrong_paper()))
+    classmates = [entrant.student for entrant in campaign.entrants if entrant.role == "classmate"]
+    if classmates:
+        handed = batch.read_handin(campaign.exam.assignment, handins[classmates[0]])
+        campaign.right = points(grader.grade(handed))
+        if (earned := sum(campaign.right.values())) != campaign.exam.full:
+            campaign.whole.found("classmates' marks", f"an answer key earns {earned} with nobody beside it")
+    campaign.wrong = points(grader.grade(campaign.exam.wrong_paper()))
     if not strain or isinstance(campaign.exam, Lab):
         return
     campaign.strained = Strained(campaign.exam, grader)
@@ -213,18 +214,14 @@ def _judge(campaign: Campaign, line: Line, graded: GradingResult) -> None:
     earned = points(graded)
     line.outcome, line.seconds = outcome_text(graded), graded.seconds
     if line.role == "attack":
-        wrong = campaign.alone[""]
-        line.found("marks changed", *(item for item, got in earned.items() if got > wrong[item]))
+        line.found("marks changed", *(item for item, got in earned.items() if got > campaign.wrong[item]))
         refused = all(item.staff.startswith("not graded ") for item in graded.score.items)
         if not refused and not LEFT_TO_A_PERSON & {note.code for note in graded.score.notes}:
             waits = waiting(graded) - campaign.exam.manual - unrecorded(graded)
             line.found("false our fault", *(f"{item} waits for a person" for item in sorted(waits)))
     else:
-        alone = campaign.alone[line.student]
-        line.found("classmates' marks", *(item for item, got in earned.items() if got != alone[item]))
-        full = campaign.exam.full
-        if line.role == "control" and sum(earned.values()) != full:
-            line.found("classmates' marks", f"a control earns {sum(earned.values())} instead of {full}")
+        right = campaign.right
+        line.found("classmates' marks", *(item for item, got in earned.items() if got != right[item]))
     line.found("files touched outside", *reached(graded))
     line.found("grader failures", *(note.text for note in graded.score.notes if note.code in OUR_FAULTS))
     line.found(

@@ -97,7 +97,6 @@ class Strained:
         self._alone = points(grader.grade(self._handed))
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._go_on, daemon=True)
-        self.full = exam.full
         self.graded = 0
         self.longest = 0.0
         self.losses: list[Loss] = []

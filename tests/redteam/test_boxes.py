@@ -23,7 +23,7 @@ from autograder.sandbox.session import Session
 from tests.redteam.attack import ATTACKS, HONEST, PRELUDE, Attack
 from tests.redteam.numbers import numbers
 from tests.redteam.world import World, opened
-from tests.support.leftovers import adopted_orphans, fresh_seeds, give_back, settled, traces
+from tests.support.leftovers import adopted_orphans, settled, traces
 from tests.support.pace import patient_grader
 from tests.support.rotation import rotating
 
@@ -45,7 +45,6 @@ LIMITS = Limits(
 MOST_COMPUTED = 1.1 * LIMITS.submission_seconds
 FALSE_FAULTS = {"run-again", "sandbox-fault", "ended-itself"}
 """What an attack does is booked as its own."""
-SEEDS = fresh_seeds(1_000_000)
 WANTED = Call("honest", args=([1, 2, 3],))
 CLASSMATE = (
     HONEST
@@ -99,7 +98,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 @pytest.fixture(scope="module")
 def bounded(plain_sandbox: NamespaceSandbox) -> None:
     """Before anything explodes: a box is not root's, and its processes and memory are bounded."""
-    box = plain_sandbox.open(LIMITS, seed=next(SEEDS))
+    box = plain_sandbox.open(LIMITS)
     limits = Path(f"/proc/{box.pid}/limits").read_text()
     status = Path(f"/proc/{box.pid}/status").read_text()
     groups = Path(f"/proc/{box.pid}/cgroup").read_text()
@@ -129,13 +128,12 @@ def test_an_attack_changes_nothing(name: str, world: World, request: pytest.Fixt
     if attack.machine and attack.machine != platform.machine():
         pytest.skip(f"not applicable: this attack needs {attack.machine}")
     sandbox: NamespaceSandbox = request.getfixturevalue("torch_sandbox" if attack.torch else "plain_sandbox")
-    give_back(sandbox, LIMITS, SEEDS)  # lets go of a box that was opened ahead
     before, outside = traces(), world.state()
-    classmate = sandbox.open(LIMITS, seed=next(SEEDS))
+    classmate = sandbox.open(LIMITS)
     assert "" == classmate.run_cell(CLASSMATE, seconds=LIMITS.cell_seconds).error
     with (
         strained(classmate) as answers,
-        Session(sandbox, program(attack, world), LIMITS, seed=next(SEEDS), files=attack.files) as session,
+        Session(sandbox, program(attack, world), LIMITS, files=attack.files) as session,
     ):
         last = [run for run in session.run() if run][-1]
         asked = session.ask([Call("attack")])[0] if attack.gives else None
@@ -148,7 +146,6 @@ def test_an_attack_changes_nothing(name: str, world: World, request: pytest.Fixt
         assert {(8, 65_536, 60_000, 8, 7)} == set(answers)
     assert [3, 5, 7] == classmate.ask([WANTED], seconds=LIMITS.call_seconds)[0].value
     classmate.close()
-    give_back(sandbox, LIMITS, SEEDS)  # a restarted session has had one opened ahead
 
     assert outcome(last) in attack.ends, last
     if asked is not None:

@@ -44,8 +44,8 @@ def lines(campaign: Campaign) -> dict[str, Line]:
 
 def test_there_is_much_to_steal(campaign: Campaign) -> None:
     """The attackers' paper by itself earns little of what the honest ones earn."""
-    assert sum(campaign.alone[""].values()) < 6
-    assert {campaign.exam.full} == {sum(earned.values()) for who, earned in campaign.alone.items() if who}
+    assert sum(campaign.wrong.values()) < 6
+    assert campaign.exam.full == sum(campaign.right.values())
 
 
 # One test for all attacks: two workers that shared many would each make the run.

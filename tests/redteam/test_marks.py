@@ -13,7 +13,7 @@ from autograder.core.records import Call, Cell, Ending, Observation, OpaqueValue
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session
 from tests.redteam.attack import PRELUDE
-from tests.redteam.test_boxes import LIMITS, SEEDS
+from tests.redteam.test_boxes import LIMITS
 
 pytestmark = pytest.mark.sandbox
 
@@ -24,7 +24,7 @@ ZEROS = np.zeros(3, np.float32)
 def asked(sandbox: NamespaceSandbox, source: str, *names: str, argument: object = None) -> list[Observation]:
     """What calls of functions give, each asked as a question of its own."""
     args = () if argument is None else (argument,)
-    with Session(sandbox, (Cell(PRELUDE), Cell(source)), LIMITS, seed=next(SEEDS)) as session:
+    with Session(sandbox, (Cell(PRELUDE), Cell(source)), LIMITS) as session:
         return [session.ask([Call(name, args=args)])[0] for name in names]
 
 
@@ -122,8 +122,7 @@ def test_forged_values_are_plain_values(plain_sandbox: NamespaceSandbox) -> None
         "    time.sleep(9)"
     )
     (observation,) = asked(plain_sandbox, source, "attack")
-    opaque, ref, text, truth = observation.value
-    assert (OpaqueValue(""), "", "\ufffd", True) == (opaque, ref.name, text, truth)
+    assert [OpaqueValue(""), OpaqueValue(""), "\ufffd", True] == observation.value
 
 
 def test_a_hidden_call_shows_its_inputs_only_to_itself(plain_sandbox: NamespaceSandbox) -> None:

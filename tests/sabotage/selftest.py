@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from autograder.sandbox.proof import doctor
+from autograder.sandbox.proof import selftest
 
 HOLE, UNABLE = 1, 3
 
@@ -15,7 +15,7 @@ def main() -> int:
     Returns:
         0 where all hold, `HOLE` where a canary found one, `UNABLE` where the sandbox did not start.
     """
-    missing = [layer for layer in doctor.examine() if layer.required and not layer.ok]
+    missing = [layer for layer in selftest.examine() if layer.required and not layer.ok]
     for layer in missing:
         sys.stdout.write(f"!! {layer.name}: {layer.found}\n")
     if any(layer.found == "not available" or not layer.finished for layer in missing):

@@ -7,11 +7,9 @@ from tests.sabotage.weakening import FILTERS, Edit, Weakening
 _JAIL = "autograder/sandbox/inside/jail.py"
 _ZYGOTE = "autograder/sandbox/inside/zygote.py"
 _OUTSIDE = "autograder/sandbox/outside/namespaces.py"
-_LAUNCHED = "autograder/sandbox/outside/launched.py"
 _BOX = "autograder/sandbox/outside/box.py"
 _ASSIGNMENT = "autograder/grading/assignment.py"
 _WIRE = "autograder/sandbox/exchange/wire.py"
-_TENSORS = "autograder/sandbox/exchange/tensors.py"
 _VALUES = "autograder/sandbox/exchange/values.py"
 _COMPARING = "autograder/checking/comparing.py"
 _CLOSE = "np.isclose(numbers, expected, rtol=rtol, atol=atol)"
@@ -211,7 +209,7 @@ UID = (
         "uid",
         "the grader's environment is passed on",
         (
-            Edit(_LAUNCHED, "env=ENVIRONMENT,", "env={**os.environ, **ENVIRONMENT},"),
+            Edit(_OUTSIDE, "env=ENVIRONMENT,", "env={**os.environ, **ENVIRONMENT},"),
             Edit(_ZYGOTE, "    os.environ.clear()\n", ""),
         ),
         BY_SELFTEST,
@@ -291,7 +289,7 @@ WIRE = (
         "unknown dtypes are taken for floats",
         (
             Edit(
-                _TENSORS,
+                _WIRE,
                 "if not isinstance(name, str) or name not in _DTYPES:\n"
                 '        raise MisdescribedError("a tensor has an unknown dtype")',
                 "if not isinstance(name, str) or name not in _DTYPES:\n        name = 'F32'",
@@ -304,7 +302,7 @@ WIRE = (
         "tensors may lie where they want",
         (
             Edit(
-                _TENSORS,
+                _WIRE,
                 "if begin != end or last - begin != dtype.itemsize * math.prod(shape):",
                 "if False:",
             ),

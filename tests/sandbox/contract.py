@@ -1,7 +1,7 @@
 """The contract of `autograder.sandbox.base.Sandbox`, as facts that every implementation must show.
 
 A fact is data: cells to run and calls to make, each with what must come of it. `check` shows a fact
-on a sandbox; `canned` gives the outcomes with which a fake one is loaded to show the same fact.
+on a sandbox.
 """
 
 from __future__ import annotations
@@ -16,15 +16,12 @@ import pytest
 from autograder.core.errors import BoxEnded
 from autograder.core.records import (
     Call,
-    CellOutput,
-    CellRun,
     Ending,
     Limits,
     Observation,
     Tensor,
 )
 from autograder.sandbox.base import Box, Sandbox
-from tests.support.fake_sandbox import FakeSandbox
 
 LIMITS = Limits(
     cell_seconds=5, call_seconds=5, memory_mb=512, processes=32, output_kb=64, reply_mb=4, scratch_mb=16
@@ -68,11 +65,6 @@ class RunCell:
             text = output.data[shown.mime]
             assert shown.text == text if shown.whole else shown.text in text
 
-    def canned(self) -> CellRun | Ending:
-        """What a fake answers."""
-        outputs = tuple(CellOutput(shown.kind, {shown.mime: shown.text}) for shown in self.outputs)
-        return self.ending or CellRun(outputs, error=self.error, truncated=self.truncated)
-
 
 @dataclass(frozen=True)
 class Ask:
@@ -94,10 +86,6 @@ class Ask:
             else:
                 assert observation.ok, observation
                 assert_same(one, observation.value)
-
-    def canned(self) -> dict[str, Observation | Ending]:
-        """What a fake answers, by name."""
-        return {call.target: _observation(one) for call, one in zip(self.calls, self.expected, strict=False)}
 
 
 @dataclass(frozen=True)
@@ -136,25 +124,6 @@ def check(sandbox: Sandbox, fact: Fact) -> None:
     finally:
         usage = box.close()
     assert usage == box.close()
-
-
-def loaded(fact: Fact) -> FakeSandbox:
-    """A fake sandbox with the outcomes that the fact expects."""
-    fake = FakeSandbox()
-    for step in fact.steps:
-        if isinstance(step, RunCell):
-            fake.cells[step.source] = step.canned()
-        else:
-            fake.answers.update(step.canned())
-    return fake
-
-
-def _observation(expected: Any) -> Observation:
-    if isinstance(expected, Ending):
-        return Observation(ok=False, ending=expected)
-    if isinstance(expected, Raises):
-        return Observation(ok=False, error=expected.error, message=expected.message)
-    return Observation(ok=True, value=expected)
 
 
 def assert_same(expected: Any, actual: Any) -> None:

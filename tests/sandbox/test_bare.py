@@ -17,14 +17,13 @@ from autograder.core.records import Call, Ending, Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.inside import linux
 from autograder.sandbox.levels import Isolation
-from autograder.sandbox.outside.bare import BareSandbox
+from autograder.sandbox.outside.namespaces import BareSandbox
 from autograder.sandbox.pool import start_sandbox
 from autograder.sandbox.runtime import get_current_runtime
-from tests.support.leftovers import adopted_orphans, descendants, fresh_seeds, settled, traces
+from tests.support.leftovers import adopted_orphans, descendants, settled, traces
 
 pytestmark = pytest.mark.sandbox
 
-SEEDS = fresh_seeds(70_000)
 FORKS = "import os, time\nif os.fork() == 0:\n    while True: time.sleep(1)"
 KILLED_BROKER = """
 import sys, time
@@ -70,7 +69,7 @@ def test_sandbox_says_what_it_is(bare: BareSandbox) -> None:
 
 def test_box_works_in_a_folder_of_its_own(bare: BareSandbox) -> None:
     """Two boxes do not see each other's relative paths, and the folder goes with its box."""
-    first, second = (bare.open(Limits(), seed=next(SEEDS)) for _ in range(2))
+    first, second = (bare.open(Limits()) for _ in range(2))
     assert "" == first.run_cell("open('mine.txt', 'w').write('x')", seconds=5).error
     assert "" == second.run_cell("import os\nnames = os.listdir()", seconds=5).error
     names = second.ask([Call("names", read=True)], seconds=5)[0]
@@ -94,23 +93,23 @@ def test_box_that_ends_is_cleaned_up_and_the_next_one_opens(
     bare: BareSandbox, source: str, ending: Ending
 ) -> None:
     """A forked process that goes on is ended as well: it is of the box's process group."""
-    bare.open(Limits(), seed=next(SEEDS)).close()
+    bare.open(Limits()).close()
     before = traces()
-    box = bare.open(Limits(), seed=next(SEEDS))
+    box = bare.open(Limits())
     assert "" == box.run_cell(FORKS, seconds=5).error
     with pytest.raises(BoxEnded) as caught:
         box.run_cell(source, seconds=1)
     assert ending is caught.value.ending
     assert before == settled(before)
     assert [] == boxes_of(bare)
-    bare.open(Limits(), seed=next(SEEDS)).close()
+    bare.open(Limits()).close()
 
 
 def test_killed_zygote_is_our_fault_and_leaves_no_box() -> None:
     """The box dies with the zygote, and the broker removes the folder."""
     before = traces()
     sandbox = BareSandbox(Environment())
-    box = sandbox.open(Limits(), seed=next(SEEDS))
+    box = sandbox.open(Limits())
     os.kill(sandbox.pid, signal.SIGKILL)
     with pytest.raises(SandboxFault):
         box.run_cell("while True: pass", seconds=5)

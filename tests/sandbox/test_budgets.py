@@ -12,7 +12,7 @@ import pytest
 
 from autograder.core.limits import BYTES_OF_VALUE, Budgets, MemoryBudget, compute_budgets, format_limit
 from autograder.core.records import Call, Cell, Ending, Limits
-from autograder.sandbox.exchange import tensors, values, wire
+from autograder.sandbox.exchange import values, wire
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session
 from tests.redteam.attack import PRELUDE
@@ -66,9 +66,9 @@ def test_a_reply_weighs_what_it_takes_when_it_is_read() -> None:
     """Many values, many arrays and much text weigh more than they are long."""
     many = b"[" + b"[]," * 100_000 + b"0]"
     assert 200_000 * BYTES_OF_VALUE <= values.estimate_memory(many, b"")
-    assert 40 << 20 <= values.estimate_memory(b"{}", b"".join(tensors.parts({"a": np.zeros(5 << 20)})))
+    assert 40 << 20 <= values.estimate_memory(b"{}", b"".join(wire.pack_arrays({"a": np.zeros(5 << 20)})))
     small = {str(number): np.zeros(1) for number in range(3000)}
-    assert 10 << 20 <= values.estimate_memory(b"{}", b"".join(tensors.parts(small)))
+    assert 10 << 20 <= values.estimate_memory(b"{}", b"".join(wire.pack_arrays(small)))
     with pytest.raises(wire.ProtocolError, match="too many parts"):
         values.estimate_memory(b"[" + b"0," * values.MAX_VALUES + b"0]", b"")
 

@@ -16,9 +16,9 @@ from autograder.core.errors import SandboxUnavailable
 from autograder.sandbox.inside.seccomp import MACHINES, shipped_filter
 from autograder.sandbox.outside import box, cgroups, namespaces, watch
 from autograder.sandbox.pool import start_sandbox
-from autograder.sandbox.proof import doctor, selftest
+from autograder.sandbox.proof import selftest
 from autograder.sandbox.proof.canaries import CANARIES
-from autograder.sandbox.proof.doctor import examine, is_healthy
+from autograder.sandbox.proof.selftest import examine, is_healthy
 from tests.support.broken_sandbox import BrokenSandbox, Edits, tried_here
 
 Patch = pytest.MonkeyPatch
@@ -188,7 +188,7 @@ def test_a_missing_layer_is_found(monkeypatch: Patch, tmp_path: Path, case: str)
         pytest.skip("not applicable: an ordinary user's boxes share that user")
     broken.outside(monkeypatch)
     only = tuple(canary for canary in CANARIES if canary.name == broken.canary)
-    monkeypatch.setattr(doctor, "CANARIES", only)
+    monkeypatch.setattr(selftest, "CANARIES", only)
     layer = examine(BrokenSandbox(tmp_path, broken.edits).start)[-1]
     assert (broken.canary, False, True) == (layer.name, layer.ok, layer.finished)
     assert layer.found.startswith("reached: ")
@@ -200,7 +200,7 @@ def test_a_missing_layer_is_found(monkeypatch: Patch, tmp_path: Path, case: str)
 def test_both_quotas_of_a_shared_user_are_found(monkeypatch: Patch, tmp_path: Path) -> None:
     """Descriptors under way and memory of pipes: each is used up by the neighbour, and each is named."""
     only = tuple(canary for canary in CANARIES if canary.name == "neighbours")
-    monkeypatch.setattr(doctor, "CANARIES", only)
+    monkeypatch.setattr(selftest, "CANARIES", only)
     found = examine(BrokenSandbox(tmp_path, {"jail.py": {OWN_USER: "else self._own"}}).start)[-1].found
     assert "ETOOMANYREFS" in found
     assert "pipes of " in found
@@ -212,7 +212,7 @@ def test_a_filter_that_lets_one_call_pass_is_found(monkeypatch: Patch, call: str
     """Each of the calls to kernel subsystems is tried by itself, and named where it gets through."""
     allowing(NUMBERS[call])(monkeypatch)
     only = tuple(canary for canary in CANARIES if canary.name == "kernel subsystems")
-    monkeypatch.setattr(doctor, "CANARIES", only)
+    monkeypatch.setattr(selftest, "CANARIES", only)
     layer = examine()[-1]
     assert (False, f"reached: {[call]}") == (layer.ok, layer.found)
 
@@ -223,7 +223,7 @@ def test_a_package_in_students_boxes_is_found(monkeypatch: Patch, tmp_path: Path
     (tmp_path / "solutions").mkdir()
     (tmp_path / "solutions/__init__.py").write_text("ANSWER = 42")
     only = tuple(canary for canary in CANARIES if canary.name == "no reference")
-    monkeypatch.setattr(doctor, "CANARIES", only)
+    monkeypatch.setattr(selftest, "CANARIES", only)
     packages = (("reference", tmp_path / "solutions"),)
     assert examine()[-1].ok
     with pytest.raises(SandboxUnavailable, match="no reference: reached"):

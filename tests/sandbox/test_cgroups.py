@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.sandbox.outside.cgroups import Counts, Version1, Version2, base, find_driver
+from autograder.sandbox.outside import cgroups
+from autograder.sandbox.outside.cgroups import Counts, Version1, Version2, find_driver
 
 V2_MOUNT = "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"
 V1_MOUNTS = (
@@ -36,7 +37,7 @@ class Tree:
 @pytest.fixture(autouse=True)
 def _removable(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the real tree a group's files vanish with it; here they are removed first."""
-    remove = base.remove
+    remove = cgroups.remove_folder
 
     def with_files(folder: Path) -> None:
         if folder.is_dir():
@@ -45,7 +46,7 @@ def _removable(monkeypatch: pytest.MonkeyPatch) -> None:
                     file.unlink()
         remove(folder)
 
-    monkeypatch.setattr(base, "remove", with_files)
+    monkeypatch.setattr(cgroups, "remove_folder", with_files)
 
 
 def version_2(root: Path, controllers: str = "cpu memory pids") -> Tree:
@@ -219,15 +220,3 @@ def test_no_hierarchy_is_no_driver(tmp_path: Path) -> None:
     Tree(tmp_path, "", "")
     assert find_driver(tmp_path) is None
     assert find_driver(tmp_path / "absent") is None
-
-
-def test_a_file_that_is_kept_open_is_read_anew(tmp_path: Path) -> None:
-    """It tells what it holds now, and after the end that it is not there."""
-    (tmp_path / "usage").write_text("1")
-    kept = base.KeptFile(tmp_path / "usage")
-    assert 1 == base.read_number(kept)
-    (tmp_path / "usage").write_text("2")
-    assert 2 == base.read_number(kept)
-    kept.close()
-    (tmp_path / "usage").unlink()
-    assert base.read_number(kept) is None

@@ -1,4 +1,4 @@
-"""The contract of a sandbox, shown on the real one at every level of isolation and on the fake one."""
+"""The contract of a sandbox, shown on the real one at every level of isolation."""
 
 from __future__ import annotations
 
@@ -27,9 +27,3 @@ def says(fact: Fact) -> str:
 def test_holds_for_the_real_sandbox(fact: Fact, isolation: Isolation, levels: Levels) -> None:
     """The real sandbox keeps the contract at every level; what the levels differ in is no part of it."""
     contract.check(levels.sandbox(isolation, torch=fact.torch), fact)
-
-
-@pytest.mark.parametrize("fact", FACTS, ids=says)
-def test_holds_for_the_fake_sandbox(fact: Fact) -> None:
-    """A fake sandbox loaded with a fact's outcomes shows the same fact."""
-    contract.check(contract.loaded(fact), fact)

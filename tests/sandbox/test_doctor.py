@@ -10,9 +10,9 @@ import pytest
 from autograder.core.errors import SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.namespaces import NamespaceSandbox, refuse_other_systems
-from autograder.sandbox.proof import doctor
+from autograder.sandbox.proof import selftest
 from autograder.sandbox.proof.canaries import CANARIES
-from autograder.sandbox.proof.doctor import Layer, examine, is_healthy
+from autograder.sandbox.proof.selftest import Layer, examine, is_healthy
 from tests.conftest import start_sandbox
 
 
@@ -23,7 +23,7 @@ def by_name(layers: list[Layer]) -> dict[str, Layer]:
 
 def only(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     """Leave one canary, with this code."""
-    monkeypatch.setattr(doctor, "CANARIES", (msgspec.structs.replace(CANARIES[0], code=code),))
+    monkeypatch.setattr(selftest, "CANARIES", (msgspec.structs.replace(CANARIES[0], code=code),))
 
 
 @pytest.mark.sandbox

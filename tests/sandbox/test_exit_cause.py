@@ -12,7 +12,7 @@ import pytest
 
 from autograder.core.errors import BoxLost, SandboxFault
 from autograder.core.records import Ending
-from autograder.sandbox.outside.exit_cause import check_cause, has_ended_itself, is_process_one
+from autograder.sandbox.outside.watch import check_cause, has_ended_itself, is_process_one
 
 KILLED, FAULTED, EXITED = int(signal.SIGKILL), int(signal.SIGSEGV), 3 << 8
 """Wait statuses."""
@@ -36,10 +36,14 @@ def outcome(ending: Ending, report: dict[str, int], **facts: object) -> str:
         (Ending.CRASHED, {"status": KILLED}, {"by_itself": False}, "student"),
         (Ending.CRASHED, {"status": FAULTED}, {}, "student"),
         (Ending.CRASHED, {"status": EXITED}, {}, "student"),
+        (Ending.CRASHED, {"status": 97 << 8}, {}, "student"),
+        (Ending.CRASHED, {"status": "9"}, {}, "SandboxFault"),
+        (Ending.CRASHED, {}, {"process_one": False}, "SandboxFault"),
         (Ending.CRASHED, {}, {}, "SandboxFault"),
         (Ending.CRASHED, {}, {"by_itself": False}, "student"),
         (Ending.EXITED, {"status": EXITED}, {}, "student"),
         (Ending.CELL_TIME, {}, {}, "student"),
+        (Ending.PROCESSOR_TIME, {"status": KILLED}, {}, "student"),
         (Ending.MEMORY, {"status": KILLED}, {"memory": (899, 1000)}, "BoxLost"),
         (Ending.MEMORY, {"status": KILLED}, {"memory": (900, 1000)}, "student"),
         (Ending.MEMORY, {"status": KILLED}, {"memory": (1000, 1000)}, "student"),
@@ -61,6 +65,7 @@ def test_whose_doing_it_was(
         ("NSpid:\t1\n", False),  # of this side's namespace: everybody here may kill it
         ("NSpid:\t7\t2\n", False),
         ("Pid:\t1\n", False),
+        ("NSpid:\t-1\n", False),
         ("", False),
     ],
 )

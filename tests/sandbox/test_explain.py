@@ -10,7 +10,6 @@ import pytest
 from autograder.core.errors import PreloadMissing, SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside import namespaces
-from autograder.sandbox.outside.launched import ZygoteProcess
 from autograder.sandbox.outside.namespaces import NamespaceSandbox, explain_failure, explain_missing_module
 from autograder.sandbox.runtime import get_current_runtime
 from tests.sandbox.contract import LIMITS
@@ -75,7 +74,7 @@ def test_an_interpreter_that_ends_at_once_is_reported(
     """Not by hanging: with what it said."""
     broken = msgspec.structs.replace(get_current_runtime(), package_root=str(tmp_path))
     with pytest.raises(SandboxUnavailable, match="autograder"):
-        NamespaceSandbox(Environment(), lambda: ZygoteProcess(broken))
+        NamespaceSandbox(Environment(), broken)
 
 
 @pytest.mark.sandbox

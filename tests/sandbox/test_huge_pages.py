@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from autograder.sandbox.base import Environment
-from autograder.sandbox.inside import huge_pages
-from autograder.sandbox.outside.launched import ENVIRONMENT
+from autograder.sandbox.inside.linux import find_anonymous_ranges
+from autograder.sandbox.outside.namespaces import ENVIRONMENT
 from tests.conftest import start_sandbox
 
 MAPS = """\
@@ -25,14 +25,14 @@ MAPS = """\
 """
 GATHER = """
 import os, sys
-from autograder.sandbox.inside import jail, huge_pages
+from autograder.sandbox.inside import jail, linux
 proc = jail.open_proc()
 kept = [bytearray(os.urandom(1 << 20)) for _ in range(40)]
 def huge():
     text = open('/proc/self/smaps_rollup').read()
     return int(text.partition('AnonHugePages:')[2].split()[0])
 before, sums = huge(), [sum(one) for one in kept]
-gathered = huge_pages.gather(proc)
+gathered = linux.gather_huge_pages(proc)
 if pid := os.fork():
     _, status = os.waitpid(pid, 0)
 else:
@@ -58,7 +58,7 @@ print(at_first, huge() - at_first)
 def test_only_private_memory_of_no_file_is_gathered() -> None:
     """Neither code, nor data of a file, nor shared memory, nor guard pages, nor the stack."""
     heap, mapped = (0x55D0C1000000, 0x55D0C1A00000), (0x7F0000000000, 0x7F0000800000)
-    assert [heap, mapped] == huge_pages.find_anonymous_ranges(MAPS)
+    assert [heap, mapped] == find_anonymous_ranges(MAPS)
 
 
 def test_what_was_gathered_is_still_private_to_each_process() -> None:

@@ -15,10 +15,8 @@ import pytest
 
 from autograder.core.records import Call, Limits
 from autograder.sandbox.base import Environment
-from autograder.sandbox.inside import relocation
-from autograder.sandbox.inside.jail import INSTALLED, plan_moves
+from autograder.sandbox.inside.jail import INSTALLED, plan_moves, update_import_paths
 from autograder.sandbox.outside.box import NamespaceBox
-from autograder.sandbox.outside.launched import ZygoteProcess
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.runtime import get_current_runtime
 
@@ -56,7 +54,7 @@ def box(packages: Path) -> Iterator[NamespaceBox]:
         sys_path=(*runtime.sys_path, str(packages)),
         readable=(*runtime.readable, str(packages)),
     )
-    sandbox = NamespaceSandbox(Environment(), lambda: ZygoteProcess(moved))
+    sandbox = NamespaceSandbox(Environment(), moved)
     box = sandbox.open(Limits())
     yield box
     box.close()
@@ -100,7 +98,7 @@ def test_a_package_that_was_imported_before_its_files_moved_goes_on_importing(
     early = importlib.import_module("moved_package")
     try:
         before.rename(now)
-        relocation.update_import_paths({str(before): str(now)})
+        update_import_paths({str(before): str(now)})
         assert 42 == importlib.import_module("moved_package.late").VALUE
         assert "early" in inspect.getsource(early)
         assert "rows" == importlib.resources.files(early).joinpath("table.txt").read_text()

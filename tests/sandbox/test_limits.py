@@ -186,14 +186,13 @@ def test_busy_processes_of_one_box_leave_another_its_share(sandbox: NamespaceSan
 
 
 def test_usage_is_reported(plain_sandbox: NamespaceSandbox) -> None:
-    """Processor seconds and the time to open are known after closing."""
+    """Processor seconds are known after closing."""
     box = plain_sandbox.open(SMALL)
     box.run_cell(
         "import time\nend = time.process_time() + 0.2\nwhile time.process_time() < end: pass", seconds=5
     )
     usage = box.close()
     assert 0.2 <= usage.processor_seconds < 3
-    assert usage.open_seconds > 0
 
 
 SLOW = """

@@ -13,9 +13,7 @@ from pathlib import Path
 import pytest
 
 from autograder.sandbox.outside import cgroups
-from autograder.sandbox.outside.cgroups import base
-from autograder.sandbox.outside.cgroups.version1 import Version1
-from autograder.sandbox.outside.cgroups.version2 import Version2
+from autograder.sandbox.outside.cgroups import Version1, Version2
 from tests.sandbox.test_ordinary_user import SCRIPT
 
 pytestmark = [
@@ -148,7 +146,7 @@ def handed_over() -> Iterator[tuple[str, list[Path]]]:
             os.chown(path, UID, UID)
     yield driver.name if driver else FALLBACK, join
     for folder in (*join, *folders):
-        base.remove(folder)
+        cgroups.remove_folder(folder)
     if driver:
         driver.close()
 

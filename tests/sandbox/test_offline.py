@@ -12,7 +12,7 @@ from autograder.core.limits import list_ranges
 from autograder.core.records import LimitEvent, LimitKind, Limits
 from autograder.pages.feedback.labels import Labels
 from autograder.sandbox.base import Box, Environment
-from autograder.sandbox.inside.models import OFFLINE
+from autograder.sandbox.inside.jail import OFFLINE
 from autograder.sandbox.pool import start_sandbox
 
 pytestmark = pytest.mark.sandbox

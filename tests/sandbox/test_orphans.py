@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.sandbox.outside import cgroups, orphans
-from autograder.sandbox.outside.orphans import build_group_name, sweep_groups
+from autograder.sandbox.outside import cgroups
+from autograder.sandbox.outside.cgroups import build_group_name, sweep_groups
 
 NAMESPACE = 4026531836
 HOUR = 3_600_000_000_000
@@ -140,7 +140,7 @@ def test_names_are_ours_and_differ() -> None:
     first, second = build_group_name(), build_group_name()
     assert first != second
     assert first.startswith(f"autograder-{os.getpid()}-")
-    assert not orphans._is_orphan(first, Path("/"))
+    assert not cgroups._is_orphan(first, Path("/"))
 
 
 @pytest.mark.sandbox

@@ -12,9 +12,8 @@ import pytest
 
 from autograder.core.errors import SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment, Sandbox
-from autograder.sandbox.proof import doctor, selftest
-from autograder.sandbox.proof.doctor import Layer
-from autograder.sandbox.proof.selftest import FILE_NAME, ensure, read_last_proof
+from autograder.sandbox.proof import selftest
+from autograder.sandbox.proof.selftest import FILE_NAME, Layer, ensure, read_last_proof
 from autograder.sandbox.retry import MAX_FAULTS
 from tests.conftest import start_sandbox
 from tests.support.broken_sandbox import tried_here
@@ -25,13 +24,13 @@ HOLDS = [Layer("no network", ok=True, found="nothing")]
 
 
 class Examination:
-    """Stands in for `doctor.examine`: gives canned layers, and counts how often it was asked."""
+    """Stands in for `selftest.examine`: gives canned layers, and counts how often it was asked."""
 
     def __init__(self, *results: list[Layer]) -> None:
         self._results = results
         self.made = 0
 
-    def __call__(self, make: doctor.Start, environment: Environment) -> list[Layer]:
+    def __call__(self, make: selftest.Start, environment: Environment) -> list[Layer]:
         """The next result; the last one for ever."""
         del environment
         self.made += 1
@@ -50,7 +49,7 @@ def private(tmp_path: Path) -> Path:
 def examination(monkeypatch: pytest.MonkeyPatch) -> Examination:
     """Everything holds."""
     made = Examination(HOLDS)
-    monkeypatch.setattr(doctor, "examine", made)
+    monkeypatch.setattr(selftest, "examine", made)
     return made
 
 
@@ -181,7 +180,7 @@ def test_whatever_does_not_hold_is_refused(
     monkeypatch: pytest.MonkeyPatch, private: Path, layers: list[Layer]
 ) -> None:
     """The refusal names layer, finding and remedy, and nothing is remembered."""
-    monkeypatch.setattr(doctor, "examine", Examination(layers))
+    monkeypatch.setattr(selftest, "examine", Examination(layers))
     with pytest.raises(SandboxUnavailable) as refused:
         ensure(never, private)
     missing = layers[-1]
@@ -195,7 +194,7 @@ def test_faults_of_ours_are_made_up_for(monkeypatch: pytest.MonkeyPatch, private
     """What could not be finished says nothing about the machine, and is tried again."""
     unfinished = [Layer("no network", ok=False, found="the zygote is gone", finished=False)]
     examination = Examination(*[unfinished] * faults, HOLDS)
-    monkeypatch.setattr(doctor, "examine", examination)
+    monkeypatch.setattr(selftest, "examine", examination)
     assert ("no network",) == ensure(never, private).canaries
     assert faults + 1 == examination.made
 
@@ -205,7 +204,7 @@ def test_a_self_test_that_is_never_finished_is_a_refusal(
 ) -> None:
     """After a few attempts it is refused, with what was found last."""
     examination = Examination([Layer("no network", ok=False, found="the zygote is gone", finished=False)])
-    monkeypatch.setattr(doctor, "examine", examination)
+    monkeypatch.setattr(selftest, "examine", examination)
     with pytest.raises(SandboxUnavailable, match="no network: the zygote is gone"):
         ensure(never, private)
     assert MAX_FAULTS + 1 == examination.made
@@ -214,7 +213,7 @@ def test_a_self_test_that_is_never_finished_is_a_refusal(
 def test_what_was_reached_is_refused_at_once(monkeypatch: pytest.MonkeyPatch, private: Path) -> None:
     """A hole is not tried until it looks closed."""
     examination = Examination([Layer("no network", ok=False, found="reached: connected")], HOLDS)
-    monkeypatch.setattr(doctor, "examine", examination)
+    monkeypatch.setattr(selftest, "examine", examination)
     with pytest.raises(SandboxUnavailable, match="reached: connected"):
         ensure(never, private)
     assert 1 == examination.made
@@ -226,7 +225,7 @@ def test_a_hole_is_not_forgotten_over_a_fault(monkeypatch: pytest.MonkeyPatch, p
         Layer("no network", ok=False, found="reached: connected"),
         Layer("bounded time", ok=False, found="the zygote is gone", finished=False),
     ]
-    monkeypatch.setattr(doctor, "examine", Examination(both, HOLDS))
+    monkeypatch.setattr(selftest, "examine", Examination(both, HOLDS))
     with pytest.raises(SandboxUnavailable, match="reached: connected"):
         ensure(never, private)
 
@@ -234,7 +233,7 @@ def test_a_hole_is_not_forgotten_over_a_fault(monkeypatch: pytest.MonkeyPatch, p
 def test_an_optional_layer_is_not_missed(monkeypatch: pytest.MonkeyPatch, private: Path) -> None:
     """What is optional neither refuses nor counts as proven."""
     absent = Layer("Landlock", ok=False, found="not in this kernel", required=False)
-    monkeypatch.setattr(doctor, "examine", Examination([*HOLDS, absent]))
+    monkeypatch.setattr(selftest, "examine", Examination([*HOLDS, absent]))
     assert ("no network",) == ensure(never, private).canaries
 
 

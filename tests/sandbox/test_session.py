@@ -373,7 +373,7 @@ def test_many_slow_calls_end_with_the_submissions_time() -> None:
     class SlowBox:
         def __init__(self, box: Box) -> None:
             self.crowded = False
-            self.run_cells, self.close = box.run_cells, box.close
+            self.run_cell, self.close = box.run_cell, box.close
             self.measure_processor_time, self.measure_delay = box.measure_processor_time, box.measure_delay
             self._box = box
 

@@ -17,7 +17,7 @@ from autograder.core.errors import SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment
 from autograder.sandbox.inside import jail
 from autograder.sandbox.levels import Isolation
-from autograder.sandbox.outside import bare, launched, namespaces, prefork
+from autograder.sandbox.outside import namespaces
 from autograder.sandbox.outside.namespaces import ZygoteSandbox
 from autograder.sandbox.pool import Pool, start_sandbox
 from autograder.sandbox.retry import MAX_FAULTS
@@ -31,11 +31,10 @@ STEPS: dict[str, tuple[Any, str]] = {
     "claiming a user": (ZygoteSandbox, "_claim_identity"),
     "finding control groups": (namespaces.cgroups, "find_driver"),
     "making the socket": (namespaces.socket, "socketpair"),
-    "starting the program": (launched.subprocess, "Popen"),
-    "making spares": (prefork, "depth"),
+    "starting the program": (namespaces.subprocess, "Popen"),
     "telling it what to do": (ZygoteSandbox, "_configure"),
 }
-FOLDER: dict[str, tuple[Any, str]] = {"making the folder": (bare.tempfile, "mkdtemp")}
+FOLDER: dict[str, tuple[Any, str]] = {"making the folder": (namespaces.tempfile, "mkdtemp")}
 
 
 def remembering(made: list[str]) -> Callable[..., str]:
@@ -81,7 +80,7 @@ def test_a_start_that_fails_leaves_nothing(
 
     expected: type[BaseException] = SandboxFault if error is NO_MEMORY else type(error)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bare.tempfile, "mkdtemp", remembering(made))
+        patch.setattr(namespaces.tempfile, "mkdtemp", remembering(made))
         patch.setattr(owner, attribute, fail)
         with pytest.raises(expected) as raised:
             start_sandbox(Environment(), isolation)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 from safetensors.numpy import load, save
 
-from autograder.sandbox.exchange import tensors
-from autograder.sandbox.inside.plain import build_own_array
+from autograder.sandbox.exchange import wire
+from autograder.sandbox.inside.forms import build_own_array
 
 DTYPES = ["bool", "float16", "float32", "float64"]
 DTYPES += [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
@@ -29,7 +29,7 @@ ARRAYS = st.dictionaries(
 
 def written(arrays: dict[str, np.ndarray]) -> bytearray:
     """What crosses the pipe."""
-    return bytearray(b"".join(tensors.parts(arrays)))
+    return bytearray(b"".join(wire.pack_arrays(arrays)))
 
 
 def described(description: Any, numbers: bytes = b"") -> bytes:
@@ -49,7 +49,7 @@ def assert_equal(expected: dict[str, np.ndarray], actual: dict[str, np.ndarray])
 @given(ARRAYS)
 def test_what_is_written_is_read(arrays: dict[str, np.ndarray]) -> None:
     """By ourselves, whatever the dtypes and shapes; and each array lies evenly."""
-    read = tensors.read_arrays(written(arrays))
+    read = wire.read_arrays(written(arrays))
     assert_equal(arrays, read)
     assert all(array.flags.aligned for array in read.values())
 
@@ -58,16 +58,16 @@ def test_what_is_written_is_read(arrays: dict[str, np.ndarray]) -> None:
 def test_the_format_is_that_of_the_library(arrays: dict[str, np.ndarray]) -> None:
     """The library reads what we write, and we read what it writes."""
     assert_equal(arrays, load(bytes(written(arrays))))
-    assert_equal(arrays, tensors.read_arrays(save(arrays)))
+    assert_equal(arrays, wire.read_arrays(save(arrays)))
 
 
 def test_numbers_are_neither_copied_on_the_way_out_nor_on_the_way_in() -> None:
     """What is written is the array's own memory; what is read is a view, to be changed freely."""
     array = np.arange(6, dtype=np.float32)
-    _, numbers = tensors.parts({"a": array})
+    _, numbers = wire.pack_arrays({"a": array})
     assert np.shares_memory(array, np.frombuffer(numbers, np.float32))
     buffer = written({"a": array})
-    read = tensors.read_arrays(buffer)["a"]
+    read = wire.read_arrays(buffer)["a"]
     assert np.shares_memory(read, np.frombuffer(buffer, np.uint8))
     assert read.flags.writeable
 
@@ -75,13 +75,13 @@ def test_numbers_are_neither_copied_on_the_way_out_nor_on_the_way_in() -> None:
 def test_numbers_of_another_byte_order_are_turned() -> None:
     """Student code may return them."""
     array = np.array([1.0, 2.0], ">f4")
-    assert [1.0, 2.0] == tensors.read_arrays(written({"a": array}))["a"].tolist()
+    assert [1.0, 2.0] == wire.read_arrays(written({"a": array}))["a"].tolist()
 
 
 def test_a_truth_value_is_true_or_false() -> None:
     """A byte of another value would be equal to neither."""
     data = described({"a": {"dtype": "BOOL", "shape": [3], "data_offsets": [0, 3]}}, b"\x00\x01\x07")
-    assert b"\x00\x01\x01" == tensors.read_arrays(data)["a"].tobytes()
+    assert b"\x00\x01\x01" == wire.read_arrays(data)["a"].tobytes()
 
 
 def test_an_array_that_lies_unevenly_is_read_all_the_same() -> None:
@@ -91,7 +91,7 @@ def test_an_array_that_lies_unevenly_is_read_all_the_same() -> None:
         "b": {"dtype": "F64", "shape": [], "data_offsets": [1, 9]},
     }
     data = described(entries, b"\x05" + np.float64(2.5).tobytes())
-    read = tensors.read_arrays(data)
+    read = wire.read_arrays(data)
     assert 2.5 == read["b"]
     assert read["b"].flags.aligned
 
@@ -130,23 +130,21 @@ ONE = {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}
 def test_a_description_that_lies_is_refused(description: Any, numbers: bytes) -> None:
     """Holes, overlaps, sizes that disagree, and types that are none."""
     with pytest.raises(ValueError, match=r".+"):
-        tensors.read_arrays(described(description, numbers))
+        wire.read_arrays(described(description, numbers))
 
 
 @pytest.mark.parametrize("data", [b"x", bytes(7), (9).to_bytes(8, "little") + b"{}", b"\xff" * 16])
 def test_a_length_that_lies_is_refused(data: bytes) -> None:
     """Shorter than the length's own bytes, shorter than it says, and endless."""
     with pytest.raises(ValueError, match=r".+"):
-        tensors.read_arrays(data)
+        wire.read_arrays(data)
 
 
 @given(st.binary(max_size=60), st.binary(max_size=20))
 def test_any_bytes_are_arrays_or_refused(text: bytes, numbers: bytes) -> None:
     """Nothing unforeseen."""
     try:
-        assert all(
-            isinstance(one, np.ndarray) for one in tensors.read_arrays(described(text, numbers)).values()
-        )
+        assert all(isinstance(one, np.ndarray) for one in wire.read_arrays(described(text, numbers)).values())
     except ValueError:
         return
 

@@ -191,33 +191,6 @@ def test_modules_within_a_module_are_those_that_it_has() -> None:
     assert {} == {about: one for about, one in found.items() if not one.passed}
 
 
-OFTEN = """
-import sys
-import numpy as np
-def sent(self, operation, args, kwargs, *, depth=None):
-    often = [{"$": "numpy", "k": "0", "complex": True}] * 50
-    return {"$": "dict", "v": [["ask", ["name", often, {"$": "dict", "v": []}]]]}, {"0": np.zeros((9, 2))}
-sys.modules["autograder.sandbox.inside.judge"].Judge._request = sent
-f()
-"""
-
-
-@pytest.mark.sandbox
-def test_an_array_of_a_students_test_stands_at_one_place(sandbox: Sandbox) -> None:
-    """Where a test is a student's, what it asks for is read here: one array told often would grow."""
-    student, seen = sandbox.open(LIMITS, seed=0), []
-    tester = CellTester(
-        lambda: sandbox.open(LIMITS, seed=1), refuses=lambda asked: str(seen.append(asked) or "")
-    )
-    try:
-        student.run_cell("def f(): return 1", seconds=2)
-        assert tester.run(CellTest("test", OFTEN, seconds=2), student).refused
-    finally:
-        tester.close()
-        student.close()
-    assert all(len(asked[1]) < 50 for asked in seen)
-
-
 def test_names_that_a_test_does_not_bind() -> None:
     """Only these are asked for."""
     code = "import numpy as np\ndef g(x): return x + y\nfor i in z: g(i)\ntry: w\nexcept E as e: print(e)"

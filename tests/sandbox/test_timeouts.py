@@ -13,9 +13,7 @@ from autograder.sandbox.session import Session, Visit
 from autograder.sandbox.testing import CellTester, Key, create_visit
 from autograder.sandbox.timeouts import NewTimeout, SubmissionTimeouts, Timeouts
 from tests.support.fake_sandbox import FakeSandbox
-from tests.support.leftovers import fresh_seeds
 
-SEEDS = fresh_seeds(8_000_000)
 CELLS = (Cell("one"), Cell("loop"), Cell("three"))
 OK = Observation(ok=True, value=42)
 FIRST, ENDLESS, LAST = (Call(name) for name in ("first", "endless", "last"))
@@ -164,9 +162,6 @@ class FakeRunner:
 
     def __init__(self) -> None:
         self.ran: list[str] = []
-
-    def begin_visit(self) -> None:
-        """Nothing is kept between places."""
 
     def run(self, test: CellTest, student: Box, left: float) -> CellOutcome:
         """Return the outcome of a test."""

@@ -1,4 +1,4 @@
-"""Cells that follow one another run without a word between them, and each is told what is its own."""
+"""Cells that follow one another: each is told what is its own."""
 
 from __future__ import annotations
 
@@ -58,20 +58,6 @@ def test_a_cell_that_closes_its_output_does_not_hold_up_the_others(plain_sandbox
     """Nobody can tell then what waits to be read, and each is answered for itself."""
     found = runs(plain_sandbox, ["import os\nos.close(1)", "print(1)", "2"])
     assert [[], ["1\n"], ["2"]] == [texts(run) for run in found]
-
-
-@pytest.mark.parametrize("place", range(4))
-def test_a_limit_that_nobody_tells_of_is_met_in_its_cell(plain_sandbox: NamespaceSandbox, place: int) -> None:
-    """What was refused is counted by the kernel alone: the cells run once more, one by one, for nothing."""
-    sources = ["x = 1", "y = 2", "z = 3", "x + y + z"]
-    sources.insert(place, SWALLOWED)
-    with Session(plain_sandbox, [Cell(one) for one in sources], Limits(processes=16, restarts=0)) as session:
-        found = session.run()
-        assert None not in found
-        met = [[one.met for one in run.met] for run in found if run]
-        assert [[LimitKind.PROCESSES] if at == place else [] for at in range(5)] == met
-        assert ["6"] == texts(found[-1])
-        assert {f"cell {place + 1}"} == {note.place for note in session.notes}
 
 
 def test_the_cell_that_ends_the_box_is_named(plain_sandbox: NamespaceSandbox) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.sandbox.outside.watchdog import Watchdog
+from autograder.sandbox.outside.watch import Watchdog
 
 
 def process(root: Path, pid: int, anonymous: int, shared: int, children: str = "") -> None:

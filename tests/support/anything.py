@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.core.records import Ending, Observation, OpaqueValue, Ref, Tensor
+from autograder.core.records import Ending, Observation, OpaqueValue, Tensor
 
 DEEPEST = 4
 TEXTS = ("", "yes", "a", "fp16", "(8, 12, 128, 128)", "124,439,808", "\ud800", "{what}", "x" * 5000, "wpe")
@@ -86,6 +86,5 @@ _LEAVES: tuple[Callable[[random.Random], Any], ...] = (
     text,
     _tensor,
     lambda numbers: OpaqueValue(text(numbers, 5)),
-    lambda numbers: Ref(text(numbers, 5)),
     lambda _: Tensor("not an array", "float32"),  # type: ignore[arg-type]
 )

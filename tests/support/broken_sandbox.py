@@ -11,7 +11,6 @@ import msgspec
 
 import autograder
 from autograder.sandbox.base import Environment
-from autograder.sandbox.outside.launched import ZygoteProcess
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.proof.canaries import CANARIES, Canary
 from autograder.sandbox.runtime import get_current_runtime
@@ -49,7 +48,7 @@ class BrokenSandbox:
 
     def start(self, environment: Environment) -> NamespaceSandbox:
         """See `autograder.sandbox.pool.start_sandbox`."""
-        return NamespaceSandbox(environment, lambda: ZygoteProcess(self.runtime))
+        return NamespaceSandbox(environment, self.runtime)
 
 
 def tried_here() -> list[Canary]:

@@ -190,15 +190,15 @@ def forked_zygotes(address: str) -> Iterator[None]:
     """This process's sandboxes start from templates meanwhile, where something is preloaded."""
     from unittest import mock
 
-    from autograder.sandbox.outside import launched, namespaces
+    from autograder.sandbox.outside import namespaces
 
     asked = threading.local()
-    real, start = launched._started, namespaces.ZygoteSandbox.__init__
+    real, start = namespaces._start_program, namespaces.ZygoteSandbox.__init__
 
-    def started(self: Any, environment: Any, launch: Any = None) -> None:
+    def started(self: Any, environment: Any, runtime: Any = None) -> None:
         asked.preload = environment.preload
         try:
-            start(self, environment, launch)
+            start(self, environment, runtime)
         finally:
             del asked.preload
 
@@ -209,7 +209,7 @@ def forked_zygotes(address: str) -> Iterator[None]:
 
     with (
         mock.patch.object(namespaces.ZygoteSandbox, "__init__", started),
-        mock.patch.object(launched, "_started", forked),
+        mock.patch.object(namespaces, "_start_program", forked),
         mock.patch.dict(os.environ, {ADDRESS: address}),
     ):
         yield

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import itertools
 import os
 import time
 from collections.abc import Iterator
@@ -12,10 +11,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from autograder.core.records import Limits
 from autograder.sandbox.inside import linux
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
-from autograder.sandbox.outside.prefork import KINDS
 
 PATIENCE_SECONDS = 60.0
 PR_SET_CHILD_SUBREAPER = 36
@@ -61,7 +58,7 @@ def settled(before: Traces) -> Traces:
     """The traces, once they equal those before or patience has run out."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while (now := _traces()) != before and time.monotonic() < deadline:
-        time.sleep(0.01)
+        time.sleep(0.03)
     return now
 
 
@@ -76,11 +73,6 @@ def adopted_orphans() -> Iterator[None]:
         yield
     finally:
         linux.prctl(PR_SET_CHILD_SUBREAPER, 0)
-
-
-def fresh_seeds(first: int) -> Iterator[int]:
-    """Seeds of which no two are equal; boxes opened with them are never opened ahead."""
-    return itertools.count(first)
 
 
 def descendants(pid: int) -> list[int]:
@@ -122,9 +114,3 @@ def _own_paths() -> list[str]:
 def zygote_pid(sandbox: NamespaceSandbox) -> int:
     """The broker's own child; the zygote proper and all boxes are below it."""
     return sandbox.pid
-
-
-def give_back(sandbox: NamespaceSandbox, limits: Limits, seeds: Iterator[int]) -> None:
-    """Have the boxes closed that a sandbox has opened ahead: others are asked for, and not twice."""
-    for _ in range(KINDS):
-        sandbox.open(limits, seed=next(seeds)).close()

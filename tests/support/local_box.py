@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from autograder.core.records import Call, Observation, OpaqueValue, Ref, Tensor
+from autograder.core.records import Call, Observation, OpaqueValue, Tensor
 
 
 class LocalBox:
@@ -54,7 +54,7 @@ def _outside(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         array = value.detach().clone().numpy()
         return Tensor(array, str(value.dtype).removeprefix("torch."), "cpu", value.requires_grad)
-    if value is None or isinstance(value, bool | int | float | str | Ref | np.ndarray):
+    if value is None or isinstance(value, bool | int | float | str | np.ndarray):
         return value
     if isinstance(value, tuple):
         return tuple(_outside(part) for part in value)

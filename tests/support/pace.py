@@ -9,7 +9,7 @@ from fractions import Fraction
 from unittest import mock
 
 from autograder.sandbox import session
-from autograder.sandbox.outside import allowance
+from autograder.sandbox.outside import box
 
 USUAL = 0.0037
 """Seconds that the work takes on the machine on which the limits were set."""
@@ -36,7 +36,7 @@ def patient_grader() -> Iterator[None]:
     that a box may compute or sleep stays the same.
     """
     with (
-        mock.patch.object(allowance, "MAX_CLOCK_FACTOR", 30),
+        mock.patch.object(box, "MAX_CLOCK_FACTOR", 30),
         mock.patch.object(session, "MAX_CLOCK_FACTOR", 30),
     ):
         yield

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.grading.grades import FAULTS
-from autograder.sandbox.outside import orphans
+from autograder.sandbox.outside import cgroups
 from autograder.sandbox.retry import MAX_LOST_BOXES
 from tests.support.leftovers import descendants
 from tests.survival import classroom, kills
@@ -190,7 +190,7 @@ class Survival:
             self.findings.append(f"class {self.classes}: {odd}")
         if classroom.interrupted(root) > interrupted:
             self.findings.append(f"class {self.classes}: more runs without an end than graders killed")
-        groups = [path.name for path in orphans.sweep_groups()]
+        groups = [path.name for path in cgroups.sweep_groups()]
         if groups:
             self.findings.append(f"class {self.classes}: control groups were left: {groups}")
 

@@ -42,7 +42,7 @@ from autograder.grading.verify.papers import (
 )
 from autograder.grading.verify.trials import Run, ShowProgress
 from autograder.questions.base.base import Trial
-from autograder.sandbox.outside import orphans
+from autograder.sandbox.outside import cgroups
 from autograder.sandbox.pool import Pool
 
 __all__ = [
@@ -79,7 +79,7 @@ def verify(
         SandboxUnavailable: student code cannot be confined on this machine.
     """
     started = time.monotonic()
-    orphans.sweep_groups()
+    cgroups.sweep_groups()
     planted = {} if quick else _plant_trials(assignment, pool)
     grader = Grader(assignment, pool)
     pool.end_sandbox(assignment.build_reference_environment())

@@ -18,13 +18,9 @@ from autograder.core.records import (
     CellRun,
     Observation,
     OpaqueValue,
-    Ref,
-    StructuredValue,
     Tensor,
 )
-from autograder.sandbox.exchange import tensors as layout
 from autograder.sandbox.exchange import wire
-from autograder.sandbox.exchange.tensors import Buffer
 
 MAX_TEXT = 20_000
 """Number of characters that are kept of an expression's text."""
@@ -33,7 +29,7 @@ MAX_VALUES = 1_010_000
 """Number of values in one reply: five for each part that a value may have, which is the cost of a tensor with
 one number; the rest is for additional information."""
 _MOST_WORDS = 8
-_OF_CELL = frozenset(("id", "outputs", "error", "truncated", "met", "seconds", "follows"))
+_OF_CELL = frozenset(("id", "outputs", "error", "truncated", "met", "seconds"))
 _OF_OUTPUT = frozenset(("kind", "name", "data"))
 _OF_CALL = frozenset(("id", "n", "observed"))
 _OF_END = frozenset(("id", "observed", "asks"))
@@ -41,7 +37,7 @@ _OF_ANSWER = frozenset(("v", "error", "message", "met"))
 
 
 class TrustedEncoder(wire.Encoder):
-    """Adds the records that represent tensors and handles; a repeated array may travel only once."""
+    """Adds the records of tensors and of objects without a plain form; a repeated array travels once."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,15 +53,11 @@ class TrustedEncoder(wire.Encoder):
         tree = self._sent[id(value)] = super().encode_array(value, tag)
         return tree
 
-    def encode_other(self, value: Any, depth: int) -> dict[str, Any]:
-        """Encode tensors, handles and values in parts; any other type is an error in the plan."""
+    def encode_other(self, value: Any, depth: int) -> dict[str, Any]:  # noqa: ARG002
+        """Encode tensors and opaque values; any other type is an error in the plan."""
         if isinstance(value, Tensor):
             tag = {"$": "tensor", "dtype": value.dtype, "device": value.device, "grad": value.requires_grad}
             return self.encode_array(value.array, tag)
-        if isinstance(value, Ref):
-            return {"$": "ref", "v": value.name, "type": value.kind}
-        if isinstance(value, StructuredValue):
-            return {"$": "form", "type": value.type_name, "v": self.encode(value.parts, depth + 1)}
         if isinstance(value, OpaqueValue):
             return {"$": "opaque", "type": value.type_name, "text": value.text}
         raise SandboxFault(f"a {type(value).__name__} cannot be sent into a box")
@@ -91,11 +83,8 @@ def _build_tensor(array: np.ndarray, tree: Mapping[str, Any]) -> Any:
 
 
 def _build_opaque(tag: str, tree: Mapping[str, Any]) -> Any:
-    if tag == "ref":
-        return Ref(truncate_text(tree.get("v"), 80), truncate_text(tree.get("type"), 200))
-    if tag == "form":
-        return StructuredValue(truncate_text(tree.get("type"), 80), tree["v"])
-    if tag == "opaque":
+    # Handles and values in parts are for the other box: this side only needs to pass over them.
+    if tag in ("opaque", "ref", "form"):
         return OpaqueValue(truncate_text(tree.get("type"), 80), truncate_text(tree.get("text"), MAX_TEXT))
     raise wire.ProtocolError(f"unknown tag {tag!r}")
 
@@ -103,18 +92,6 @@ def _build_opaque(tag: str, tree: Mapping[str, Any]) -> Any:
 def create_trusted_decoder(arrays: Mapping[str, np.ndarray]) -> wire.Decoder:
     """Create a decoder that builds only plain values and records, whatever the tree contains."""
     return wire.Decoder(arrays, _build_tensor, _build_opaque)
-
-
-def decode_observation(answer: Mapping[str, Any], decoder: wire.Decoder) -> Observation:
-    """Decode one observation from its tree.
-
-    Raises:
-        wire.ProtocolError: the tree is malformed.
-        KeyError: it has neither a value nor an error.
-    """
-    return (
-        Observation(ok=True, value=decoder.decode(answer["v"])) if "v" in answer else decode_exception(answer)
-    )
 
 
 def decode_exception(answer: Mapping[str, Any]) -> Observation:
@@ -127,7 +104,7 @@ def decode_exception(answer: Mapping[str, Any]) -> Observation:
     return Observation(ok=False, error=error, message=truncate_text(answer.get("message"), 600))
 
 
-def estimate_memory(body: Buffer, tensors: Buffer) -> int:
+def estimate_memory(body: wire.Buffer, tensors: wire.Buffer) -> int:
     """Estimate the bytes of memory that reading a reply takes, before anything is built from it.
 
     Raises:
@@ -137,7 +114,7 @@ def estimate_memory(body: Buffer, tensors: Buffer) -> int:
     if number > MAX_VALUES:
         raise wire.ProtocolError("the reply has too many parts")
     # The described length is the box's claim, so it is bounded by the bytes that arrived.
-    described = min(layout.read_description_length(tensors), len(tensors))
+    described = min(wire.read_description_length(tensors), len(tensors))
     return (
         len(tensors) + BYTES_OF_DESCRIPTION * described + BYTES_OF_TEXT * len(body) + BYTES_OF_VALUE * number
     )
@@ -189,7 +166,11 @@ def read_observation(reply: Mapping[str, Any], arrays: Mapping[str, np.ndarray],
     _check_keys(answer, _OF_ANSWER)
     if reply.get("n") != number:
         raise wire.ProtocolError("the reply does not fit the call")
-    return decode_observation(answer, create_trusted_decoder(wire.SingleUseArrays(arrays)))
+    if "v" not in answer:
+        return decode_exception(answer)
+    return Observation(
+        ok=True, value=create_trusted_decoder(wire.SingleUseArrays(arrays)).decode(answer["v"])
+    )
 
 
 def read_reported_limits(answer: object) -> tuple[str, ...]:

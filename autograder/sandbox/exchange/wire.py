@@ -5,7 +5,7 @@
 The JSON is an object with the request's id; values inside it are a tagged tree. A payload from another box
 follows in its own line below the object, so that it can be forwarded unread: an object is written in one
 line, and the reader takes everything after it as the tree. Both sides use this module, the trusted one and
-the guest, so it imports only our own `tensors` and no torch. Everything that arrives on the trusted side was
+the guest, so it imports nothing of ours and no torch. Everything that arrives on the trusted side was
 written by student code: lengths, depth and node counts are capped before anything is built from it, and
 every other defect is a `ProtocolError`.
 """
@@ -25,9 +25,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from autograder.sandbox.exchange import tensors as layout
-from autograder.sandbox.exchange.tensors import Buffer
-
+Buffer = bytes | bytearray | memoryview
 MAGIC = b"AG"
 HEADER = struct.Struct("<2sIQ")
 MAX_DEPTH = 32
@@ -60,6 +58,8 @@ def _refuse_constant(name: str) -> NoReturn:
 _JSON_IN = json.JSONDecoder(parse_constant=_refuse_constant)
 _JSON_OUT = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 
+JUDGE, REMOTE = "@judge", "@remote"
+"""The two endpoints of a test in boxes: the judge's, which runs it, and the student's, which it reaches."""
 LIMITED_BOX = 1000
 """The number of the box in which forbidden functions fail for a check; further boxes are numbered from 2."""
 
@@ -265,7 +265,7 @@ def replace_surrogates(text: str) -> str:
 
 def pack(message: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None) -> list[Buffer]:
     """Return one frame in parts, including the arrays' own memory: they must not change until it is sent."""
-    return _build_frame(_JSON_OUT.encode(message).encode(), layout.parts(arrays or {}))
+    return _build_frame(_JSON_OUT.encode(message).encode(), pack_arrays(arrays or {}))
 
 
 class Told(NamedTuple):
@@ -282,7 +282,7 @@ def telling(tree: Any, arrays: Mapping[str, np.ndarray]) -> Told:
         ProtocolError: it cannot be written.
     """
     try:
-        return Told(_JSON_OUT.encode(tree).encode(), layout.parts(arrays))
+        return Told(_JSON_OUT.encode(tree).encode(), pack_arrays(arrays))
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"it cannot be written: {error}") from None
 
@@ -338,7 +338,7 @@ def _parse_body(body: Buffer, tensors: Buffer) -> tuple[Any, dict[str, np.ndarra
         raise ProtocolError("the message has too many parts")
     try:
         # Lone surrogates are accepted here, and replaced when the tree is decoded.
-        return _JSON_IN.decode(text.decode("utf-8", "surrogatepass")), layout.read_arrays(tensors)
+        return _JSON_IN.decode(text.decode("utf-8", "surrogatepass")), read_arrays(tensors)
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"{type(error).__name__}: {str(error)[:200]}") from None
 
@@ -445,3 +445,134 @@ def write_frame(descriptor: int, frame: Sequence[Buffer], *, deadline: float = m
                 poller.register(descriptor, select.POLLOUT)
                 if left <= 0 or not poller.poll(None if left == math.inf else left * 1000):
                     raise DeadlineError from None
+
+
+# ---------------------------------------------------------------- arrays
+# In the safetensors format, written and read without a copy:
+#
+#     u64 length of the description | description (JSON) | the numbers, array after array, little-endian
+#
+# The library of that name builds whole files in memory and copies each array twice on either side, which is
+# most of the cost of a large tensor on a pipe. Here `pack_arrays` returns the arrays' own memory for writing,
+# and `read_arrays` returns views into the buffer that was received. The format is compatible: we and the
+# library read each other's output. Input may be hostile: every claim of the description is checked against
+# the bytes before anything is built.
+
+
+MAX_DESCRIPTION = 256 << 10
+"""Bytes that describe the tensors of a frame, some 3,500; half a million would take seconds to read."""
+_ENTRY = frozenset(("dtype", "shape", "data_offsets"))
+MAX_DIMENSIONS = 64
+MAX_SIZE = 1 << 62
+_LENGTH_BYTES = 8
+_DTYPES = {
+    "BOOL": "?", "U8": "u1", "I8": "i1", "U16": "<u2", "I16": "<i2", "F16": "<f2", "U32": "<u4", "I32": "<i4",
+    "F32": "<f4", "U64": "<u8", "I64": "<i8", "F64": "<f8",
+}  # fmt: skip
+_NAMES = {np.dtype(code): name for name, code in _DTYPES.items()}
+
+
+class MisdescribedError(ValueError):
+    """The bytes are not tensors in this format, or do not match their description."""
+
+
+def pack_arrays(arrays: Mapping[str, np.ndarray]) -> list[Buffer]:
+    """Return the buffers to write, in order; none for no arrays. The arrays must not change until written.
+
+    Args:
+        arrays: C-contiguous, of booleans, integers or floats of at most 8 bytes.
+    """
+    if not arrays:
+        return []
+    description, numbers, end = {}, [], 0
+    # Wide numbers first, so that each array begins at a multiple of its item size.
+    for key, original in sorted(arrays.items(), key=lambda item: -item[1].itemsize):
+        array = original.astype(original.dtype.newbyteorder("<"), copy=False)
+        begin, end = end, end + array.nbytes
+        name = _NAMES[array.dtype]
+        description[key] = {"dtype": name, "shape": array.shape, "data_offsets": (begin, end)}
+        if array.nbytes:
+            numbers.append(array.reshape(-1).view(np.uint8).data)
+    text = json.dumps(description, separators=(",", ":")).encode()
+    # Padded so that the numbers after it begin at a multiple of 8 bytes.
+    text += b" " * (-len(text) % _LENGTH_BYTES)
+    return [len(text).to_bytes(_LENGTH_BYTES, "little") + text, *numbers]
+
+
+def read_arrays(buffer: Buffer) -> dict[str, np.ndarray]:
+    """Return the arrays by key, as views into the buffer if they are aligned.
+
+    Raises:
+        ValueError: the bytes do not match their description in any way (`MisdescribedError`, or not JSON).
+    """
+    if not buffer:
+        return {}
+    length = read_description_length(buffer)
+    if length > MAX_DESCRIPTION:
+        raise MisdescribedError("the description of the tensors is too long")
+    first = _LENGTH_BYTES + length
+    if first > len(buffer):
+        raise MisdescribedError("the description of the tensors is longer than the tensors")
+    try:
+        description = json.loads(bytes(buffer[_LENGTH_BYTES:first]))
+    except RecursionError:
+        raise MisdescribedError("the description of the tensors is nested too deeply") from None
+    if not isinstance(description, dict):
+        raise MisdescribedError("the description of the tensors is not an object")
+    # The arrays must follow one another without gaps or overlaps: each byte belongs to exactly one of them.
+    arrays, end = {}, 0
+    for key, entry in sorted(description.items(), key=_get_offsets):
+        dtype, shape, begin, last = _parse_entry(entry)
+        if begin != end or last - begin != dtype.itemsize * math.prod(shape):
+            raise MisdescribedError("a tensor does not lie where its description says")
+        end = last
+        # The lengths differ, which is refused below.
+        if end > len(buffer) - first:
+            break
+        arrays[key] = _build_array(buffer, dtype, shape, first + begin)
+    if end != len(buffer) - first:
+        raise MisdescribedError("the tensors are not as long as their description says")
+    return arrays
+
+
+def read_description_length(buffer: Buffer) -> int:
+    """Return the number of bytes that the description claims to have."""
+    return int.from_bytes(buffer[:_LENGTH_BYTES], "little")
+
+
+def _get_offsets(item: tuple[str, Any]) -> tuple[int, int]:
+    _, _, begin, end = _parse_entry(item[1])
+    return begin, end
+
+
+def _parse_entry(entry: object) -> tuple[np.dtype[Any], tuple[int, ...], int, int]:
+    """Return the dtype, the shape and the two offsets of one tensor."""
+    if not isinstance(entry, dict):
+        raise MisdescribedError("a tensor is not described by an object")
+    if entry.keys() != _ENTRY:
+        raise MisdescribedError("a tensor is described by other words than its dtype, shape and place")
+    name = entry["dtype"]
+    if not isinstance(name, str) or name not in _DTYPES:
+        raise MisdescribedError("a tensor has an unknown dtype")
+    shape, offsets = _parse_sizes(entry["shape"]), _parse_sizes(entry["data_offsets"])
+    if len(offsets) != 2:
+        raise MisdescribedError("a tensor has no place")
+    return np.dtype(_DTYPES[name]), shape, *offsets
+
+
+def _parse_sizes(sizes: object) -> tuple[int, ...]:
+    if not isinstance(sizes, list) or len(sizes) > MAX_DIMENSIONS:
+        raise MisdescribedError("a tensor has no shape or no place")
+    if not all(type(size) is int and 0 <= size <= MAX_SIZE for size in sizes):
+        raise MisdescribedError("a tensor has an impossible size")
+    return tuple(sizes)
+
+
+def _build_array(buffer: Buffer, dtype: np.dtype[Any], shape: tuple[int, ...], begin: int) -> np.ndarray:
+    count = math.prod(shape)
+    array: np.ndarray = np.frombuffer(buffer, np.uint8 if dtype.kind == "b" else dtype, count, begin)
+    if dtype.kind == "b":  # other bytes than 0 and 1 would make invalid truth values
+        array = array != 0
+    array = array.reshape(shape)
+    # Code that gets the array may rely on aligned numbers.
+    return array if array.flags.aligned else array.copy()

@@ -36,6 +36,8 @@ _STEPS: dict[str, Callable[..., Any]] = {
     "close": lambda iterator: iterator.close(),
 }
 """Requests to an iterator: a name from the student's box is never looked up in an object."""
+_KINDS: tuple[Any, ...] = tuple(type(inspect.Parameter.KEYWORD_ONLY))  # type: ignore[arg-type]
+"""The kinds of parameters by the numbers that `inspect` gives them."""
 _TEXT = frozenset(("__name__", "__qualname__", "__doc__"))
 
 
@@ -186,10 +188,6 @@ class Callbacks:
                 self.open -= 1
 
 
-_ONLY_BY_PLACE, _STARRED, _ONLY_BY_NAME, _STARRED_TWICE = 0, 2, 3, 4
-"""Kinds of parameters, as ``inspect.Parameter`` numbers them."""
-
-
 def _describe_parameters(function: Any) -> list[list[Any]] | None:
     """Return name, kind, whether there is a default, and the default; None if unknown or not plain."""
     try:
@@ -210,31 +208,18 @@ def _is_plain(value: Any) -> bool:
 
 
 def _build_function(ask: Callable[..., Any], parameters: list[list[Any]] | None) -> Any:
-    """Build a function with the parameters of another one, for code that inspects them."""
+    """Build a function that shows the parameters of another one to code that inspects them."""
 
     def function(*args: Any, **kwargs: Any) -> Any:
         return ask(*args, **kwargs)
 
-    if parameters is None or not all(name.isidentifier() and name != "asked" for name, *_ in parameters):
-        return function
-    header: list[str] = []
-    passed: list[str] = []
-    for name, kind, has_default, _ in parameters:
-        if kind == _ONLY_BY_NAME and not any(entry.startswith("*") for entry in header):
-            header.append("*")
-        sign = {_STARRED: "*", _STARRED_TWICE: "**"}.get(kind, "")
-        header.append(f"{sign}{name}{'=None' * has_default}")
-        passed.append(f"{name}={name}" if kind == _ONLY_BY_NAME else f"{sign}{name}")
-    if positional_count := sum(kind == _ONLY_BY_PLACE for _, kind, *_ in parameters):
-        header.insert(positional_count, "/")
-    # Names of parameters are identifiers, as checked above, so that no other code can get into the text.
-    space: dict[str, Any] = {"asked": ask}
-    exec(f"def function({', '.join(header)}):\n    return asked({', '.join(passed)})", space)
-    result = space["function"]
-    defaults = [(name, kind, default) for name, kind, has_default, default in parameters if has_default]
-    result.__defaults__ = tuple(entry[2] for entry in defaults if entry[1] != _ONLY_BY_NAME) or None
-    result.__kwdefaults__ = {entry[0]: entry[2] for entry in defaults if entry[1] == _ONLY_BY_NAME} or None
-    return result
+    if parameters is not None:
+        shown = [
+            inspect.Parameter(name, _KINDS[kind], default=default if has_default else inspect.Parameter.empty)
+            for name, kind, has_default, default in parameters
+        ]
+        function.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    return function
 
 
 class _OwnIterator:

@@ -18,7 +18,7 @@ from autograder.sandbox.inside.proxies import CannotJudge, Handle, StudentExit, 
 from autograder.sandbox.inside.running import MOST_TEXT
 
 FORBIDDEN = "is forbidden here"
-"""Part of the message of functions that were made to fail; see `recorder`."""
+"""Part of the message of functions that were made to fail; see `guest.FunctionBlocker`."""
 
 
 class StudentBox(Protocol):

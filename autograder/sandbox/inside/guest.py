@@ -6,32 +6,30 @@ replies is guaranteed to the other side; their content is under the student's co
 
 from __future__ import annotations
 
-import array
 import contextlib
-import fcntl
 import functools
 import gc
 import os
+import re
+import signal
 import sys
-import termios
 import time
-from collections.abc import Iterator, Mapping, Sequence
+import types
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from autograder.sandbox.exchange import wire
-from autograder.sandbox.exchange.tensors import Buffer
+from autograder.sandbox.exchange.wire import Buffer
 from autograder.sandbox.inside.callbacks import AbandonedTest
+from autograder.sandbox.inside.forms import GuestEncoder, build_own_array
 from autograder.sandbox.inside.hints import MEMORY, find_reported_limits
-from autograder.sandbox.inside.judge import JUDGE, Judge
-from autograder.sandbox.inside.plain import GuestEncoder, build_own_array
-from autograder.sandbox.inside.recorder import FunctionBlocker
+from autograder.sandbox.inside.judge import Judge
 from autograder.sandbox.inside.remote import Remote
 from autograder.sandbox.inside.shared import Encoded
-from autograder.sandbox.inside.shell import CapturedStream, NotebookShell, Outputs, make_shell
-
-__all__ = ["make_shell", "serve"]
+from autograder.sandbox.inside.shell import CapturedStream, NotebookShell, Outputs
 
 MAX_MESSAGE = 600
 MAX_REQUEST = 1 << 31
@@ -111,8 +109,9 @@ class Guest:
 
     def answer(self, request: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Iterator[list[Buffer]]:
         """Yield the reply frames of one request."""
-        if request["op"] == "cells":
-            yield from self._run_cells(request["id"], request["sources"])
+        if request["op"] == "cell":
+            run = self._run_cell(request["source"])
+            yield wire.pack({"id": request["id"], **run})
         elif request["op"] == "files":
             yield _write_files(request["id"], arrays)
             if request["packages"]:
@@ -123,21 +122,7 @@ class Guest:
             for number, call in enumerate(request["calls"]):
                 yield self._answer_call(request["id"], number, call, arrays)
 
-    def _run_cells(self, request_id: str, sources: Sequence[str]) -> Iterator[list[Buffer]]:
-        """Yield a frame for each cell; the last one says that none follows.
-
-        The sequence also stops if the other side must check something before the next cell begins: output
-        that was printed without the shell, or a limit.
-        """
-        for number, source in enumerate(sources, 1):
-            reply = self._cell(source)
-            apart = reply["met"] or reply["truncated"] or _has_waiting_output()
-            follows = number < len(sources) and not apart
-            yield wire.pack({"id": request_id, **reply, "follows": follows})
-            if not follows:
-                return
-
-    def _cell(self, source: str) -> dict[str, Any]:
+    def _run_cell(self, source: str) -> dict[str, Any]:
         outputs = self._shell.outputs
         outputs.begin_cell()
         process = os.getpid()
@@ -233,11 +218,11 @@ class Guest:
         return wire.pack({**message, "observed": self._describe_oversize(text=True)})
 
     def _run_operation(self, request: Mapping[str, Any]) -> Encoded:
-        end, payload = self._get_endpoint(request["target"]), request["told"]
+        end = self._get_endpoint(request["target"])
         return (
-            end.judge_test(payload, request["begin"])
+            end.judge_test(request["begin"])
             if isinstance(end, Judge)
-            else end.do(*wire.read_told(payload))
+            else end.do(*wire.read_told(request["told"]))
         )
 
     def _get_endpoint(self, name: str) -> Remote | Judge:
@@ -245,7 +230,7 @@ class Guest:
         if name not in self._ends:
             further = functools.partial(self._send_and_wait, name)
             forbid = self._recorder.forbid_functions
-            end = Judge(further) if name == JUDGE else Remote(self._shell, further, forbid)
+            end = Judge(further) if name == wire.JUDGE else Remote(self._shell, further, forbid)
             self._ends[name] = end
             if isinstance(end, Judge):
                 end.prepare_process()
@@ -285,16 +270,6 @@ class Guest:
         if "read" in call:
             return value
         return value(*(decoder.decode(call["args"]) if "args" in call else ()))
-
-
-def _has_waiting_output() -> bool:
-    """Return whether output was printed without the shell and has not been read yet."""
-    waiting = array.array("i", [0])
-    try:
-        fcntl.ioctl(1, termios.FIONREAD, waiting)
-    except OSError:  # student code has closed it
-        return True
-    return bool(waiting[0])
 
 
 def _write_files(request_id: str, files: Mapping[str, np.ndarray]) -> list[Buffer]:
@@ -369,3 +344,110 @@ def _format_error(error: BaseException) -> str:
 def _refuse_tag(tag: str, tree: Mapping[str, Any]) -> Any:
     del tree
     raise wire.ProtocolError(f"unknown tag {tag!r}")
+
+
+# ---------------------------------------------------------------- forbidden functions
+# A `FunctionBlocker` is created before any student code runs, from torch's own parts as they are then.
+# Forbidden operators fail in torch's dispatcher, which every way to an operator passes: another thread,
+# ``torch.ops``, ``torch._C``, a function kept in a variable. A box in which something was forbidden cannot be
+# used for anything else.
+
+
+_KEYS = (
+    "CPU",
+    "AutogradCPU",
+    "NestedTensorCPU",
+    "AutogradNestedTensor",
+    "FuncTorchBatched",
+    "FuncTorchBatchedDecomposition",
+    "CompositeImplicitAutograd",
+)
+"""Dispatch keys under which an operator may have a kernel that runs here."""
+_REFUSAL = "forbidden here"
+_function = types.FunctionType  # saved before student code runs, like the next two
+_own_id, _send = os.getpid, os.kill
+
+
+class FunctionBlocker:
+    """Makes forbidden functions fail in the box of a check that forbids them."""
+
+    def __init__(self) -> None:
+        self._kept: list[Any] = []
+        self._torch: Any = None
+        if "torch" in sys.modules:
+            self._prepare_torch()
+
+    def forbid_functions(self, patterns: Sequence[str]) -> None:
+        """Make operators and functions of torch fail from now on if their names contain one of these."""
+        self._prepare_torch()
+        if self._kept:  # by an earlier call in the same box
+            return
+        _end_other_processes()
+        sought = re.compile("|".join(rf"(?<![A-Za-z]){re.escape(pattern)}(?![a-z])" for pattern in patterns))
+        self._fail_operators(sought)
+        _fail_functions(patterns)
+
+    def _prepare_torch(self) -> None:
+        if self._torch is not None:
+            return
+        import torch
+
+        native = vars(torch)["_C"]
+        self._torch = torch
+        self._library, self._operators = (
+            getattr(native, name) for name in ("_dispatch_library", "_dispatch_get_all_op_names")
+        )
+
+    def _fail_operators(self, sought: re.Pattern[str]) -> None:
+        names = [name for name in self._operators() if name.startswith("aten::") and sought.search(name)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about replaced kernels, which is intended
+            for key in _KEYS:
+                library = self._library("IMPL", "aten", key, "", 0)
+                self._kept.append(library)
+                for name in names:
+                    try:
+                        kernel = self._build_failing_kernel(name)
+                        library.impl(name.removeprefix("aten::"), key, kernel, False)  # noqa: FBT003
+                    except RuntimeError:
+                        continue  # an operator that cannot have a kernel there
+
+    def _build_failing_kernel(self, name: str) -> Callable[..., Any]:
+        def fail(*_: Any, **__: Any) -> Any:
+            raise RuntimeError(f"{name} is forbidden here")
+
+        return fail
+
+
+def _end_other_processes() -> None:
+    """End processes that the notebook's cells forked: forbidden functions would still work there.
+
+    Processes that are forked later have them fail as well. Without its own namespace a box cannot stop
+    other processes, and the same call would end those of others.
+    """
+    if _own_id() == 1:
+        with contextlib.suppress(ProcessLookupError):
+            _send(-1, signal.SIGKILL)
+
+
+def _refuse_call(*_: Any, **__: Any) -> Any:
+    raise RuntimeError("forbidden here")
+
+
+def _fail_functions(names: Sequence[str]) -> None:
+    """Make functions written in Python fail wherever they are known: their code objects are exchanged."""
+    for module_name, module in list(sys.modules.items()):
+        if not module_name.startswith("torch"):
+            continue
+        for name in names:
+            function = getattr(module, "__dict__", {}).get(name)
+            if isinstance(function, type):
+                function = vars(function).get("forward")
+            if type(function) is _function:
+                said = {_REFUSAL: f"{name} is forbidden here"}
+                code = _refuse_call.__code__
+                code = code.replace(co_consts=tuple(said.get(part, part) for part in code.co_consts))
+                try:
+                    function.__code__ = code
+                except ValueError:
+                    continue  # a closure: its code has free variables

@@ -11,23 +11,29 @@ dedicated uid; then the user namespace. An ordinary user needs the user namespac
 The kernel bounds many resources by user and not by process: descriptors in flight in sockets, memory of
 pipes, watches of an epoll, pending signals. As root every box therefore has an exclusive uid, and
 the zygote's user namespace holds them all. It keeps the right to switch among them, and only among them.
+
+The level `none` (`BareConfinement`) confines hardly at all: see docs/security.md.
 """
 
 from __future__ import annotations
 
 import base64
 import contextlib
+import itertools
 import os
 import resource
+import shutil
 import signal
 import socket
 import stat
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from autograder.core.paths import list_files_below
-from autograder.sandbox.inside import linux, models, relocation
+from autograder.sandbox.inside import linux
 
 INNER_ID = 1000
 NEW_ROOTS = ("/mnt", "/tmp", "/srv", "/opt")
@@ -38,6 +44,8 @@ SCRATCH = ("/w", "/tmp", "/dev/shm")
 """The folders in which a box may write; their previous contents are hidden."""
 INSTALLED = "/installed"
 """Where a box sees libraries that are below its scratch space on the machine, as of a checkout in /tmp."""
+HUB = "/hub"
+"""The folder in a box that the Hugging Face libraries search for models."""
 LARGE = 1 << 20
 """Bytes from which on a file of an assignment is mounted, and not copied into each zygote's memory."""
 _PART = 1 << 20
@@ -51,10 +59,12 @@ EXIT_NO_MEMORY = 98
 
 
 class Jail:
-    """The level `namespaces`; see `autograder.sandbox.inside.zygote.Confinement`."""
+    """How the level `namespaces` confines."""
 
     home = "/w"
-    hub = models.HUB
+    """The home folder while modules are imported."""
+    hub = HUB
+    """The folder in which the Hugging Face libraries find the assignment's models."""
 
     def __init__(self, config: dict[str, Any]) -> None:
         self._config = config
@@ -66,7 +76,7 @@ class Jail:
         config = self._config
         config["moved"] = plan_moves(config["readable"])
         enter_jail(config, self.proc)
-        relocation.update_import_paths(config["moved"])
+        update_import_paths(config["moved"])
         # Student code can read this memory: paths of this machine must not remain in it.
         config["files"] = list_top_names(config)
         del config["readable"], config["moved"]
@@ -81,7 +91,10 @@ class Jail:
         self._own = os.getuid(), os.getgid()
 
     def fork_box(self, request: dict[str, Any], status: socket.socket) -> tuple[int, int]:
-        """Fork process 1 of a box, in new namespaces that belong to the box's own user, if it has one."""
+        """Fork process 1 of a box, in new namespaces that belong to the box's own user, if it has one.
+
+        Returns the process that the zygote has to wait for, and a descriptor of it; (0, -1) in the box.
+        """
         uid = request["uid"]
         self._ids = self._own if uid is None else (uid, uid)
         self._switch_user(self._ids)
@@ -107,7 +120,10 @@ class Jail:
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
 
     def begin_box(self, request: dict[str, Any]) -> None:
-        """Map an identity in the new user namespace, and die with the zygote."""
+        """Map an identity in the new user namespace, and die with the zygote.
+
+        The box still has the zygote's descriptors.
+        """
         write_id_maps(self.proc, *self._ids)
         if request["uid"] is not None:  # so far only the effective id; the kernel charges the real one
             os.setresgid(INNER_ID, INNER_ID, INNER_ID)
@@ -230,13 +246,13 @@ def _build_root(config: Mapping[str, Any]) -> None:
     for path, tree in trees:
         attach_view(new_root + path, tree)
     for masked in config["masked"]:
-        for path in {masked, relocation.find_new_path(masked, moved)}:
+        for path in {masked, find_new_path(masked, moved)}:
             _mask_folder(new_root + path)
     Path(new_root, "etc/passwd").write_text(PASSWD)
     write_contents(new_root, files)
     for path, tree in large:
         attach_view(new_root + path, tree)
-    models.lay_out(new_root, DATA)
+    lay_out_models(new_root, DATA)
     _mount_scratch(f"{new_root}/w", "size=8m,nr_inodes=512", config["uid"])
     linux.pivot_root(new_root)
     # At last the root itself becomes read-only.
@@ -404,3 +420,197 @@ def limit_resources(limits: Mapping[str, Any]) -> None:
         values[resource.RLIMIT_AS] = limits["address_space"]
     for name, value in values.items():
         resource.setrlimit(name, (value, value))
+
+
+# ---------------------------------------------------------------- moved files
+# Values that a module has computed from its old path, such as a folder of data, are not changed; they are
+# used while the zygote starts, which sees both places.
+
+
+def find_new_path(path: str, moved: Mapping[str, str]) -> str:
+    """Return the present path of a file.
+
+    Args:
+        path: the old path.
+        moved: folder or file → its present path; none is below another.
+    """
+    for before, now in moved.items():
+        if path == before or path.startswith(f"{before}/"):
+            return now + path[len(before) :]
+    return path
+
+
+def update_import_paths(moved: Mapping[str, str]) -> None:
+    """Make this process import from the present paths, also for packages that are already imported.
+
+    Args:
+        moved: see `find_new_path`.
+    """
+    if not moved:
+        return
+    sys.path[:] = [find_new_path(path, moved) for path in sys.path]
+    # The cache holds finders for the old paths.
+    sys.path_importer_cache.clear()
+    for module in [*sys.modules.values()]:
+        if isinstance(module, ModuleType):
+            _update_module(module, moved)
+
+
+def _update_module(module: ModuleType, moved: Mapping[str, str]) -> None:
+    _update_attributes(module, ("__file__", "__cached__"), moved)
+    search = vars(module).get("__path__")
+    if isinstance(search, list):
+        search[:] = _update_paths(search, moved)
+    spec = vars(module).get("__spec__")
+    if spec is not None:
+        _update_attributes(spec, ("origin", "_cached"), moved)
+        if isinstance(spec.submodule_search_locations, list):
+            spec.submodule_search_locations[:] = _update_paths(spec.submodule_search_locations, moved)
+        _update_attributes(spec.loader, ("path",), moved)
+
+
+def _update_attributes(target: object, names: Sequence[str], moved: Mapping[str, str]) -> None:
+    for name in names:
+        attributes = getattr(target, "__dict__", {})  # some modules of torch refuse assignment
+        value = attributes.get(name)
+        if isinstance(value, str):
+            attributes[name] = find_new_path(value, moved)
+
+
+def _update_paths(paths: Sequence[Any], moved: Mapping[str, str]) -> list[Any]:
+    """Replace old paths. A spec and its module may share one list: the second pass changes nothing."""
+    return [find_new_path(path, moved) if isinstance(path, str) else path for path in paths]
+
+
+# ---------------------------------------------------------------- models
+# A folder with a configuration or a tokenizer is found by its path and by its own name, as if it came from
+# the hub: `AutoTokenizer.from_pretrained("tiny-gpt2")`. Nothing is ever downloaded: there is no network.
+
+
+OFFLINE = {
+    "DO_NOT_TRACK": "1",
+    "HF_DATASETS_OFFLINE": "1",
+    "HF_EVALUATE_OFFLINE": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "HF_HUB_OFFLINE": "1",
+    "HF_UPDATE_DOWNLOAD_COUNTS": "0",
+    "TRANSFORMERS_OFFLINE": "1",
+    "WANDB_MODE": "offline",
+}
+"""Variables that keep libraries from trying, and from retrying."""
+
+
+def build_offline_environment(hub: str) -> dict[str, str]:
+    """Build the environment variables of a box; libraries look for downloads in ``hub``."""
+    # Clients read the machine's certificates when they are created, and a box may not.
+    return {**OFFLINE, "HF_HUB_CACHE": hub, "SSL_CERT_DIR": hub}
+
+
+_SIGNS = ("config.json", "tokenizer.json", "tokenizer_config.json")
+_REVISION = "0" * 40
+
+
+def lay_out_models(root: str, data: str, *, seen_below: str = "") -> None:
+    """Make the folder of downloads below a root, from the models in its data folder.
+
+    Args:
+        root: of the files that a box sees.
+        data: the folder of the assignment's files, below it.
+        seen_below: the path of the root in a box; empty: it is the box's own root.
+    """
+    hub = Path(root + HUB)
+    hub.mkdir(exist_ok=True)
+    for folder in sorted({path.parent for sign in _SIGNS for path in Path(root + data).rglob(sign)}):
+        path = folder.relative_to(root + data).as_posix()
+        for name in {path, folder.name} - {"."}:
+            model_folder = hub / f"models--{name.replace('/', '--')}"
+            if model_folder.exists():
+                continue
+            # The layout of the library's cache: refs/main names a revision, and snapshots holds it.
+            (model_folder / "refs").mkdir(parents=True)
+            (model_folder / "refs/main").write_text(_REVISION)
+            (model_folder / "snapshots").mkdir()
+            (model_folder / "snapshots" / _REVISION).symlink_to(f"{seen_below}{data}/{path}")
+
+
+# ---------------------------------------------------------------- no isolation
+
+
+class BareConfinement:
+    """How the level `none` confines: a process in its own folder, with resource limits and no protection."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        self._config = config
+        self._folder: str = config["folder"]
+        self._zygote = os.getpid()
+        self._box_folders: dict[int, Path] = {}
+        self._numbers = itertools.count()
+        self.home = f"{self._folder}/zygote"
+        self.hub = self._folder + HUB
+        self.proc = open_proc()
+
+    def isolate_zygote(self, control: socket.socket) -> None:
+        """Write the environment's files to the folder."""
+        del control
+        Path(self.home).mkdir()
+        write_contents(self._folder, list_files(self._config))
+        lay_out_models(self._folder, DATA, seen_below=self._folder)
+        self._config["files"] = list_top_names(self._config)
+
+    def fork_box(self, request: dict[str, Any], status: socket.socket) -> tuple[int, int]:
+        """Fork the first process of a box; see `Jail.fork_box`."""
+        folder = Path(self._folder, "boxes", str(next(self._numbers)))
+        request["folder"] = str(folder)
+        pid = os.fork()
+        if pid == 0:
+            return 0, -1
+        self._box_folders[pid] = folder
+        pidfd = os.pidfd_open(pid)
+        socket.send_fds(status, [b"box"], [pidfd])
+        return pid, pidfd
+
+    def begin_box(self, request: dict[str, Any]) -> None:
+        """Die with the zygote."""
+        del request
+        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+        # The zygote may have died before prctl: then the signal would never come.
+        if os.getppid() != self._zygote:
+            raise ProcessLookupError("the zygote is gone")
+
+    def isolate_box(self, request: dict[str, Any]) -> None:
+        """Move into the box's own folder and limit resources."""
+        folder = Path(request["folder"])
+        work, temporary = folder / "w", folder / "tmp"
+        for path in (work, temporary):
+            path.mkdir(mode=0o700, parents=True)
+        os.chdir(work)
+        for name in self._config["files"]:
+            Path(name).symlink_to(f"{self._folder}{DATA}/{name}")
+        os.environ.update(
+            HOME=str(work),
+            IPYTHONDIR=f"{work}/.ipython",
+            MPLCONFIGDIR=f"{work}/.matplotlib",
+            TMPDIR=str(temporary),
+        )
+        if "tempfile" in sys.modules:
+            vars(sys.modules["tempfile"])["tempdir"] = None  # cached while the zygote imported modules
+        # The kernel would count every process of the user, not only those of the box.
+        processes = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+        limit_resources({**request["limits"], "processes": processes})
+
+    def end_boxes(self) -> None:
+        """End every box and remove the folder: a killed broker cannot do it."""
+        for pid in list(self._box_folders):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            self.collect_box(pid)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def collect_box(self, pid: int) -> dict[str, Any]:
+        """End the process group of a box that has ended, and remove its folder."""
+        # Before waiting: while its leader is a zombie, the id of the group is not assigned to another one.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+        report = wait_for(pid)
+        shutil.rmtree(self._box_folders.pop(pid), ignore_errors=True)
+        return report

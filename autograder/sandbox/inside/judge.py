@@ -17,17 +17,16 @@ import importlib
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from autograder.sandbox.exchange import wire
-from autograder.sandbox.inside import forms, layers
+from autograder.sandbox.inside import forms, shared
 from autograder.sandbox.inside.callbacks import OwnFunctions
 from autograder.sandbox.inside.checks import Checks
-from autograder.sandbox.inside.generators import Generators
+from autograder.sandbox.inside.forms import build_own_array
 from autograder.sandbox.inside.gradients import GradientBridge, is_part_of_a_graph, is_transformed
-from autograder.sandbox.inside.plain import build_own_array
 from autograder.sandbox.inside.proxies import (
     CannotJudge,
     ClassHandle,
@@ -41,10 +40,8 @@ from autograder.sandbox.inside.proxies import (
 )
 from autograder.sandbox.inside.remote import HandleEncoder
 from autograder.sandbox.inside.running import outcome
-from autograder.sandbox.inside.shared import Encoded, SharedValues, has_other_numbers, is_trained
+from autograder.sandbox.inside.shared import Encoded, Generators, SharedValues, has_other_numbers, is_trained
 
-JUDGE = "@judge"
-"""The target of calls that run tests."""
 MOST_FRAMES = 6000
 """Limit of Python frames, for mutual calls between the student's code and the test's functions."""
 _OF_DATACLASSES = ("fields", "replace", "asdict", "astuple", "is_dataclass")
@@ -66,11 +63,8 @@ _PLAIN_RESULTS = (
 """Operations with plain results that a test can compare by itself."""
 
 
-class Exchange(Protocol):
-    """Answers the current call with a request to a box, and returns the reply to it."""
-
-    def __call__(self, request: Encoded, *, box: int) -> Encoded:
-        """Send the request to the box with this number."""
+Exchange = Callable[..., Encoded]
+"""Answers the current call with a request to the box of a number (``box=``), and returns the reply to it."""
 
 
 class JudgeEncoder(HandleEncoder):
@@ -102,11 +96,11 @@ class JudgeEncoder(HandleEncoder):
 
     def encode_other(self, value: Any, depth: int) -> Any:
         """Encode torch's own modules in parts, and the result of their ``parameters()`` as an iterator."""
-        if layers.is_layer(value):
-            return self._encode_form("layer", layers.describe_module(value, self._mark), depth)
-        if layers.is_optimizer(value):
-            return self._encode_form("optimizer", layers.describe_optimizer(value, self._mark), depth)
-        if layers.is_of_tensors(value):
+        if shared.is_layer(value):
+            return self._encode_form("layer", shared.describe_module(value, self._mark), depth)
+        if shared.is_optimizer(value):
+            return self._encode_form("optimizer", shared.describe_optimizer(value, self._mark), depth)
+        if shared.is_of_tensors(value):
             return self._encode_form("iterator", [self._mark(parameter) for parameter in value], depth)
         return super().encode_other(value, depth)
 
@@ -225,22 +219,20 @@ class Judge:
         for name in _OF_DATACLASSES:
             setattr(dataclasses, name, self._wrap_function(getattr(dataclasses, name)))
 
-    def judge_test(self, payload: wire.Told, begin: Mapping[str, Any]) -> Encoded:
+    def judge_test(self, begin: Mapping[str, Any]) -> Encoded:
         """Run a test and return its outcome.
 
         Args:
-            payload: values of the names that the test uses, from the student's box; not inspected.
             begin: ``code``, ``doctest``, ``shared``: the test, or ``check`` (`checks.Checks.run_check`);
                 ``imports``; ``students``: names that are the student's in any case; ``token``: changes with
-                the student's box; ``watched``: the values of the names in the test before are still valid,
-                and the payload is empty.
+                the student's box.
         """
         if begin["token"] != self._token:
             self._begin_again(begin["token"])
             self._checks.forget_answer()
         self._imports = {name: (module, attribute) for name, module, attribute in begin["imports"]}
         self._students = frozenset(begin["students"])
-        return wire.Encoder().encode(self._compute_outcome(begin, payload)), {}
+        return wire.Encoder().encode(self._compute_outcome(begin)), {}
 
     def _wrap_function(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap a function of dataclasses to query the student's box about the student's objects."""
@@ -256,20 +248,18 @@ class Judge:
     def _begin_again(self, token: str) -> None:
         """Forget everything that belongs to a student's box that no longer exists."""
         self._token = token
-        self._proxies = Proxies(self._ask_student, self.count_plain_value)
+        self._proxies = Proxies(self._ask_student)
         self._own = OwnFunctions()
-        self._shared = SharedValues("j", self._encode_value, layers.is_copied)
+        self._shared = SharedValues("j", self._encode_value, shared.is_copied)
         self._namespace = self._create_namespace()
 
     def _create_namespace(self) -> Namespace:
         return Namespace(self._find_name, functools.partial(self._ask_student, "module"), self._imported)
 
-    def _compute_outcome(self, test: Mapping[str, Any], payload: wire.Told) -> dict[str, Any]:
+    def _compute_outcome(self, test: Mapping[str, Any]) -> dict[str, Any]:
         self._namespace = self._namespace if test["shared"] else self._create_namespace()
         for name in self._students:  # includes names bound by earlier tests, and `type`
             self._namespace.pop(name, None)
-        if not test.get("watched"):
-            self._bound: dict[str, Any] = {}
         self._own.open = 0
         self._gradients.begin_test()
         self._generators.collect_moved_states()
@@ -281,10 +271,7 @@ class Judge:
         self._proxies.own_words.clear()
         self._proxies.sizes.clear()
         self._proxies.disputed = ""
-        self._set_strict("check" in test)
-        if not test.get("watched"):
-            with contextlib.suppress(CannotJudge):  # on failure the names are requested one by one
-                self._receive_reply(lambda: wire.read_told(payload))
+        self._proxies.is_strict = "check" in test  # handles instead of library classes
         self._namespace.absent.clear()
         if "check" in test:
             result = self._checks.run_check(test["check"], self)
@@ -305,13 +292,6 @@ class Judge:
         if doubt:  # a later check that reuses the answer would not show the doubt
             self._checks.forget_answer()
         return result | {"own_words": words[:20], "doubt": doubt[:200]}
-
-    def _set_strict(self, is_strict: bool) -> None:  # noqa: FBT001
-        """Use handles instead of library classes for a check, and drop values that were sent for a test."""
-        if self._proxies.is_strict is not is_strict:
-            self._proxies.is_strict = is_strict
-            self._bound.clear()
-            self._proxies.forget_attributes()
 
     def set_student_seed(self, seed: int) -> None:
         """Make the student's box seed its generators, as was done here: states are long."""
@@ -349,7 +329,7 @@ class Judge:
         other._box = wire.LIMITED_BOX if forbidden else len(usual) + 2
         self._fresh_boxes += 1  # a new token: a reused box drops handles of other checks
         other._begin_again(f"{self._token} {self._fresh_boxes}")
-        other._bound, other._seeded, other._plain, other._malformed = {}, False, 0, ""
+        other._seeded, other._plain, other._malformed = False, 0, ""
         other._proxies.is_strict = self._proxies.is_strict
         other._generators.forget_states()
         self._others.append(other)
@@ -373,14 +353,9 @@ class Judge:
         if "raised" in reply:
             raise self._build_exception(reply["raised"])
         value = reply["v"]
-        if operation in _PLAIN_RESULTS:
-            self.count_plain_value(value)
-        return value
-
-    def count_plain_value(self, value: Any) -> None:
-        """Record that the test got a plain value, if it is one."""
-        if not is_instance(value, Handle) and value is not None:
+        if operation in _PLAIN_RESULTS and value is not None and not is_instance(value, Handle):
             self._plain += not isinstance(value, types.ModuleType | type)
+        return value
 
     def _answer_callback(self, request: Any) -> Encoded:
         """Call a function of the test's for the student's code, and return the request with its result."""
@@ -405,8 +380,6 @@ class Judge:
             extras["changes"] = changes
         if gone := self._shared.drop_unused():
             extras["forget"] = gone
-        if taken := self._proxies.coming.collect_taken():
-            extras["taken"] = taken
         if self._seed is not None:
             self._seeded, extras["seed"], self._seed = True, self._seed, None
         if moved := self._generators.collect_moved_states():
@@ -428,28 +401,19 @@ class Judge:
             raise CannotJudge(f"hands over what cannot go to the student's code: {error}") from error
 
     def _send_request(self, request: Encoded) -> dict[str, Any]:
-        return self._receive_reply(lambda: self._further(request, box=self._box))
-
-    def _receive_reply(self, reply: Callable[[], Encoded]) -> dict[str, Any]:
         try:
-            message = self._decode_reply(*reply())
+            message = self._decode_reply(*self._further(request, box=self._box))
             if self._proxies.is_strict:
                 self._refuse_changes(message.get("changes", ()))
             self._generators.restore_states(message.get("states", {}))
             self._shared.apply_changes(message.get("changes", ()))
-            self._bound |= message.get("names", {})
-            for name in message.get("gone", ()):
-                self._bound.pop(name, None)
-            ahead = (message.get(part, ()) for part in ("classes", "attributes", "hidden"))
-            self._proxies.record_news(*ahead)
-            self._proxies.coming.apply_updates(message.get("iterators", ()))
+            self._proxies.record_classes(message.get("classes", ()))
         except wire.ProtocolError as error:  # this is the first time it is inspected
             self._malformed = str(error)[:200]
             raise CannotJudge("what the student's box replied is no value") from error
         except (wire.ClosedError, BrokenPipeError, CannotJudge):
             raise
         except Exception as error:  # noqa: BLE001 - malformed parts come from the student's box
-            self._proxies.forget_attributes()
             return {"failed": f"{type(error).__name__}: {error}"[:300]}
         if "printed" in message and not self._is_silent:
             sys.stdout.write(str(message["printed"]))
@@ -548,10 +512,7 @@ class Judge:
 
     def resolve_name(self, name: str) -> Any:
         """Return the value of a name of the notebook; see `checks.StudentBox`."""
-        if name in self._bound:
-            self.count_plain_value(value := self._bound[name])
-        else:
-            value = self._ask_student("name", name)
+        value = self._ask_student("name", name)
         if is_instance(value, ClassHandle):
             stand_in = self._proxies.get_exception_class(value)
             value = stand_in if issubclass(stand_in, BaseException) else value

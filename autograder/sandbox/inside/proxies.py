@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.sandbox.inside.iterators import PrefetchedValues
-from autograder.sandbox.inside.library_classes import find_library, find_library_class
+from autograder.sandbox.inside.forms import find_library, find_library_class
 
 Ask = Callable[..., Any]
 _NO_PROTOCOLS = (
@@ -30,22 +29,8 @@ _NO_PROTOCOLS = (
     "_ipython",
 )
 """Prefixes of names by which libraries ask an object to provide an operation."""
-_REFLECTED = (
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "pow",
-    "matmul",
-    "and",
-    "or",
-    "xor",
-    "lshift",
-    "rshift",
-)
 _IN_PLACE = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor")
+_REFLECTED = (*_IN_PLACE, "lshift", "rshift")
 _ORDER = ("ne", "lt", "le", "gt", "ge")
 _MEASURING = (*_ORDER, "eq", "contains", "sub", "truediv", "floordiv", "mod", "xor")
 """Operators by which tests measure how far a result is from the expected one."""
@@ -127,9 +112,7 @@ class Handle:
         return get_table(self).iterate_parts(self)
 
     def __next__(self) -> Any:
-        table = get_table(self)
-        name = object.__getattribute__(self, "_name")
-        return table.coming.take_next(name, lambda: table.ask("next", self), table.count)
+        return get_table(self).ask("next", self)
 
     def __format__(self, form: str) -> str:
         return str(get_table(self).ask("format", self, form))
@@ -309,18 +292,14 @@ def get_name(handle: Any) -> str:
 class Proxies:
     """Handles by name, and the known facts about their classes."""
 
-    def __init__(self, ask: Ask, count: Callable[[Any], None]) -> None:
+    def __init__(self, ask: Ask) -> None:
         """Prepare the handles of one student's box.
 
         Args:
             ask: carries out an operation there.
-            count: called with values that were sent in advance and are used now.
         """
         self._send = ask
-        self.count = count
-        self.coming = PrefetchedValues()
         self._methods: dict[str, frozenset[str]] = {}
-        self._attributes: dict[str, dict[str, Any]] = {}
         self._combined: set[str] = set()
         """Names of handles on results of arithmetic with a value of the test, or derived from those."""
         self.own_words: dict[str, None] = {}
@@ -370,12 +349,6 @@ class Proxies:
 
     def get_attribute(self, handle: Any, name: str) -> Any:
         """Return an attribute, as the student's box has it."""
-        key = get_name(handle) if type(handle) is not MethodHandle else ""
-        if name in (held := self._attributes.get(key, {})):
-            self.count(value := held[name])
-            if key in self._combined:
-                self._note_combined(value)
-            return value
         kind = object.__getattribute__(handle, "_of")
         if kind and name in self._methods.get(kind, ()):
             return MethodHandle(self, handle, name)
@@ -383,20 +356,11 @@ class Proxies:
         is_own = name in _COMPARING or name in _OF_DICTIONARIES
         return MethodHandle(self, handle, name) if is_own and is_instance(value, CallableHandle) else value
 
-    def record_news(
-        self, classes: Iterable[list[Any]], attributes: Iterable[list[Any]], hidden: Iterable[str]
-    ) -> None:
-        """Record news from the student's box; attributes are valid until it sends newer ones."""
+    def record_classes(self, classes: Iterable[list[Any]]) -> None:
+        """Record what the student's box says about classes that it sends objects of."""
         for name, (title, bases, by_identity, methods) in classes:
             self._record_class(name, title, bases, by_identity)
             self._methods[name] = frozenset(methods)
-        self._attributes |= dict(attributes)
-        for name in hidden:
-            self._attributes.pop(name, None)
-
-    def forget_attributes(self) -> None:
-        """Forget attributes that were sent in advance; they are requested when they are used."""
-        self._attributes.clear()
 
     # ------------------------------------------------------------ truth
 

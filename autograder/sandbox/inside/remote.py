@@ -27,80 +27,27 @@ import numpy as np
 from autograder.checking.loading import define_module
 from autograder.checking.objects import call_by_name, seed_generators
 from autograder.sandbox.exchange import wire
-from autograder.sandbox.inside import ahead, forms, layers
+from autograder.sandbox.inside import forms, shared
 from autograder.sandbox.inside.callbacks import AbandonedTest, Callbacks
-from autograder.sandbox.inside.generators import Generators, keep_states
+from autograder.sandbox.inside.forms import GuestEncoder, as_plain, build_own_array
 from autograder.sandbox.inside.gradients import build_weighted_sum, compute_student_gradients
-from autograder.sandbox.inside.iterators import OpenIterators
-from autograder.sandbox.inside.plain import GuestEncoder, as_plain, build_own_array
 from autograder.sandbox.inside.running import outcome
-from autograder.sandbox.inside.shared import Encoded, KeyedValue, SharedValues
+from autograder.sandbox.inside.shared import Encoded, Generators, KeyedValue, SharedValues, keep_states
 
-REMOTE = "@remote"
-"""The target of calls by which tests reach it."""
 MODELS = "autograder.checking.models"
 """The module with the functions that checks may run next to the student's objects."""
 MOST_HANDLES = 100_000
+MOST_METHODS = 300
 MOST_CAUSES = 3
 MOST_PRINTED = 200_000
 MANY_NUMBERS = 256
 DEEP = 16
 """Depth from which on containers are sent as a flat list, since frames are not nested deeper than 32."""
-MANY_SHOWN = 8
-"""Number of objects in a list that are sent with their attributes."""
 Further = Callable[[Encoded, int], Encoded]
 _PYTHONS = {kind: ["types", name] for name, kind in vars(types).items() if isinstance(kind, type)}
 """Python's own classes that only `types` has a name for: of generators, methods and the like."""
 _KEYS = frozenset((str, int, float, bool, type(None), tuple))
 _CONTAINERS = (list, tuple, dict)
-_OPERATORS = (
-    *(
-        "add",
-        "sub",
-        "mul",
-        "truediv",
-        "floordiv",
-        "mod",
-        "pow",
-        "matmul",
-        "lshift",
-        "rshift",
-        "and_",
-        "or_",
-        "xor",
-    ),
-    *("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul", "iand", "ior", "ixor"),
-    *(
-        "neg",
-        "pos",
-        "invert",
-        "eq",
-        "ne",
-        "lt",
-        "le",
-        "gt",
-        "ge",
-        "getitem",
-        "setitem",
-        "delitem",
-        "contains",
-    ),
-    "index",
-)
-_BUILTINS = (
-    "len",
-    "next",
-    "bool",
-    "hash",
-    "str",
-    "repr",
-    "format",
-    "abs",
-    "round",
-    "int",
-    "float",
-    "reversed",
-)
 
 
 class TooManyObjects(MemoryError):
@@ -203,10 +150,6 @@ class Remote:
         self._further = further
         self._generators = Generators()
         self._leaves: dict[str, Any] = {}
-        self._watched = ahead.NameTracker(shell.user_ns)
-        self._shown = ahead.AttributeTracker()
-        self._tells_attributes = True
-        self._iterators = OpenIterators()
         self._printed = io.StringIO()
         self._classes: set[str] = set()
         self._unseen: dict[type, Any] = {}
@@ -216,29 +159,15 @@ class Remote:
         self._names: dict[int, str] = {}
         self._judge = ""
         self.shared = SharedValues("s", self._encode_value)
-        table = {name: getattr(operator, name) for name in _OPERATORS}
-        table |= {name: getattr(builtins, name) for name in _BUILTINS}
-        operations = (
-            "test",
-            "name",
-            "watch",
-            "get",
-            "set",
-            "delete",
-            "plain",
-            "describe",
-            "enter",
-            "leave",
-            "call_by_name",
-            "beside",
-        )
+        operations = ("test", "name", "plain", "describe", "enter", "leave", "call_by_name", "beside")
         # The judge names operations by these words, so these methods must keep their names.
-        table |= {name: getattr(self, f"_{name}") for name in operations}
         self._table: dict[str, Callable[..., Any]] = {
-            **table,
+            **{name: getattr(self, f"_{name}") for name in operations},
             "call": lambda called, /, *args, **kwargs: called(*args, **kwargs),
-            "method": self._call_method,
-            "iter": self._begin_iteration,
+            "method": lambda target, name, /, *args, **kwargs: getattr(target, name)(*args, **kwargs),
+            "get": getattr,
+            "set": setattr,
+            "delete": delattr,
             "module": importlib.import_module,
             "library": lambda module, name, /, *args, **kwargs: forms.find_by_name(module, name)(
                 *args, **kwargs
@@ -250,6 +179,13 @@ class Remote:
             "forbid": forbid,
             "gradients": self._compute_gradients,
         }
+
+    def _find_operation(self, name: str) -> Callable[..., Any]:
+        """Return an operation: one of ours, an operator, or a function of Python's such as ``len``."""
+        found: Callable[..., Any] = (
+            self._table.get(name) or getattr(operator, name, None) or getattr(builtins, name)
+        )
+        return found
 
     def create_encoder(self) -> HandleEncoder:
         """Create an encoder for values that go out."""
@@ -285,7 +221,7 @@ class Remote:
         if name == "thrown":
             return self._callbacks.build_exception(*content)
         if name in ("layer", "optimizer"):
-            return (layers.build_module if name == "layer" else layers.build_optimizer)(content)
+            return (shared.build_module if name == "layer" else shared.build_optimizer)(content)
         if name == "iterator":
             return iter(content)
         if name in ("named", "module"):
@@ -313,8 +249,6 @@ class Remote:
             self._callbacks = Callbacks(self._call_test_function)
             for store in (self._classes, self._leaves, self._objects, self._names, self._unseen):
                 store.clear()
-            self._iterators.clear()
-            self._shown.give_up()
         with self._callbacks.accept_calls():
             return self._execute_operation(*self._decode_request(tree, arrays))
 
@@ -330,20 +264,17 @@ class Remote:
             seed_generators(extras["seed"])
             self._generators.collect_moved_states()
         self._generators.restore_states(extras.get("states", {}))
-        self._iterators.advance_iterators(extras.get("taken", {}))
         return operation, args, kwargs, extras
 
     def _execute_operation(
         self, operation: str, args: list[Any], kwargs: dict[str, Any], extras: dict[str, Any]
     ) -> Encoded:
-        shown: list[Any] = [args[0]] if operation in ("get", "method") else []
         try:
             with contextlib.redirect_stdout(self._printed), _use_torch_defaults(extras):
-                value = self._table[operation](*args, **kwargs)
+                value = self._find_operation(operation)(*args, **kwargs)
                 reply = {"v": value if operation == "beside" else self.shared.mark_value(value)}
                 if operation in ("call_by_name", "beside"):  # both restore the generators
                     extras = {**extras, "kept": True}
-                shown.append(value)
         except (TooManyObjects, AbandonedTest):
             raise
         except BaseException as error:  # noqa: BLE001 - SystemExit too is only an answer
@@ -351,14 +282,13 @@ class Remote:
                 error.__traceback__ = error.__context__ = None
                 gc.collect()
             reply = {"raised": self._describe_exception(error)}
-            shown.append(error)
-        return self._encode_reply(reply, shown, extras)
+        return self._encode_reply(reply, extras)
 
     def _call_test_function(self, how: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Have a function of the test's called, and meanwhile carry out the operations that it requests."""
         marked = [self.shared.mark_value(value) for value in args]
         called = [how, key, marked, {name: self.shared.mark_value(value) for name, value in kwargs.items()}]
-        reply = self._encode_reply({"back": called}, [*args], {"seeded": True})
+        reply = self._encode_reply({"back": called}, {"seeded": True})
         while True:
             operation, operands, keywords, extras = self._decode_request(
                 *self._further(reply, self._callbacks.open)
@@ -369,7 +299,7 @@ class Remote:
                 raise operands[0]
             reply = self._execute_operation(operation, operands, keywords, extras)
 
-    def _encode_reply(self, reply: dict[str, Any], shown: list[Any], extras: Mapping[str, Any]) -> Encoded:
+    def _encode_reply(self, reply: dict[str, Any], extras: Mapping[str, Any]) -> Encoded:
         """Encode a reply with all changes that the test's side does not know yet."""
         if text := self._printed.getvalue():
             reply["printed"] = text[:MOST_PRINTED]
@@ -383,41 +313,9 @@ class Remote:
             and (states := self._generators.collect_moved_states())
         ):
             reply["states"] = states
-        if self.shared.has_any(layers.is_hooked):
+        if self.shared.has_any(shared.is_hooked):
             reply["hooked"] = True
-        newest = self.shared.newest
-        try:
-            return self._encode_value(reply | self._collect_ahead(shown))
-        except Exception:  # noqa: BLE001 - values not sent in advance are requested when used
-            self.shared.forget_since(newest)
-            reply |= {"gone": self._watched.names, "hidden": self._shown.give_up()}
-            return self._encode_value(reply | {"iterators": self._iterators.give_up()})
-
-    def _collect_ahead(self, shown: list[Any]) -> dict[str, Any]:
-        """Collect names that have new values, and attributes of objects."""
-        news: dict[str, Any] = {}
-        bound, gone = self._watched.collect_changes()
-        if bound:
-            news["names"] = {name: self.shared.mark_value(value) for name, value in bound.items()}
-        if gone:
-            news["gone"] = gone
-        if not self._tells_attributes:
-            shown = []
-        parts = (value for some in shown if type(some) in (list, tuple) for value in some[:MANY_SHOWN])
-        for value in (*shown, *parts):
-            if ahead.collect_attributes(value):
-                self._shown.add_object(self._get_handle(value), value)
-        held, gone = self._shown.collect_changes()
-        if held:
-            news["attributes"] = [
-                [name, {attribute: self.shared.mark_value(value) for attribute, value in fields.items()}]
-                for name, fields in held.items()
-            ]
-        if gone:
-            news["hidden"] = gone
-        if coming := self._iterators.collect_updates(self.shared.mark_value):
-            news["iterators"] = coming
-        return news
+        return self._encode_value(reply)
 
     # ------------------------------------------------------------ operations
 
@@ -425,37 +323,11 @@ class Remote:
         """Run a test in the notebook's own names; the outcome is under the student's control."""
         return tuple(outcome(code, self._shell.user_ns, doctest=doctest).items())
 
-    def _watch(self, names: tuple[str, ...], attributes: bool = True) -> None:  # noqa: FBT001, FBT002 - as sent
-        """Watch the names that a test uses: their values are sent now, and again when they change.
-
-        Args:
-            names: of the notebook.
-            attributes: send attributes of objects in advance; a check seldom uses any.
-        """
-        self._watched.watch_names([*names])
-        self._tells_attributes = attributes
-
     def _name(self, name: str) -> Any:
         namespace = self._shell.user_ns
         if name not in namespace:
             raise NameError(f"name '{name}' is not defined")
         return namespace[name]
-
-    def _get(self, target: Any, name: str) -> Any:
-        return getattr(target, name)
-
-    def _call_method(self, target: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
-        method = getattr(target, name)
-        return self._iterators.note_result(method, method(*args, **kwargs))
-
-    def _begin_iteration(self, target: Any) -> Any:
-        return self._iterators.prepare_iterator(iter(target), self._get_handle, self._replace_object)
-
-    def _replace_object(self, old: Any, new: Any) -> None:
-        """Replace an object that has a handle by another one."""
-        name = self._names.pop(id(old), None)
-        if name is not None:
-            self._names[id(new)], self._objects[name] = name, new
 
     def _run_backward(self, tensor: Any, grad: Any, keys: tuple[str, ...]) -> list[Any]:
         """Take a gradient here; return those of the tensors that the test has computed."""
@@ -473,12 +345,6 @@ class Remote:
     ) -> Any:
         """Take a gradient here that leaves no state behind."""
         return compute_student_gradients(tensor, grad, {key: self._leaves[key] for key in keys}, wanted)
-
-    def _set(self, target: Any, name: str, value: Any) -> None:
-        setattr(target, name, value)
-
-    def _delete(self, target: Any, name: str) -> None:
-        delattr(target, name)
 
     def _plain(self, target: Any) -> Any:
         """Return the content of an object of a subclass of a container; `Ellipsis` for other objects."""
@@ -531,7 +397,7 @@ class Remote:
             while self._unseen:
                 kind, instance = self._unseen.popitem()
                 classes.append(
-                    [self._get_handle(kind), [*self._describe(kind), ahead.list_methods(kind, instance)]]
+                    [self._get_handle(kind), [*self._describe(kind), list_methods(kind, instance)]]
                 )
             tree["v"].append(["classes", encoder.encode(classes)])
         return tree, encoder.arrays
@@ -611,6 +477,23 @@ def _use_torch_defaults(extras: Mapping[str, Any]) -> Iterator[None]:
             yield
         finally:
             torch.set_default_dtype(before)
+
+
+def list_methods(kind: type, instance: Any) -> list[str]:
+    """Return the names of the functions in a class, which an instance has as its methods."""
+    if kind.__getattribute__ is not object.__getattribute__:  # type: ignore[comparison-overlap]
+        return []
+    fields = getattr(instance, "__dict__", {})
+    functions: dict[str, Any] = {}
+    for base in type.mro(kind)[:-1]:
+        for name, function in vars(base).items():
+            functions.setdefault(name, function)
+    names = [
+        name
+        for name, function in functions.items()
+        if type(function) is types.FunctionType and name[:1] != "_" and name not in fields
+    ]
+    return names[:MOST_METHODS]
 
 
 def _is_drawn(kind: type) -> bool:

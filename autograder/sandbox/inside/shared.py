@@ -8,16 +8,19 @@ wherever Python would show it, and one object stays one object.
 from __future__ import annotations
 
 import collections
+import contextlib
 import hashlib
+import importlib
 import json
 import random
 import sys
-from collections.abc import Callable, Iterable, Mapping
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from autograder.sandbox.inside import forms, layers
+from autograder.sandbox.inside import forms
 
 Encoded = tuple[Any, Mapping[str, np.ndarray]]
 _CONTAINERS = (list, dict, set, bytearray, collections.deque, collections.Counter, collections.OrderedDict)
@@ -122,18 +125,9 @@ class SharedValues:
             if held := self._held.pop(key, None):
                 self._keys.pop(id(held[0]), None)
 
-    @property
-    def newest(self) -> int:
-        """The number of keys that were assigned here until now."""
-        return self._number
-
     def has_any(self, is_so: Callable[[Any], bool]) -> bool:
         """Return whether any held object satisfies the condition."""
         return any(is_so(held[0]) for held in self._held.values())
-
-    def forget_since(self, number: int) -> None:
-        """Forget objects that got a key here after this number: the other side did not receive them."""
-        self.forget_keys(f"{self._prefix}{index}" for index in range(number + 1, self._number + 1))
 
     def _store_value(self, key: str, value: Any) -> None:
         self._held[key] = [value, self._compute_digest(value)]
@@ -202,7 +196,7 @@ def _is_changeable(value: Any) -> bool:
 
 def is_trained(value: Any) -> bool:
     """Return whether it is meant to be changed, to get gradients or to draw: a copy would be useless."""
-    if type(value) in _GENERATORS or layers.is_copied(value):
+    if type(value) in _GENERATORS or is_copied(value):
         return True
     torch = sys.modules.get("torch")
     is_tensor = torch is not None and type(value) in (torch.Tensor, torch.nn.Parameter)
@@ -240,12 +234,12 @@ def _mark_inside(value: Any, mark: Callable[[Any], Any]) -> Any:
 
 
 def _get_content(value: Any) -> Any:
-    return layers.read_state(value) if layers.is_copied(value) else value
+    return read_state(value) if is_copied(value) else value
 
 
 def _replace_content(target: Any, value: Any) -> None:
     """Make an object equal to another one, in place; a module or an optimizer from its state."""
-    if layers.is_copied(target):
+    if is_copied(target):
         _replace_state(target, value)
     elif type(target) in _GENERATORS:
         parts = forms.to_parts(value)
@@ -270,10 +264,233 @@ def _replace_content(target: Any, value: Any) -> None:
 
 
 def _replace_state(target: Any, value: Any) -> None:
-    if layers.is_optimizer(target):
-        layers.set_optimizer(target, value)
+    if is_optimizer(target):
+        set_optimizer(target, value)
         return
-    layers.set_modes(target, value[0])
-    for mine, theirs in zip(layers.read_state(target)[1], value[1], strict=True):
+    set_modes(target, value[0])
+    for mine, theirs in zip(read_state(target)[1], value[1], strict=True):
         if mine is not theirs:
             _replace_content(mine, theirs)
+
+
+# ---------------------------------------------------------------- modules and optimizers of torch
+# Those that a test makes and passes to the student's code: only a test's side takes them apart. Those of a
+# student's box stay there, behind a handle.
+
+
+_OWN = "torch.nn.modules."
+_NOT_COPIED = ("_flat_weights", "parametrizations")
+"""Attributes of modules that keep parameters in more than one place."""
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+
+
+def is_layer(value: Any) -> bool:
+    """Return whether it is a module of exactly a class of torch's, without hooks."""
+    kind = type(value)
+    if "torch" not in sys.modules or not str(kind.__module__).startswith(_OWN):
+        return False
+    fields: dict[str, Any] = vars(value)
+    # Hooks would not be called when the other side uses its copy.
+    return not any(fields.get(name) for name in _HOOKS) and not any(name in fields for name in _NOT_COPIED)
+
+
+def is_optimizer(value: Any) -> bool:
+    """Return whether it is an optimizer of exactly a class of torch's."""
+    torch = sys.modules.get("torch")
+    return torch is not None and type(value) is getattr(torch.optim, type(value).__name__, None)
+
+
+def is_copied(value: Any) -> bool:
+    """Return whether both sides get a copy of it, with the same state."""
+    return is_layer(value) or is_optimizer(value)
+
+
+def is_hooked(value: Any) -> bool:
+    """Return whether it has hooks, which are not called when the other side's copy is used."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return False
+    if isinstance(value, torch.Tensor):
+        return bool(value._backward_hooks)  # noqa: SLF001
+    return isinstance(value, torch.nn.Module) and any(
+        vars(module).get(name) for module in value.modules() for name in _HOOKS
+    )
+
+
+def describe_optimizer(value: Any, mark: Callable[[Any], Any]) -> list[Any]:
+    """Return the name of its class, and its groups with the state of each parameter."""
+    hypers, states = read_state(value)
+    groups = [[mark(item) for item in group["params"]] for group in value.param_groups]
+    return [type(value).__name__, groups, hypers, [None if item is None else mark(item) for item in states]]
+
+
+def build_optimizer(description: list[Any]) -> Any:
+    """Build the optimizer of these parts."""
+    name, groups, hypers, states = description
+    torch = sys.modules["torch"]
+    kind = getattr(torch.optim, name)
+    if not issubclass(kind, torch.optim.Optimizer):
+        raise TypeError(f"{name!r} is no optimizer")
+    optimizer = kind([{**hyper, "params": params} for params, hyper in zip(groups, hypers, strict=True)])
+    set_optimizer(optimizer, [hypers, states])
+    return optimizer
+
+
+def set_optimizer(optimizer: Any, new_state: list[Any]) -> None:
+    """Put an optimizer into a state, as `read_state` returns it."""
+    hypers, states = new_state
+    parameters = [item for group in optimizer.param_groups for item in group["params"]]
+    for group, hyper in zip(optimizer.param_groups, hypers, strict=True):
+        group.update(hyper)
+    for parameter, item in zip(parameters, states, strict=True):
+        if item is not None:
+            optimizer.state[parameter] = item
+
+
+def describe_module(value: Any, mark: Callable[[Any], Any]) -> list[Any]:
+    """Return module and name of its class, its plain attributes, parameters, buffers and children.
+
+    Args:
+        value: the module.
+        mark: returns the value that is sent instead of a tensor.
+    """
+    # The attributes of an empty module exist on the other side as well.
+    base = vars(sys.modules["torch"].nn.Module())
+    plain = [[name, item] for name, item in vars(value).items() if name not in base]
+    children = [[name, item] for name, item in value._modules.items()]  # noqa: SLF001
+    parameters = [[name, mark(item)] for name, item in value._parameters.items()]  # noqa: SLF001
+    buffers = [
+        [name, mark(item), name not in value._non_persistent_buffers_set]  # noqa: SLF001
+        for name, item in value._buffers.items()  # noqa: SLF001
+    ]
+    kind = type(value)
+    return [kind.__module__, kind.__qualname__, value.training, plain, parameters, buffers, children]
+
+
+def is_of_tensors(value: Any) -> bool:
+    """Return whether it is the result of ``parameters()`` of a module."""
+    torch = sys.modules.get("torch")
+    return (
+        torch is not None
+        and type(value) is types.GeneratorType
+        and value.gi_code is torch.nn.Module.parameters.__code__
+    )
+
+
+def build_module(description: list[Any]) -> Any:
+    """Build the module of these parts."""
+    torch = sys.modules["torch"]
+    module, name, training, plain, parameters, buffers, children = description
+    kind = getattr(importlib.import_module(module), name)
+    # Not by the constructor, which needs arguments and would draw new parameters.
+    layer = kind.__new__(kind)
+    torch.nn.Module.__init__(layer)
+    vars(layer).update(plain, training=training)
+    for title, item in parameters:
+        layer.register_parameter(title, None if item is None else _to_parameter(torch, item))
+    for title, item, persistent in buffers:
+        layer.register_buffer(title, item, persistent=persistent)
+    for title, item in children:
+        layer.add_module(title, item)
+    return layer
+
+
+def read_state(value: Any) -> list[Any]:
+    """Return the part that changes while it is used: modes, and tensors with their gradients.
+
+    For an optimizer: the settings of its groups, and the state of each parameter.
+    """
+    if is_optimizer(value):
+        hypers = [
+            {name: item for name, item in group.items() if name != "params"} for group in value.param_groups
+        ]
+        return [hypers, [value.state.get(item) for group in value.param_groups for item in group["params"]]]
+    return [[item.training for item in value.modules()], [*value.parameters(), *value.buffers()]]
+
+
+def set_modes(value: Any, flags: list[bool]) -> None:
+    """Set whether it and each of its children are in training mode."""
+    for module, training in zip(value.modules(), flags, strict=True):
+        module.training = training
+
+
+def _to_parameter(torch: Any, value: Any) -> Any:
+    if type(value) is torch.nn.Parameter:
+        return value
+    parameter = torch.nn.Parameter(value.detach(), requires_grad=value.requires_grad)
+    parameter.grad = value.grad
+    return parameter
+
+
+# ---------------------------------------------------------------- generators of random numbers
+# Their states go along, so that a seed set by a test is valid in the student's box.
+
+
+_PYTHONS: Any = random.getstate.__self__  # type: ignore[attr-defined]
+"""Python's global generator, even if a notebook replaces it."""
+
+
+class Generators:
+    """The global generators of a box, and the states that the other box last knew."""
+
+    def __init__(self) -> None:
+        self._random: Any = None
+        self._numpy: Any = None
+        self._torch = b""
+        self.collect_moved_states()
+
+    def collect_moved_states(self) -> dict[str, Any]:
+        """Return the states that have moved since the last call, as plain values and arrays."""
+        states: dict[str, Any] = {}
+        if (pythons := _PYTHONS.getstate()) != self._random:
+            self._random = pythons
+            version, numbers, spare = pythons
+            states["random"] = [version, np.array(numbers, np.int64), spare]
+        numpys: Any = np.random.get_state()
+        state = (numpys[1].tobytes(), *map(int, numpys[2:4]), float(numpys[4]))
+        if state != self._numpy:
+            self._numpy = state
+            states["numpy"] = [numpys[1], *state[1:]]
+        if (torch := sys.modules.get("torch")) is not None:
+            torchs = torch.default_generator.get_state().numpy()
+            if (drawn := torchs.tobytes()) != self._torch:
+                self._torch, states["torch"] = drawn, torchs
+        return states
+
+    def forget_states(self) -> None:
+        """Assume that the other box knows none of the states."""
+        self._random = self._numpy = None
+        self._torch = b""
+
+    def restore_states(self, states: dict[str, Any]) -> None:
+        """Put the generators into these states, which the other box knows.
+
+        Raises:
+            Exception: of any type, if they are no states: they may be under the student's control.
+        """
+        if "random" in states:
+            version, numbers, spare = states["random"]
+            _PYTHONS.setstate((version, tuple(map(int, numbers)), spare))
+        if "numpy" in states:
+            np.random.set_state(("MT19937", np.array(states["numpy"][0], np.uint32), *states["numpy"][1:]))
+        if "torch" in states:
+            torch = sys.modules["torch"]
+            torch.set_rng_state(torch.from_numpy(np.array(states["torch"], np.uint8)))
+        # The other box knows these states, so they must not count as moved.
+        if states:
+            self.collect_moved_states()
+
+
+@contextlib.contextmanager
+def keep_states() -> Iterator[None]:
+    """Restore the present states of the global generators afterwards."""
+    pythons, numpys = _PYTHONS.getstate(), np.random.get_state()
+    torch = sys.modules.get("torch")
+    torchs = None if torch is None else torch.default_generator.get_state()
+    try:
+        yield
+    finally:
+        _PYTHONS.setstate(pythons)
+        np.random.set_state(numpys)
+        if torch is not None and torchs is not None:
+            torch.default_generator.set_state(torchs)

@@ -7,27 +7,28 @@ cap is written to the raw output pipe, where the broker counts it and ends the b
 from __future__ import annotations
 
 import ast
-import codeop
 import contextlib
 import copy
+import errno
 import inspect
 import io
+import multiprocessing.context
+import multiprocessing.resource_tracker
+import multiprocessing.util
 import os
-import re
 import sys
 import sysconfig
 from collections.abc import Iterator, KeysView
-from types import CodeType
-from typing import Any
+from types import CodeType, ModuleType
+from typing import Any, NoReturn
 
 import executing
 from IPython.core.compilerop import CachingCompiler
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.error import UsageError
-from IPython.core.inputtransformer2 import TransformerManager
-from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
-from traitlets import Instance, Type
+from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
+from traitlets import Type
 from traitlets.config import Config
 
 FLOOD_FACTOR = 4
@@ -51,12 +52,6 @@ _PROGRAM_MAGICS = (
 _FRONT_END_MAGICS = ("autosave", "clear", "connect_info", "qtconsole")
 """Magics that Jupyter's kernel adds for its front ends; there is no front end, and nothing to do."""
 _PACKAGE_MAGICS = ("conda", "mamba", "micromamba", "pip", "uv", "system")
-_PARSED = codeop.Compile().flags
-"""The flags with which IPython parses a cell, as long as none has imported from `__future__`."""
-_ESCAPES = re.compile(r"""\\[\n\\'"abfnrtv0-3x]""")
-"""Escapes that are valid in any text. Others cause a warning while parsing, which names the cell."""
-_GLUED = re.compile(r"\b\d\w*?(?:and|else|for|if|in|is|not|or)\b")
-"""A number directly before a word: this too causes a warning while parsing."""
 _OF_COROUTINES = ("await", "async")
 NO_PROGRAMS = "Other programs are not run while a notebook is graded; this line was skipped.\n"
 
@@ -183,36 +178,6 @@ class CapturedPublisher(DisplayPublisher):  # type: ignore[misc]
         self.shell.outputs.items.clear()
 
 
-class PlainPythonTransformer(TransformerManager):  # type: ignore[misc]
-    """Looks for magics and other IPython syntax only if a cell is not plain Python.
-
-    A cell that parses as Python contains none, and the search takes longer than most cells run.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._usual = list(self.token_transformers)
-        self._parsed: tuple[str, ast.AST] | None = None
-
-    def do_token_transforms(self, lines: list[str]) -> Any:
-        """Return the lines as Python; transformers that student code registered are always called."""
-        text = "".join(lines)
-        quiet = "\\" not in _ESCAPES.sub("", text) and not _GLUED.search(text)
-        if quiet and self.token_transformers == self._usual:
-            with contextlib.suppress(SyntaxError, ValueError, MemoryError, RecursionError):
-                self._parsed = (
-                    text,
-                    compile(text, "<unknown>", "exec", _PARSED | ast.PyCF_ONLY_AST, dont_inherit=True),
-                )
-                return lines
-        return super().do_token_transforms(lines)
-
-    def take_tree(self, text: str) -> ast.AST | None:
-        """Return the tree of the last cell, if this is its text; each tree is returned once."""
-        parsed_cell, self._parsed = self._parsed, None
-        return parsed_cell[1] if parsed_cell and parsed_cell[0] == text else None
-
-
 def _is_line_magic(statement: ast.AST | None) -> bool:
     """Return whether a statement is IPython's translation of a line such as ``%load_ext tensorboard``."""
     call = statement.value if isinstance(statement, ast.Expr) else None
@@ -224,14 +189,12 @@ def _is_line_magic(statement: ast.AST | None) -> bool:
 
 
 class ThriftyCompiler(CachingCompiler):  # type: ignore[misc]
-    """Parses a cell once, and registers its module, which each traceback would otherwise search for.
+    """Registers the module of a cell, which each traceback would otherwise search for.
 
     Attributes:
-        plain: the transformer, which has already parsed most cells.
         passable: the code of the last statement and its tree, if the cell continues when it fails.
     """
 
-    plain: PlainPythonTransformer | None = None
     passable: tuple[CodeType, ast.stmt] | None = None
 
     def __call__(self, source: Any, filename: str, symbol: str, **options: Any) -> Any:
@@ -242,14 +205,6 @@ class ThriftyCompiler(CachingCompiler):  # type: ignore[misc]
         passable = isinstance(statement, ast.Import | ast.ImportFrom) or _is_line_magic(statement)
         self.passable = (code, statement) if statement is not None and passable else None
         return code
-
-    def ast_parse(self, source: str, filename: str = "<unknown>", symbol: str = "exec") -> ast.AST:
-        """Parse a cell, unless the transformer has done so."""
-        tree = self.plain.take_tree(source) if self.plain and symbol == "exec" else None
-        # The flags differ once a cell has imported from `__future__`: then the tree must be parsed with them.
-        usual = self.flags == _PARSED  # no cell has imported from `__future__`
-        result: ast.AST = tree if tree and usual else super().ast_parse(source, filename, symbol)
-        return result
 
     def cache(self, transformed_code: str, number: int = 0, raw_code: str | None = None) -> str:
         """Return the name of a cell's code, by which tracebacks find its lines."""
@@ -263,113 +218,26 @@ class ThriftyCompiler(CachingCompiler):  # type: ignore[misc]
 class NotebookShell(InteractiveShell):  # type: ignore[misc]
     """IPython's shell, with outputs captured and other programs refused."""
 
-    input_transformer_manager = Instance(PlainPythonTransformer, ())
     compiler_class = Type(ThriftyCompiler)
     displayhook_class = Type(CapturedHook)
     display_pub_class = Type(CapturedPublisher)
 
     def __init__(self, **options: Any) -> None:
         self.outputs = Outputs()
-        self._transformed: tuple[str, str] | None = None
         super().__init__(**options)
-        self.compile.plain = self.input_transformer_manager
         for name in (*_PROGRAM_MAGICS, *_PACKAGE_MAGICS):
             self.register_magic_function(_refuse_line, "line_cell", name)
         for name in _FRONT_END_MAGICS:
             self.register_magic_function(_ignore_line, "line", name)
 
-    def run_cell(
-        self,
-        raw_cell: str,
-        store_history: bool = False,  # noqa: FBT001, FBT002 - IPython's signature
-        *further: Any,
-        **options: Any,
-    ) -> ExecutionResult:
-        """Run a cell as IPython does; plain Python without registered listeners takes a shorter path.
+    def _tee(self, channel: str) -> contextlib.AbstractContextManager[None]:
+        """Store no second copy of what is printed: nobody can save a notebook here."""
+        del channel
+        return contextlib.nullcontext()
 
-        IPython's own path is used for everything else. It supports magics, coroutines, logs and listeners,
-        and looks for each of them: that takes longer than most cells, above all in the first ones of a box.
-        The shorter path does not store printed text and error messages for `%notebook`; so an error with a
-        text that cannot be produced is shown once, and remains the same error.
-        """
-        plain = self._parse_plain(raw_cell) if store_history and not (further or options) else None
-        if plain is None:
-            return super().run_cell(raw_cell, store_history, *further, **options)
-        return self._run_plain(raw_cell, *plain)
-
-    def transform_cell(self, raw_cell: str) -> str:
-        """Return the cell as Python, reusing the result of the check whether it is plain."""
-        cached, self._transformed = self._transformed, None
-        return cached[1] if cached and cached[0] is raw_cell else str(super().transform_cell(raw_cell))
-
-    def _parse_plain(self, raw_cell: str) -> tuple[str, ast.Module] | None:
-        """Return the text and tree of a cell that can take the shorter path; otherwise None."""
-        with contextlib.suppress(Exception):  # if a cell broke the shell, IPython reports it
-            if self._is_usual() and raw_cell and not raw_cell.isspace():
-                cell = self.transform_cell(raw_cell)
-                tree = self.input_transformer_manager.take_tree(cell)
-                if tree is not None and not any(word in cell for word in _OF_COROUTINES):
-                    return cell, tree
-                self._transformed = raw_cell, cell
-        return None
-
-    def _is_usual(self) -> bool:
-        """Return whether student code has left unchanged how cells are run."""
-        heard = self.events.callbacks
-        return not (
-            heard["pre_run_cell"]
-            or heard["post_run_cell"]
-            or self.input_transformers_post
-            or self.ast_transformers
-            or self.logger.log_active
-        ) and (self.ast_node_interactivity, self.compile.flags) == ("last_expr", _PARSED)
-
-    def _run_plain(self, raw_cell: str, cell: str, tree: ast.Module) -> ExecutionResult:
-        """Run plain Python in the same order of steps as IPython's `run_cell`."""
-        info = ExecutionInfo(raw_cell, True, False, True, None, transformed_cell=cell)  # noqa: FBT003
-        result = ExecutionResult(info)
-        number = result.execution_count = self.execution_count
-        self.execution_count += 1
-        try:
-            self.events.trigger("pre_execute")
-            self.history_manager.store_inputs(number, cell, raw_cell)
-            with self.builtin_trap, self.display_trap:
-                name = self.compile.cache(cell, number, raw_code=raw_cell)
-                self.last_execution_succeeded = self._run_statements(tree.body, name, result)
-                self.last_execution_result = result
-        except BaseException as error:  # noqa: BLE001 - student code has changed the shell
-            result.error_in_exec = error
-            with contextlib.suppress(BaseException):
-                self.showtraceback(exception_only=True)  # hides the paths of our code
-        finally:
-            self.events.trigger("post_execute")
-            self.events.trigger("post_run_cell", result)
-        return result
-
-    def _run_statements(self, body: list[ast.stmt], name: str, result: ExecutionResult) -> bool:
-        """Run the statements in order, and show the value of the last; return whether all of them ran."""
-        shown = body.pop() if body and isinstance(body[-1], ast.Expr) else None
-        steps: list[tuple[ast.mod, str]] = [(ast.Module([statement], []), "exec") for statement in body]
-        if shown is not None:
-            steps.append((ast.Interactive([shown]), "single"))
-            self.displayhook.exec_result = result
-        try:
-            for step, mode in steps:
-                try:
-                    # `run_code` is a coroutine that never awaits here: one step runs it to its end.
-                    self.run_code(self.compile(step, name, mode), result).send(None)
-                except StopIteration as ended:
-                    if ended.value:
-                        return False
-        except BaseException as error:  # noqa: BLE001 - such as a return outside of a function
-            result.error_before_exec = error
-            within = error.__traceback__ and error.__traceback__.tb_next
-            self.showtraceback((type(error), error, within))  # without this frame
-            return False
-        finally:
-            if shown is not None:
-                self.displayhook.exec_result = None
-        return True
+    def _format_exception_for_storage(self, *_: object, **__: object) -> list[str]:
+        """Store no error either: a text that cannot be produced would be an error of its own."""
+        return []
 
     async def run_code(
         self, code_obj: CodeType, result: ExecutionResult | None = None, *, async_: bool = False
@@ -501,3 +369,48 @@ def make_shell() -> NotebookShell:
     shell.reset(new_session=True)
     shell.outputs.begin_cell()
     return shell
+
+
+# ---------------------------------------------------------------- multiprocessing
+# Processes can be forked in a box, but no program can be started. Python starts programs for the start
+# methods `spawn` and `forkserver`, and for the tracker that removes shared memory after a crash. It does not
+# notice that the kernel refuses them: `multiprocessing.util.spawnv_passfds` returns the id of a process that
+# ends at once. Whether the next write to its pipe succeeds is then a race, and honest notebooks earned points
+# or lost them by chance.
+
+
+NO_PROCESSES = "other programs cannot be started while a notebook is graded"
+
+
+def prevent_programs() -> None:
+    """Fork instead of starting a program, and raise if a program would still be needed.
+
+    The tracker is not needed: a box has its own file system, which ends with it.
+    """
+    contexts: dict[str, Any] = multiprocessing.context._concrete_contexts  # type: ignore[attr-defined] # noqa: SLF001
+    contexts |= dict.fromkeys(("spawn", "forkserver"), contexts["fork"])
+    tracker: Any = multiprocessing.resource_tracker.ResourceTracker
+    tracker.ensure_running = tracker._send = _ignore_call  # noqa: SLF001 - `register` and `unregister` call it
+    multiprocessing.resource_tracker.ensure_running = _ignore_call
+    starting: Any = multiprocessing.util
+    starting.spawnv_passfds = _refuse_program
+
+
+def prevent_torch_programs(torch: ModuleType) -> None:
+    """Make torch's own multiprocessing work as well.
+
+    To share tensors by file name, which notebooks choose to avoid a limit on open files, torch starts a
+    program that removes the files; sharing by descriptor needs none. `torch.multiprocessing.spawn` requests a
+    signal when its parent ends, which the system call filter refuses; all processes of a box end together.
+    """
+    torch.multiprocessing.set_sharing_strategy = _ignore_call
+    spawning: Any = sys.modules["torch.multiprocessing.spawn"]
+    spawning._prctl_pr_set_pdeathsig = _ignore_call  # noqa: SLF001
+
+
+def _ignore_call(*_: object, **__: object) -> None:
+    """Do nothing, successfully."""
+
+
+def _refuse_program(*_: object) -> NoReturn:
+    raise PermissionError(errno.EPERM, NO_PROCESSES)

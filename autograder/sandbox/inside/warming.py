@@ -119,8 +119,7 @@ def run_in_one_process(names: dict[str, Any], test: str) -> dict[str, Any]:
         return _transfer_encoded(remote.do(*_transfer_encoded(request)))
 
     begin = {"code": test, "doctest": False, "shared": True, "imports": [], "students": [], "token": "t"}
-    watch_request = wire.Encoder().encode(["watch", [(*names,)], {}, {}, "t", 0])
-    encoded, _ = Judge(forward_request).judge_test(_to_payload(forward_request((watch_request, {}))), begin)
+    encoded, _ = Judge(forward_request).judge_test(begin)
     done: dict[str, Any] = wire.Decoder({}, _refuse_array, _refuse_array).decode(encoded)
     return done
 

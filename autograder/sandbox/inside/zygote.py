@@ -2,9 +2,8 @@
 
 Started by the broker as a fresh program (never forked from it, so none of the grader's memory comes along):
 ``python zygote.py CONTROL_FD PACKAGE_ROOT``, the latter by its own descriptor. The first message on the
-control socket holds the import path, the second is the configuration, which may arrive late; every later one
-requests a box and carries four descriptors: requests, replies, output, and the status socket. Nothing here is
-trusted once student code runs in a child.
+control socket is the configuration; every later one requests a box and carries four descriptors: requests,
+replies, output, and the status socket. Nothing here is trusted once student code runs in a child.
 """
 
 from __future__ import annotations
@@ -20,10 +19,12 @@ import signal
 import socket
 import sys
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from types import ModuleType
+
+    from autograder.sandbox.inside.jail import BareConfinement, Jail
 
 CONTROL_MESSAGE = 1 << 17
 LATE_IMPORTS = {"torch.optim": "torch._dynamo"}
@@ -35,44 +36,11 @@ torch does so for optimizers, gradients that are passed to it, ``torch.func``, `
 """
 
 
-class Confinement(Protocol):
-    """How a level of isolation confines: `jail.Jail` with namespaces, `bare.BareConfinement` hardly."""
-
-    home: str
-    """The home folder while modules are imported."""
-    hub: str
-    """The folder in which the Hugging Face libraries find the assignment's models."""
-    proc: int
-    """A descriptor of /proc."""
-
-    def isolate_zygote(self, control: socket.socket) -> None:
-        """Confine the zygote itself, as far as this level does, before anything is imported."""
-
-    def fork_box(self, request: dict[str, Any], status: socket.socket) -> tuple[int, int]:
-        """Fork a box and pass a descriptor of it to the broker.
-
-        Returns the process that the zygote has to wait for, and a descriptor of it; (0, -1) in the box.
-        """
-
-    def begin_box(self, request: dict[str, Any]) -> None:
-        """Take the box's first steps, while it still has the zygote's descriptors."""
-
-    def isolate_box(self, request: dict[str, Any]) -> None:
-        """Confine the box for good."""
-
-    def end_boxes(self) -> None:
-        """End the processes that would outlive this one; called when the broker is gone."""
-
-    def collect_box(self, pid: int) -> dict[str, Any]:
-        """Wait for a process that `fork_box` returned, and return the report about it."""
-
-
 def main() -> None:
     """Import, read the configuration, enter the jail, and serve."""
     control = socket.socket(fileno=int(sys.argv[1]))
-    sys.path[:] = [*json.loads(control.recv(CONTROL_MESSAGE)), sys.argv[2]]
     try:
-        _serve_broker(control)
+        _serve_broker(control, json.loads(control.recv(CONTROL_MESSAGE)))
     except BaseException as error:  # noqa: BLE001 - whatever it is, the broker must hear of it
         report = {"ready": False, "error": f"{type(error).__name__}: {error}"}
         if isinstance(error, ModuleNotFoundError):
@@ -81,28 +49,27 @@ def main() -> None:
         os._exit(1)
 
 
-def _serve_broker(control: socket.socket) -> None:
+def _serve_broker(control: socket.socket, config: dict[str, Any]) -> None:
+    # Removed from the configuration, because student code can read this memory.
+    sys.path[:] = [*config.pop("sys_path"), sys.argv[2]]
     # All of our own modules are imported before the jail is entered: our files are not visible inside.
-    from autograder.sandbox.inside import bare, guest, huge_pages, jail, linux, models, processes, warming
+    from autograder.sandbox.inside import jail, linux, warming
+    from autograder.sandbox.inside.shell import make_shell, prevent_programs, prevent_torch_programs
 
+    importlib.import_module("autograder.sandbox.inside.guest")
     # The descriptor of our package's folder: boxes must not inherit it.
     os.close(int(sys.argv[2].rpartition("/")[2]))
-    message = control.recv(CONTROL_MESSAGE)
-    if not message:
-        os._exit(0)  # no box was needed
-    config = json.loads(message)
-    confinement: Confinement = (jail.Jail if config["isolation"] == "namespaces" else bare.BareConfinement)(
-        config
-    )
+    kind = jail.Jail if config["isolation"] == "namespaces" else jail.BareConfinement
+    confinement: Jail | BareConfinement = kind(config)
     confinement.isolate_zygote(control)
     _reset_signals()
-    _scrub_environment(confinement.home, models.build_environment(confinement.hub))
+    _scrub_environment(confinement.home, jail.build_offline_environment(confinement.hub))
     gc.disable()  # imports leave little garbage, and collecting is a tenth of torch's
-    processes.prevent_programs()
+    prevent_programs()
     _preload(config["preload"])
     if "torch" in sys.modules:
-        processes.prevent_torch_programs(sys.modules["torch"])
-    shell = guest.make_shell()
+        prevent_torch_programs(sys.modules["torch"])
+    shell = make_shell()
     if config["tests"]:
         warming.prepare_tests()
     # From here on nothing can be imported from our package's folder, nor found in the importer's cache.
@@ -113,10 +80,10 @@ def _serve_broker(control: socket.socket) -> None:
     # Student code can read these.
     sys.argv[:] = ["notebook"]
     sys.orig_argv[:] = ["python", "notebook"]
-    config["address_base"] = huge_pages.measure_address_space(confinement.proc)
+    config["address_base"] = linux.measure_address_space(confinement.proc)
     gc.freeze()  # without collecting first: that takes a third of a second for almost nothing
     gc.enable()
-    huge_pages.gather(confinement.proc)
+    linux.gather_huge_pages(confinement.proc)
     linux.prctl(linux.PR_SET_THP_DISABLE, 1)  # else a box would clear 2 MB for a few kilobytes
     control.send(json.dumps({"ready": True, "landlock": linux.landlock_version()}).encode())
     Zygote(control, config, confinement, shell).listen()
@@ -126,7 +93,7 @@ class Zygote:
     """Forks boxes on request and reports how each ended."""
 
     def __init__(
-        self, control: socket.socket, config: dict[str, Any], confinement: Confinement, shell: Any
+        self, control: socket.socket, config: dict[str, Any], confinement: Jail | BareConfinement, shell: Any
     ) -> None:
         self._control = control
         self._config = config

@@ -16,21 +16,26 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
-from autograder.core.errors import BoxEnded, SandboxFault, UnlocatedLimit
-from autograder.core.limits import CLOCK_FACTOR, FLOOD_FACTOR, MemoryBudget
+from autograder.core.errors import BoxEnded, SandboxFault
+from autograder.core.limits import (
+    CLOCK_FACTOR,
+    FLOOD_FACTOR,
+    MAX_CLOCK_FACTOR,
+    UNKNOWN_WAIT_FACTOR,
+    MemoryBudget,
+)
 from autograder.core.records import Call, CellRun, Ending, Limits, Observation
-from autograder.sandbox import packages
 from autograder.sandbox.base import Reply, Usage
 from autograder.sandbox.exchange import values, wire
-from autograder.sandbox.exchange.tensors import Buffer
-from autograder.sandbox.outside import exit_cause
-from autograder.sandbox.outside.allowance import Allowance
-from autograder.sandbox.outside.watch import Watch
+from autograder.sandbox.exchange.wire import Buffer
+from autograder.sandbox.outside.watch import Watch, check_cause, has_ended_itself, is_process_one
+from autograder.sandbox.runtime import PACKAGES
 
 # Deadlines, in seconds, for steps that involve no student code.
 OPEN_SECONDS = 30.0
@@ -51,8 +56,22 @@ SendRequest = Callable[[dict[str, Any], list[int]], None]
 class NamespaceBox:
     """One box; see `autograder.sandbox.base.Box`."""
 
-    def __init__(self, send: SendRequest, request: dict[str, Any], limits: Limits, watch: Watch) -> None:
+    def __init__(
+        self,
+        send: SendRequest,
+        request: dict[str, Any],
+        limits: Limits,
+        watch: Watch,
+        release_user: Callable[[], None],
+    ) -> None:
         """Open the box and wait until it is confined.
+
+        Args:
+            send: sends a request with descriptors to the zygote.
+            request: for this box.
+            limits: resources that it may use.
+            watch: observes it from outside.
+            release_user: releases its user id, once nothing of it runs; idempotent.
 
         Raises:
             SandboxFault: it could not be confined.
@@ -60,6 +79,7 @@ class NamespaceBox:
         started = time.monotonic()
         self._limits = limits
         self._watch = watch
+        self._release_user = release_user
         self._group = watch.group
         self._why: Ending | None = None
         self._usage: Usage | None = None
@@ -87,7 +107,6 @@ class NamespaceBox:
             self.close()
             raise
         self._delayed_before = self._watch.measure_delay() or 0.0
-        self.open_seconds = time.monotonic() - started
 
     def _connect(self, send: SendRequest, request: dict[str, Any]) -> None:
         pipes: list[int] = []
@@ -135,9 +154,10 @@ class NamespaceBox:
             raise SandboxFault(f"the box was not opened: {message.decode(errors='replace')}")
         self._pidfd = descriptors[0]
         self._poller.register(self._pidfd, select.POLLIN)
-        described = _read_pidfd_info(self._pidfd)
-        self.pid = _parse_pid(described)
-        self._process_one = exit_cause.is_process_one(described)
+        described = Path(f"/proc/self/fdinfo/{self._pidfd}").read_text(encoding="ascii")
+        # As this side's /proc counts it.
+        self.pid = next(int(line.split()[1]) for line in described.splitlines() if line.startswith("Pid:"))
+        self._process_one = is_process_one(described)
         self._watch.attach_process(self.pid)
         if self._group:
             try:
@@ -158,52 +178,20 @@ class NamespaceBox:
 
     # ------------------------------------------------------------ requests
 
-    def run_cell(self, source: str, *, seconds: float) -> CellRun:
+    def run_cell(self, source: str, *, seconds: float, total: float = math.inf) -> CellRun:
         """See `autograder.sandbox.base.Box.run_cell`."""
-        return next(self.run_cells([source], seconds=seconds))
-
-    def run_cells(
-        self, sources: Sequence[str], *, seconds: float, total: float = math.inf
-    ) -> Iterator[CellRun]:
-        """See `autograder.sandbox.base.Box.run_cells`."""
-        altogether = Allowance(total, self.measure_processor_time, self._delays)
-        left = [*sources]
+        self._clear_unsettled()
         self._printed.clear()
-        while left:
-            self._clear_unsettled()
-            request_id = self._send_request({"op": "cells", "sources": left}, {}, seconds)
-            unmarked, follows = 0, True
-            while follows:
-                self._set_allowances(
-                    Ending.CELL_TIME,
-                    Allowance(seconds, self.measure_processor_time, self._delays),
-                    altogether,
-                )
-                run, reported, follows = self._ran(request_id, len(left) - 1)
-                full = len(self._printed) >= self._limits.output_kb << 10
-                # Limits are attributed while the box waits, before the next cell can meet others.
-                if full or not follows:
-                    run = self._watch.mark_run(run, reported, printed=full)
-                    if unmarked and any(event.seen and not event.told for event in run.met):
-                        raise UnlocatedLimit(f"a limit was met in one of {unmarked + 1} cells")
-                unmarked = unmarked + 1 if follows else 0
-                left.pop(0)
-                self._printed.clear()
-                yield run
-
-    def _ran(self, request_id: str, left: int) -> tuple[CellRun, tuple[str, ...], bool]:
-        """Read the result of a cell, the limits it reports, and whether the box continues with the next one.
-
-        Args:
-            request_id: of the request.
-            left: number of cells that come after it.
-        """
+        request_id = self._send_request({"op": "cell", "source": source}, {}, seconds)
+        self._set_allowances(
+            Ending.CELL_TIME,
+            Allowance(seconds, self.measure_processor_time, self._delays),
+            Allowance(total, self.measure_processor_time, self._delays),
+        )
         outputs = MAX_JSON + _ESCAPED * (self._limits.output_kb << 10)
         reply, _ = self._read_reply(request_id, most=[outputs, 0])
         try:
-            follows = bool(reply["follows"]) and left > 0
-            if not follows:
-                self._drain_output()
+            self._drain_output()
             run = values.read_cell_run(reply, bytes(self._printed))
         except (wire.ProtocolError, KeyError, TypeError, ValueError, AttributeError) as error:
             self._fail(Ending.PROTOCOL, str(error))
@@ -213,7 +201,8 @@ class NamespaceBox:
             self._fail(Ending.OUTPUT, "the reply holds more output than is kept")
         if run.error:
             self.check_crowding()
-        return run, values.read_reported_limits(reply), follows
+        full = len(self._printed) >= self._limits.output_kb << 10
+        return self._watch.mark_run(run, values.read_reported_limits(reply), printed=full)
 
     def _clear_unsettled(self) -> None:
         """Discard limits that were met during forwarded messages: they do not belong to the next request."""
@@ -233,7 +222,7 @@ class NamespaceBox:
         """
         arrays = {name: np.frombuffer(data, np.uint8) for name, data in files.items()}
         try:
-            request = {"op": "files", "packages": packages.NAME if packages.NAME in files else ""}
+            request = {"op": "files", "packages": PACKAGES if PACKAGES in files else ""}
             request_id = self._send_request(request, arrays, OPEN_SECONDS)
             reply, _ = self._read_reply(request_id, deadline=time.monotonic() + OPEN_SECONDS)
         except BoxEnded as ended:
@@ -474,12 +463,6 @@ class NamespaceBox:
 
     # ------------------------------------------------------------ the end
 
-    def is_alive(self) -> bool:
-        """Return whether the box still runs, according to the kernel."""
-        ended = select.poll()
-        ended.register(self._pidfd, select.POLLIN)
-        return self._usage is None and not ended.poll(0)
-
     def _fail(self, ending: Ending, detail: str = "") -> NoReturn:
         # The first ending counts: later ones follow from it.
         if self._why is None:
@@ -496,15 +479,13 @@ class NamespaceBox:
         """
         self._drain_output()  # its last output
         # Must be decided before we kill the process ourselves.
-        by_itself = exit_cause.has_ended_itself(self._pidfd, self.pid)
+        by_itself = has_ended_itself(self._pidfd, self.pid)
         self._kill_process()
         report = self._final_report()
         ending = self._watch.find_ending(report)
         peak = self._group.read_peak_bytes() if self._group else 0
         memory = (peak, self._limits.memory_mb << 20)
-        exit_cause.check_cause(
-            ending, report, by_itself=by_itself, process_one=self._process_one, memory=memory
-        )
+        check_cause(ending, report, by_itself=by_itself, process_one=self._process_one, memory=memory)
         return ending
 
     def _kill_process(self) -> None:
@@ -534,8 +515,7 @@ class NamespaceBox:
         used = max(float(report.get("cpu", 0.0)), self._watch.processor_seconds())
         kernel = self._group.read_system_seconds() if self._group else 0.0
         self._watch.close()
-        opened = getattr(self, "open_seconds", 0.0)
-        self._usage = Usage(used, peak, opened, self._longest, self.measure_delay(), kernel)
+        self._usage = Usage(used, peak, self._longest, self.measure_delay(), kernel)
         for descriptor in (self._requests, self._replies, self._output, self._pidfd):
             if descriptor >= 0:
                 os.close(descriptor)
@@ -543,15 +523,88 @@ class NamespaceBox:
         if self._group:
             self._group.remove()
         # Last of all: nothing may run under the user id when it is released.
-        self._watch.release_user()
+        self._release_user()
         return self._usage
 
 
-def _read_pidfd_info(pidfd: int) -> str:
-    with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as info:  # noqa: PTH123
-        return info.read()
+# ---------------------------------------------------------------- time
+# How long one cell or call may take: a limit of processor time, and a multiple of it by the clock.
+#
+# Processor time is the same however busy the machine is; the clock only bounds waiting. It stops while the
+# box waits for a processor, which the kernel counts. If a box was kept from computing for longer than it
+# could compute, that is a fault of ours: it is run again, and costs no points. Sleeping, or waiting for
+# something other than a processor, is not such a fault.
 
 
-def _parse_pid(described: str) -> int:
-    """Return the process id, as this side's /proc counts it."""
-    return next(int(line.split()[1]) for line in described.splitlines() if line.startswith("Pid:"))
+GRACE, MOST_GRACE = 0.005, 0.1
+"""Seconds at the beginning that are not checked: a hundredth of the allowed time, between these bounds.
+Nearly every call has ended by then, and checks cost time."""
+INTERVAL = 0.01
+"""Minimum seconds between two checks."""
+IDLE = 0.02
+"""If the kernel does not report waiting for a processor: a box that computes for a smaller share of its time
+waits for something else; above it, the box was kept from computing."""
+_CORES = os.cpu_count() or 1
+
+
+class Allowance:
+    """The time of one cell, of one call, or of several calls together. Not thread-safe."""
+
+    def __init__(
+        self,
+        seconds: float,
+        used: Callable[[], float],
+        delayed: Callable[[], float | None] = lambda: None,
+    ) -> None:
+        """Start counting.
+
+        Args:
+            seconds: of processor time.
+            used: returns the processor time that all processes of the box have had.
+            delayed: returns how long the box has waited for a processor; None if this is not known.
+        """
+        self._seconds = seconds
+        self._by_the_clock = CLOCK_FACTOR * seconds
+        self._used = used
+        self._delayed = delayed
+        self._started = time.monotonic()
+        self._before: tuple[float, float] | None = None
+        self._next_look = math.inf
+        if seconds < math.inf:
+            self._next_look = self._started + max(GRACE, min(seconds / 100, MOST_GRACE))
+
+    def get_pause(self) -> float:
+        """Return the seconds until `over` has something to check."""
+        return max(0.0, self._next_look - time.monotonic())
+
+    def over(self) -> bool:
+        """Return whether the time is used up; checks only when a check is due.
+
+        Raises:
+            SandboxFault: it is used up by the clock, and the machine was too busy.
+        """
+        now = time.monotonic()
+        if now < self._next_look:
+            return False
+        used, delayed = self._used(), self._delayed()
+        # Use before the first check is not counted.
+        if self._before is None:
+            self._before = used, delayed or 0.0
+        computed, passed = used - self._before[0], now - self._started
+        left = self._seconds - computed
+        if left <= 0:
+            return True
+        kept = 0.0 if delayed is None else max(0.0, delayed - self._before[1])
+        waiting = self._by_the_clock - (passed - kept)
+        # The time by the clock is up, and the box could have computed: it waited by itself.
+        if waiting <= 0 and (delayed is not None or computed < IDLE * passed):
+            return True
+        latest = self._by_the_clock * (UNKNOWN_WAIT_FACTOR if delayed is None else MAX_CLOCK_FACTOR)
+        if passed >= latest:
+            raise SandboxFault(
+                f"the machine was too busy: {computed:.1f} s of {self._seconds:.1f} s were computed "
+                f"within {passed:.1f} s"
+            )
+        # All cores together cannot use up the remaining time any earlier.
+        self._next_look = now + max(INTERVAL, min(left / _CORES, waiting, latest - passed))
+        return False

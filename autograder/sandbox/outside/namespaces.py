@@ -18,8 +18,10 @@ import secrets
 import select
 import socket
 import stat
+import subprocess
+import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +33,10 @@ from autograder.core.records import Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.inside.seccomp import shipped_filter
 from autograder.sandbox.levels import Isolation
-from autograder.sandbox.outside import cgroups, prefork
+from autograder.sandbox.outside import cgroups
 from autograder.sandbox.outside.box import NamespaceBox
-from autograder.sandbox.outside.crowding import CrowdingMonitor
-from autograder.sandbox.outside.launched import ZygoteProcess
-from autograder.sandbox.outside.watch import Watch
-from autograder.sandbox.packages import pack_packages
-from autograder.sandbox.runtime import refuse_other_systems
+from autograder.sandbox.outside.watch import CrowdingMonitor, Watch
+from autograder.sandbox.runtime import Runtime, get_current_runtime, pack_packages, refuse_other_systems
 
 START_SECONDS = 120.0
 # 60578-61183 is the one range that neither distributions nor systemd assign; small enough for
@@ -55,12 +54,12 @@ class ZygoteSandbox:
 
     isolation: str
 
-    def __init__(self, environment: Environment, launch: Callable[[], ZygoteProcess] | None = None) -> None:
+    def __init__(self, environment: Environment, runtime: Runtime | None = None) -> None:
         """Start the zygote and wait until it is ready.
 
         Args:
             environment: contents of its boxes.
-            launch: returns the program, which may have been started before.
+            runtime: the Python installation that it runs; by default the one that runs the grader.
 
         Raises:
             SandboxUnavailable: not Linux, or a layer of confinement is missing; names it and the remedy.
@@ -70,15 +69,16 @@ class ZygoteSandbox:
         refuse_other_systems()
         self._packages = pack_packages(environment.packages)
         self._lock = threading.Lock()
+        self._runtime = runtime or get_current_runtime()
         with contextlib.ExitStack() as held:  # released in the opposite order
             try:
-                self._start_zygote(held, launch or ZygoteProcess)
+                self._start_zygote(held)
                 self._configure(environment)
             except OSError as error:
                 raise SandboxFault(f"the zygote could not be started: {error}") from error
             self._held = held.pop_all()
 
-    def _start_zygote(self, held: contextlib.ExitStack, launch: Callable[[], ZygoteProcess]) -> None:
+    def _start_zygote(self, held: contextlib.ExitStack) -> None:
         """Start the program, and register every resource it needs for release with ``held``."""
         # Each resource is registered as soon as it exists, so that a failure in a later step releases it.
         self._identity = self._claim_identity()
@@ -87,15 +87,15 @@ class ZygoteSandbox:
         self._cgroups = cgroups.find_driver()
         if self._cgroups:
             held.callback(self._cgroups.close)
-        self._program = launch()
-        held.callback(self._program.end_program)
-        self._control, self._process = self._program.control, self._program.process
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        held.callback(self._control.close)
+        with theirs:
+            self._process = _start_program(self._runtime, theirs)
+        held.callback(self._end_program)
         self._crowding = None
         if self.own_users and self._identity is None:  # the boxes share the grader's user
             self._crowding = CrowdingMonitor(Limits().descriptors)
             held.callback(self._crowding.close)
-        self._prefork = prefork.PreforkPool(self._open_box, prefork.depth())
-        held.callback(self._prefork.close)
 
     own_users = True
     """Whether, if started as root, the zygote and each box have a user id that nothing else uses."""
@@ -103,20 +103,6 @@ class ZygoteSandbox:
     def _claim_identity(self) -> Identity | None:
         """Claim an unused user id if we are root; otherwise boxes run as the user who grades."""
         return Identity() if self.own_users and os.geteuid() == 0 else None
-
-    @contextlib.contextmanager
-    def _claim_user(self) -> Iterator[Identity | None]:
-        """Claim the user of a new box, if it gets one; release it if the box is not opened."""
-        try:
-            identity = self._claim_identity()
-        except SandboxUnavailable as error:
-            raise SandboxFault(f"there is no user for a box: {error}") from error
-        try:
-            yield identity
-        except BaseException:
-            if identity:
-                identity.release_user()
-            raise
 
     def _build_level_config(self) -> dict[str, Any]:
         """Return additional configuration for the zygote of this level."""
@@ -128,11 +114,11 @@ class ZygoteSandbox:
                 raise SandboxUnavailable(
                     f"{path}: not a regular file or a folder; boxes are given nothing else"
                 )
-        runtime = self._program.runtime
         config = {
             "isolation": self.isolation,
-            "readable": runtime.readable,
-            "masked": runtime.masked,
+            "sys_path": self._runtime.sys_path,
+            "readable": self._runtime.readable,
+            "masked": self._runtime.masked,
             "preload": environment.preload,
             "tests": environment.tests,
             "files": [(name, str(path)) for name, path in environment.files],
@@ -151,7 +137,7 @@ class ZygoteSandbox:
             report = {}
         self._control.settimeout(None)
         if not report.get("ready"):
-            said = report.get("error") or self._program.read_last_words()
+            said = report.get("error") or self._read_last_words()
             if not said:  # a missing layer is named; silence means it was killed
                 raise SandboxFault("the zygote was ended while it started")
             missing = explain_missing_module(str(report.get("missing", "")), environment.preload)
@@ -167,7 +153,7 @@ class ZygoteSandbox:
         self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None
     ) -> NamespaceBox:
         """Open a fresh box; see `autograder.sandbox.base.Sandbox.open`."""
-        box = self._prefork.take_box(limits, seed)
+        box = self._open_box(limits, seed)
         if every := {**(files or {}), **self._packages}:
             try:
                 box.put_files(every)
@@ -179,46 +165,39 @@ class ZygoteSandbox:
     def _open_box(self, limits: Limits, seed: int) -> NamespaceBox:
         if self._control.fileno() < 0:
             raise SandboxFault("the sandbox is closed")
-        with self._claim_user() as identity, self._create_group(limits) as group:
-            request = self._build_request(limits, seed, group, identity)
-            if self._crowding:
-                self._crowding.limit_descriptors(limits.descriptors)
-            watch = Watch(limits, group, identity=identity, crowding=self._crowding)
-            return NamespaceBox(self._send, request, limits, watch)
-
-    @contextlib.contextmanager
-    def _create_group(self, limits: Limits) -> Iterator[cgroups.Group | None]:
-        """Create the control group of a new box; remove it if the box is not opened."""
-        group = None
-        try:
-            if self._cgroups:
-                group = self._cgroups.create_group(
-                    memory_bytes=limits.memory_mb << 20, processes=limits.processes
-                )
-        except OSError as error:
-            raise SandboxFault(f"no control group could be made: {error}") from error
-        try:
-            yield group
-        except BaseException:
-            if group:
-                group.remove()
-            raise
-
-    def _build_request(
-        self, limits: Limits, seed: int, group: cgroups.Group | None, identity: Identity | None
-    ) -> dict[str, Any]:
-        """Build the zygote's request for a new box."""
         bounds = msgspec.to_builtins(limits)
         # The kernel counts ticks and may end a box early; the exact limit is enforced from outside.
         bounds["processor_seconds"] *= KERNEL_CPU_FACTOR
-        if group is not None:
-            bounds["processes"] += _SPARE_PROCESSES
-        return {
-            "limits": bounds,
-            "seed": seed,
-            "bound_address_space": group is None,
-            "uid": identity.uid if identity else None,
-        }
+        with contextlib.ExitStack() as held:  # released if the box is not opened
+            group = None
+            try:
+                identity = self._claim_identity()
+                if identity:
+                    held.callback(identity.release_user)
+                if self._cgroups:
+                    group = self._cgroups.create_group(
+                        memory_bytes=limits.memory_mb << 20, processes=limits.processes
+                    )
+            except SandboxUnavailable as error:
+                raise SandboxFault(f"there is no user for a box: {error}") from error
+            except OSError as error:
+                raise SandboxFault(f"no control group could be made: {error}") from error
+            if group:
+                held.callback(group.remove)
+                bounds["processes"] += _SPARE_PROCESSES
+            if self._crowding:
+                self._crowding.limit_descriptors(limits.descriptors)
+            request = {
+                "limits": bounds,
+                "seed": seed,
+                "bound_address_space": group is None,
+                "uid": identity.uid if identity else None,
+            }
+            watch = Watch(limits, group, crowding=self._crowding)
+            release_user = identity.release_user if identity else lambda: None
+            box = NamespaceBox(self._send, request, limits, watch, release_user)
+            held.pop_all()  # from here on they are the box's
+        return box
 
     def _send(self, request: dict[str, Any], descriptors: list[int]) -> None:
         try:
@@ -240,6 +219,28 @@ class ZygoteSandbox:
         ended.register(self._control, 0)  # a hang-up is always reported
         return not ended.poll(0)
 
+    def _read_last_words(self) -> str:
+        """Return the last text that the program wrote before it ended; empty if it hangs."""
+        try:
+            _, text = self._process.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            return ""
+        return text.decode(errors="replace")[-2000:]
+
+    def _end_program(self) -> None:
+        """End the program and all of its boxes."""
+        with contextlib.suppress(OSError):
+            # The zygote ends itself and its boxes when its socket closes.
+            self._control.shutdown(socket.SHUT_RDWR)
+        self._control.close()
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stderr:
+            self._process.stderr.close()
+
     def close(self) -> None:
         """End the zygote, and with it every box; see `autograder.sandbox.base.Sandbox.close`."""
         self._held.close()
@@ -249,6 +250,64 @@ class NamespaceSandbox(ZygoteSandbox):
     """Full isolation: namespaces of every kind, a private file system, and the protection of every level."""
 
     isolation = Isolation.NAMESPACES
+
+
+class BareSandbox(ZygoteSandbox):
+    """The level `none`: forked processes, each in its own folder, with limits; no protection.
+
+    For trying out notebooks; see `autograder.sandbox.inside.jail.BareConfinement`.
+    """
+
+    isolation = Isolation.NONE
+    own_users = False
+
+    def _start_zygote(self, held: contextlib.ExitStack) -> None:
+        """Make the folder of all boxes, which is removed after the zygote has ended."""
+        folder = tempfile.TemporaryDirectory(prefix="autograder-boxes-", ignore_cleanup_errors=True)
+        self._folder = held.enter_context(folder)
+        super()._start_zygote(held)
+
+    def _build_level_config(self) -> dict[str, Any]:
+        return {"folder": self._folder}
+
+
+ENVIRONMENT = {
+    "LANG": "C.UTF-8",
+    "PYTHONHASHSEED": "0",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    # Otherwise each thread reserves 64 MB of addresses, and a box bounded by these has room for seven.
+    "MALLOC_ARENA_MAX": "2",
+    # Puts the memory of torch's import into huge pages from the start, if the system lets programs choose.
+    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
+}
+"""The environment variables of a zygote."""
+
+
+def _start_program(runtime: Runtime, control: socket.socket) -> subprocess.Popen[bytes]:
+    """Start the program that becomes a zygote, with its end of the control socket.
+
+    The package's folder is passed as a descriptor, so that no name in its memory reveals to student code
+    where the grader is installed.
+    """
+    package = os.open(runtime.package_root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    root = f"/proc/self/fd/{package}"
+    # Imports nothing from user, site or current folders (-s -S -P), and writes no bytecode (-B).
+    program = [runtime.executable, "-s", "-S", "-B", "-P", f"{root}/autograder/sandbox/inside/zygote.py"]
+    try:
+        return subprocess.Popen(
+            [*program, str(control.fileno()), root],
+            pass_fds=[control.fileno(), package],
+            env=ENVIRONMENT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            cwd="/",
+        )
+    finally:
+        os.close(package)
 
 
 class Identity:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.core.errors import RubricError
-from autograder.core.records import ItemResult, Message, OpaqueValue, Ref, Status, Tensor
+from autograder.core.records import ItemResult, Message, OpaqueValue, Status, Tensor
 from autograder.messages import list_languages, render_message
 from autograder.notebook.student.report import PROBLEM, READY, examine
 from autograder.questions.number import sentences
@@ -420,7 +420,6 @@ def test_tolerances(tolerance: str, right: list[object], wrong: list[object]) ->
         (np.array([True]), "number.form"),
         (np.array([1 + 2j]), "number.form"),
         (OpaqueValue("Quantity"), "number.form"),
-        (Ref("kept"), "number.form"),
         (OpaqueValue("int"), "number.too-large"),
         (1 << 5000, "number.too-large"),
         (float("inf"), "number.not-finite"),

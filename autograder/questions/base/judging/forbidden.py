@@ -2,7 +2,7 @@
 
 There are two sources of evidence. The cells are read, never run: they show names that the answer reaches,
 also under an alias or in another cell, and ways of reaching objects by names that cannot be read. And checks
-run a second time in a sandbox in which the forbidden functions fail (`sandbox.inside.recorder`).
+run a second time in a sandbox in which the forbidden functions fail (`sandbox.inside.guest`).
 
 A forbidden function that was called there was used. A name that only occurs in the source needs manual
 review, because it may never run; the same holds for an answer that fails where the forbidden functions fail.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.core.records import OpaqueValue, Ref, Tensor
+from autograder.core.records import OpaqueValue, Tensor
 
 MAX_TEXT = 120
 MAX_BITS = 400
@@ -50,8 +50,6 @@ def describe_type(value: Any) -> str:
         return f"ndarray {quote_shape(value.shape)}"
     if isinstance(value, OpaqueValue):
         return quote_text(str(value.type_name), 60)
-    if isinstance(value, Ref):
-        return "object"
     return type(value).__name__
 
 
