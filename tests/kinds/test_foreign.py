@@ -56,7 +56,7 @@ class RiddleCheck(ItemwiseCheck[RiddleQuestion, RiddleItem]):
         return make_failure("riddle.wrong", word=str(value))
 
 
-KIND = Kind(RiddleCheck, form="choice", aliases=("puzzle",))
+KIND = Kind(RiddleCheck, form="choice")
 ''',
     "riddles/sentences.py": 'SENTENCES = {"riddle.wrong": "It is not “{word}”."}',
     "riddles/locale/de/LC_MESSAGES/autograder.po": """
@@ -208,7 +208,7 @@ from autograder.authoring.templates import load_template
 made = render_pages("")
 print(json.dumps([
     "question-riddle" in build_schema()["$defs"],
-    load_template("puzzle", "module").kind,
+    load_template("riddle", "module").kind,
     made["kinds/riddle.md"],
     "[`riddle`](kinds/riddle.md) | one word" in made["rubric.md"],
 ]))

@@ -325,4 +325,4 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         return tuple(name for name in lost if name in self.items)
 
 
-KIND = Kind(CodeCheck, form="code", aliases=("checks", "python"))
+KIND = Kind(CodeCheck, form="code")

@@ -524,4 +524,4 @@ def _check_sides(sides: tuple[Tree, ...], item: PreparedItem) -> Finding | None:
     return None
 
 
-KIND = Kind(FormulaCheck, form="formula", aliases=("symbolic",))
+KIND = Kind(FormulaCheck, form="formula")

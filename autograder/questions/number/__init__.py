@@ -432,4 +432,4 @@ def _read_unit(unit: str | None, value: Any, where: str) -> Unit:
         raise RubricError(f"{_explain_unit(error)}", where, "unit") from error
 
 
-KIND = Kind(NumberCheck, form="number", aliases=("count", "value", "quantity"))
+KIND = Kind(NumberCheck, form="number")

@@ -89,7 +89,6 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
             frozenset(item for item, options in self.items.items() if options.extra == "refuse"),
             self.options.order == "given",
             {row.id: row.factors for row in self.rows.values() if row.factors},
-            frozenset(item for item, options in self.items.items() if options.own_points is not None),
         )
         wrong = {column.id: column.wrong_entry for column in self.columns.values()}
         return tuple(make_table_trials(key, planted, self._names.find_id, wrong))
@@ -155,10 +154,6 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
             )
         if options.credit == "each":
             split_points(item.points, len(cells), where)
-        if options.own_points is not None and not (
-            options.credit == "all" and NO_POINTS <= options.own_points < item.points
-        ):
-            raise RubricError('less than the points, and with credit = "all"', where, "own_points")
         return cells
 
     def _judge_cells(
@@ -199,10 +194,6 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
             decides = any if options.credit == "each" else all
             is_open = decides(fault.is_unread for fault in wrong)
             return make_result(self.question, item, replace(finding, is_unread=is_open))
-        if own_sums and options.own_points is not None:
-            return make_result(
-                self.question, item, replace(own_sums[0], status=Status.FAILED, points=options.own_points)
-            )
         passed = make_result(self.question, item, None)
         return (
             replace(passed, student=own_sums[0].message, staff=own_sums[0].staff, code=own_sums[0].code)

@@ -56,9 +56,8 @@ class CellColumn:
             names,
             locate_question(question).extend(f", column {column.id!r}", "column", column.id),
         )
-        rows = [row for row in table.row if column.id not in row.skip]
-        if not is_compared or config is None:
-            rows = [row for row in rows if column.id in row.cells]
+        all_judged = is_compared and config is not None
+        rows = [row for row in table.row if all_judged or column.id in row.cells]
         self.rows = tuple(row.id for row in rows)
         column_question = replace(
             question,
@@ -66,7 +65,7 @@ class CellColumn:
             kind=column.kind,
             answer=question.answer or "table",
             items=tuple(_make_item(row, column, question) for row in rows),
-            options={**column.options, **({"config": config} if is_compared and config is not None else {})},
+            options={**column.options, **({"config": config} if all_judged else {})},
         )
         self.wrong_entry = _WRONG[column.kind]
         """An entry that is wrong in every row."""

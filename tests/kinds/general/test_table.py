@@ -321,9 +321,9 @@ def oracle(unit: str) -> dict[str, Any]:
     }
 
 
-def summed(unit: str, given: Any, change: tuple[str, str] = ("", "")) -> list[ItemResult]:
+def summed(unit: str, given: Any) -> list[ItemResult]:
     """The results of parts and total."""
-    rubric = SUMS.replace('kind = "number"', f'kind = "number"\nunit = "{unit}"').replace(*change)
+    rubric = SUMS.replace('kind = "number"', f'kind = "number"\nunit = "{unit}"')
     return list(judge(check_of(rubric), "parts = f()", [value(given)], [value(oracle(unit))]))
 
 
@@ -365,14 +365,6 @@ def test_a_known_mistake_is_named_in_a_cell() -> None:
     assert "table.own-sum" == total.student.code
 
 
-def test_a_sum_of_own_rows_may_be_worth_less() -> None:
-    """With ``own_points`` it is FAILED with these points; a right sum is worth everything."""
-    change = ('credit = "all"', 'credit = "all"\nown_points = 0.5')
-    for rows, earned, status in (((100, 7, 184), "0.5", Status.FAILED), ((100, 10, 220), "2", Status.PASSED)):
-        total = summed("", dict(zip(("embeddings", "layer", "total"), rows, strict=True)), change)[1]
-        assert (Decimal(earned), status) == (total.points, total.status)
-
-
 @pytest.mark.parametrize("expected", [None, {"right": {}}, {"right": {"layer": 5}}])
 def test_a_reference_that_does_not_know_a_cell_is_our_fault(expected: Any) -> None:
     """A person decides; nothing is lost."""
@@ -402,7 +394,6 @@ def test_an_undecided_entry_does_not_count_as_right() -> None:
         (("count = 786432,", 'count = "many",'), "q.count.*value: 'many' is no answer of kind number"),
         (('reason = "positions"', 'reason = "position"'), "no option 'position'"),
         (("shape = [1024, 768], ", "shpe = [1024, 768], "), "no column 'shpe'"),
-        (('columns = ["shape"]', 'columns = ["shape"]\nown_points = 1'), "own_points"),
         (('id = "wpe"', 'id = "wpe"\naliases = ["WTE"]'), "stands for two rows"),
         (('id = "wpe"', 'id = "wpe"\nsum = ["wqe"]'), "sum: no other row 'wqe'"),
         (("when = 589824", "when = 589824\npoints = 0.5"), "a cell is right or wrong"),
