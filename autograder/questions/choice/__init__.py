@@ -27,7 +27,7 @@ from autograder.questions.base.kind import Kind
 from autograder.questions.base.options import AnswerItem, Mistake, locate_question
 from autograder.questions.base.options import split_points as equal_share
 from autograder.questions.base.planning.planting import Planter, ReadPlace
-from autograder.questions.base.planning.targets import Targets, ValueTarget
+from autograder.questions.base.planning.targets import Targets
 from autograder.questions.base.values.quoting import describe_type, quote_text
 from autograder.questions.closed import YES_NO, Options, collect_words, normalize_name, split_entries
 from autograder.rubric import Item, Rubric
@@ -270,21 +270,21 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
             return observed.finding
         written = self._split_entries(item, observed.value)
         chosen = Selection() if written is None else self._select_options(written)
-        finding = self.find_fault(item, observed.value, ValueTarget(name), evidence.earlier)
+        finding = self.find_fault(item, observed.value, name, evidence.earlier)
         judged = make_result(self.question, item, finding)
         return msgspec.structs.replace(judged, chosen=chosen.ids)
 
     def find_fault(
-        self, item: Item, value: Any, target: ValueTarget, earlier: Mapping[str, ItemResult] | None = None
+        self, item: Item, value: Any, what: str, earlier: Mapping[str, ItemResult] | None = None
     ) -> Finding | None:
         """Return the fault in one value of an answer; None if it is right."""
         written = self._split_entries(item, value)
         if written is None:
             form = describe_type(value)
-            return make_failure("choice.form", f"{target.what}: {form}", what=target.what, form=form)
+            return make_failure("choice.form", f"{what}: {form}", what=what, form=form)
         chosen = self._select_options(written)
         if not chosen.entries:
-            return make_no_answer("no-answer", f"{target.what} is empty")
+            return make_no_answer("no-answer", f"{what} is empty")
         options, before = self.items[item.id], earlier or {}
         taken = {id_ for name in options.distinct_from if name in before for id_ in before[name].chosen}
         repeated = next((entry for entry in chosen.entries if entry.id in taken), None)

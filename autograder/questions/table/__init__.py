@@ -25,10 +25,9 @@ from autograder.questions.base.judging.results import (
 from autograder.questions.base.kind import Kind
 from autograder.questions.base.options import AnswerItem, locate_question, split_points
 from autograder.questions.base.planning.planting import PlantedTable, make_table_trials
-from autograder.questions.base.planning.targets import Targets, ValueTarget
+from autograder.questions.base.planning.targets import Targets
 from autograder.questions.base.values.tables import Columns, MatchedRows, Names, UnreadableTable, read_table
-from autograder.questions.table.columns import CellColumn
-from autograder.questions.table.following import FollowedShapes
+from autograder.questions.table.columns import CellColumn, FollowedShapes
 from autograder.questions.table.options import TableItem, TableQuestion, check_rows, read_columns
 from autograder.rubric import Item
 
@@ -229,7 +228,7 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
         if column not in written.cells:
             return make_failure("table.cell", f"{cell}: missing", what=cell)
         value = written.cells[column]
-        finding = self.columns[column].judge_value(row, value, ValueTarget(cell), evidence)
+        finding = self.columns[column].judge_value(row, value, cell, evidence)
         if finding is None or finding.status is not Status.FAILED:
             return finding
         if self._followed is not None:
@@ -249,7 +248,7 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
             if part_row is None or column not in part_row.cells or len(table.rows[part]) > 1:
                 return False
             parts[part] = (factor, part_row.cells[column])
-        return bool(parts) and self.columns[column].is_own_sum(total, parts, column, evidence)
+        return bool(parts) and self.columns[column].is_own_sum(total, parts, evidence)
 
 
 MOST_TOLD = 3
