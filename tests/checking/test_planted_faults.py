@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from autograder.checking.__main__ import main
-from autograder.checking.edits import CheckFileError
 from autograder.checking.objects import Objects, install_objects
-from autograder.checking.reading import CheckFile, parse_check_file
+from autograder.checking.reading import CheckFile, CheckFileError, parse_check_file
 from autograder.checking.repairing import MOST_FAULTS, SAMPLE, describe_misled, find_misled, list_subsets
 from autograder.checking.running import CheckOutcome, CheckProgram
 
