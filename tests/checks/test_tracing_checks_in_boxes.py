@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading.assignment import load_assignment
 from autograder.grading.pipeline import Grader
-from autograder.sandbox.pool import Pool
 from tests.checks.test_tracing_checks import AMONG_EXAMPLES, KEPT, REMEMBERS, RIGHT
-from tests.support.code_course import NAME, code_course, grade
+from tests.support.code_course import grade, open_grader
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 REFERENCE = Path(__file__).parents[2] / "reference"
@@ -161,16 +159,10 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
         for name, points in QUESTIONS.items()
     }
     modules = ("derivatives", "dependence", "tables")
-    course = code_course(
-        tmp_path_factory.mktemp("tracing"),
-        checks,
-        preload='"numpy", "torch"',
-        reference={
-            f"checks/{name}.py": (REFERENCE / "checks" / f"{name}.py").read_text() for name in modules
-        },
-    )
-    with Pool() as pool:
-        yield Grader(load_assignment(course, NAME), pool)
+    reference = {f"checks/{name}.py": (REFERENCE / "checks" / f"{name}.py").read_text() for name in modules}
+    root = tmp_path_factory.mktemp("tracing")
+    with open_grader(root, checks, preload='"numpy", "torch"', reference=reference) as opened:
+        yield opened
 
 
 @pytest.mark.parametrize(("question", "source", "expected"), ANSWERS.values(), ids=ANSWERS)

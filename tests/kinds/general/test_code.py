@@ -9,12 +9,9 @@ import pytest
 
 from autograder import messages
 from autograder.core.errors import RubricError
-from autograder.core.records import ItemResult
-from autograder.grading.assignment import load_assignment
 from autograder.grading.pipeline import Grader
 from autograder.rubric import load_rubric
-from autograder.sandbox.pool import Pool
-from tests.support.code_course import NAME, code_course, grade
+from tests.support.code_course import grade, open_grader, summarise
 
 MERGE = '''
 from autograder.checking import Wrong, assert_equal, check, forbid, mutant, planted, raises, solution
@@ -219,9 +216,9 @@ ATTENDING = {
 
 @pytest.fixture(scope="module")
 def attention_grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
-    course = code_course(tmp_path_factory.mktemp("attend"), {"attend": (1.5, ATTEND)}, preload='"torch"')
-    with Pool() as pool:
-        yield Grader(load_assignment(course, NAME), pool)
+    root = tmp_path_factory.mktemp("attend")
+    with open_grader(root, {"attend": (1.5, ATTEND)}, preload='"torch"') as opened:
+        yield opened
 
 
 @pytest.mark.sandbox
@@ -238,16 +235,8 @@ def test_forbidden_functions_of_torch_fail_in_a_box_of_their_own(
 
 @pytest.fixture(scope="module")
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
-    course = code_course(tmp_path_factory.mktemp("code"), {"merge": (6, MERGE)})
-    with Pool() as pool:
-        yield Grader(load_assignment(course, NAME), pool)
-
-
-def summarise(results: tuple[ItemResult, ...]) -> dict[str, str]:
-    return {
-        f"{one.question}.{one.item}": f"{one.points.normalize():f} {one.code or one.status.value}"
-        for one in results
-    }
+    with open_grader(tmp_path_factory.mktemp("code"), {"merge": (6, MERGE)}) as opened:
+        yield opened
 
 
 @pytest.mark.sandbox
@@ -320,14 +309,10 @@ def test_mutants_of_one_question_do_not_hide_those_of_another(tmp_path: Path) ->
         name: GROWING.replace("NAME", name).replace("FORMULA", formula)
         for name, formula in (("first", "+ 1"), ("second", "* 2"))
     }
-    course = code_course(tmp_path, {name: (1, text) for name, text in files.items()})
-    with Pool() as pool:
-        graded = grade(
-            Grader(load_assignment(course, NAME), pool),
-            {"first": "def first(x): return [x, x + 2]", "second": "def second(x): return [x, x - 7]"},
-        )
-    found = [f"{one.points.normalize():f} {one.code}" for one in graded.score.items]
-    assert ["0 code.failed", "0.5 code.mistake"] == found
+    answers = {"first": "def first(x): return [x, x + 2]", "second": "def second(x): return [x, x - 7]"}
+    with open_grader(tmp_path, {name: (1, text) for name, text in files.items()}) as opened:
+        items = grade(opened, answers).score.items
+    assert {"first.values": "0 code.failed", "second.values": "0.5 code.mistake"} == summarise(items)
 
 
 RUBRIC = """version = 1
