@@ -10,7 +10,7 @@ from autograder.core.records import Answer, Status
 from autograder.messages import render_message
 from autograder.questions.formula import FormulaCheck
 from tests.formulas.examples import NOTATIONS
-from tests.kinds.general.formula_exam import CHECKS, LAYER, altered, formula, judged, own
+from tests.kinds.general.formula_exam import CHECKS, LAYER, altered, formula, judged
 
 
 @pytest.mark.parametrize("text", NOTATIONS["8*d_model^2"])
@@ -150,35 +150,6 @@ def test_an_order_without_a_name_of_its_own() -> None:
     check = FormulaCheck(rubric.get_question("h"), rubric)
     source = "shape = '4d × 3d'\nwide = '16d²'"
     assert judged(check, "h", source)["first"].code == "formula.tuple-order"
-
-
-@pytest.mark.parametrize(
-    ("earlier", "text", "code", "points"),
-    [
-        ("16d²", "20 L d²", "", "6"),
-        ("16d²", "20 L h^2 d_k^2", "", "6"),
-        ("16d²", "16 L d²", "attention-forgotten", "1"),
-        ("16d²", "20 d²", "layers-forgotten", "2"),
-        ("24d²", "28 L d²", "formula.carried-forward", "4"),
-        ("24d²", "20 L d²", "", "6"),
-        ("24d²", "16 L d²", "attention-forgotten", "1"),
-        ("24d²", "24 L d²", "own-only", "1"),
-        ("24d²", "28 d²", "layers-forgotten", "2"),
-        ("12d²", "16 L d²", "formula.carried-forward", "4"),
-        ("8 n^2", "L*(4 d^2 + 8 n^2)", "formula.carried-forward", "4"),
-        ("8*", "16 L d²", "attention-forgotten", "1"),
-    ],
-)
-def test_carrying_forward(earlier: str, text: str, code: str, points: str) -> None:
-    """(i) is judged against the student's own (h)."""
-    result = judged(CHECKS["i"], "i", f"changed = {text!r}", earlier=own(earlier))["formula"]
-    assert (code, Decimal(points)) == (result.code, result.points)
-
-
-def test_nothing_to_follow() -> None:
-    """Without an earlier answer only the reference counts."""
-    assert Status.PASSED is judged(CHECKS["i"], "i", "changed = '20 L d²'")["formula"].status
-    assert Decimal(0) == judged(CHECKS["i"], "i", "changed = '28 L d²'")["formula"].points
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ VALUES = st.recursive(
 )
 
 
-@given(st.sampled_from("bcdehi"), VALUES, VALUES)
+@given(st.sampled_from("bcdeh"), VALUES, VALUES)
 def test_judging_never_raises(question: str, value: object, reference: object) -> None:
     """Whatever student and reference return, every item has a result within its points."""
     check = CHECKS[question]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import autograder
 from autograder.core.errors import RubricError
 from autograder.core.records import Answer, ItemResult, OpaqueValue, Status, Tensor
 from autograder.messages import render_message
 from autograder.questions.base.base import Check
-from autograder.questions.table import sentences as tables
 from tests.checks.asking import DRAW, answer, check_of, error, judge, value
 
 TABLE = """
@@ -440,15 +437,6 @@ def test_hostile_cells_are_wrong_answers() -> None:
             ]
             assert [("", "shapes", "counts", "reasons")[column]] == lost
         judge(check, "table = make()", [value(changed(1, 0, bad))])
-
-
-def test_code_and_vocabulary_agree() -> None:
-    """Every code of a table in the source has a sentence in both languages, and every sentence is used."""
-    folder = Path(autograder.__file__).parent
-    sources = (*(folder / "questions/table").glob("*.py"), folder / "questions/base/values/tables.py")
-    sources = [path for path in sources if path.name != "sentences.py"]
-    used = {code for path in sources for code in re.findall(r'"(table\.[a-z-]+)"', path.read_text("utf-8"))}
-    assert set(tables.SENTENCES) == used
 
 
 @settings(max_examples=200, deadline=None)
