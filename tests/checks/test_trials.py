@@ -190,7 +190,7 @@ CASES: Mapping[str, tuple[str, Mapping[str, str]]] = {
         example("forms"),
         {"forms": 'simplest = "4*n_heads*d_model*d_head + 8*d_model^2"\nwritten_out = "12*d_model^2"'},
     ),
-    "lists": (example("several"), {"shapes": 'costs = "n*d^2, n^2*d, n^2*d"\nsizes = "{n*d, n^2}"'}),
+    "several": (example("several"), {"shapes": 'costs = "n*d^2, n^2*d, n^2*d"\nsizes = "{n*d, n^2}"'}),
     "growth": (example("growth"), {"attention-cost": 'operations = "O(n*d^2 + n^2*d)"'}),
     "functions": (example("complexity"), {"pairs": 'pairs = "n*(n - 1)/2*d"'}),
 }

@@ -65,7 +65,7 @@ from autograder.questions.formula.steps import (
 )
 from autograder.rubric import Item, Question, Rubric
 
-_SPECIAL: Container[Form] = ("asymptotic", "list", "set")
+_SPECIAL: Container[Form] = ("asymptotic", "set")
 """Forms that have no answer key."""
 
 
@@ -328,7 +328,7 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
         )
         if options.form == "asymptotic":
             return Asymptotics(prepared)
-        return Collection(prepared, ordered=options.form == "list")
+        return Collection(prepared)
 
     def _list_readings(self, assume: tuple[str, ...], where: str) -> tuple[Comparer, ...]:
         return (self.comparer, self._get_comparer(assume, where)) if assume else (self.comparer,)

@@ -98,7 +98,7 @@ def make_misconceptions(right: Node, comparer: Comparer) -> Iterator[FormulaVari
 
 
 def make_wrong_forms(tree: Tree, options: FormulaItem) -> Iterator[FormulaVariant]:
-    """Yield wrong relations, tuples, lists, sets and orders of growth."""
+    """Yield wrong relations, tuples, sets and orders of growth."""
     if isinstance(tree, Relation):
         yield _make_variant("right side doubled", Relation(tree.left, Mul((Num(2), tree.right)), tree.sign))
         yield _make_variant(
