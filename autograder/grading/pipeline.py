@@ -193,7 +193,7 @@ class Grader:
         check, personal = sitting.assignment.checks[question.id], sitting.assignment
         try:
             draw = Draw.from_secret(self.secret, personal.rubric, question, sitting.own)
-            plan = check.plan_calls(answer, draw)
+            plan = check.plan_calls(answer)
             with self.stopwatch.measure_step("calls"):
                 observed = ask(plan) if plan else ()
             evidence = replace(

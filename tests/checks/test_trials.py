@@ -220,7 +220,7 @@ class Paper:
         for name, key in self.keys.items():
             source = changes.get(name, key.source)
             given = Answer(key.grade_id, key.cell_type, source, changed=True)
-            assert () == self.checks[name].plan_calls(given, DRAW), source
+            assert () == self.checks[name].plan_calls(given), source
             reference = (Observation(ok=True, value=REFERENCES[name]),) if name in REFERENCES else ()
             earlier = {f"{one.question}.{one.item}": one for results in found.values() for one in results}
             found[name] = self.checks[name].judge(Evidence(given, (), reference, earlier, draw=DRAW))

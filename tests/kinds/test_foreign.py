@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from autograder.questions.base.base import Draw, Evidence
+from autograder.questions.base.base import Evidence
 from autograder.questions.base.itemwise import ItemwiseCheck
 from autograder.questions.base.judging.results import Finding, make_failure, read_observed
 from autograder.questions.base.kind import Kind
@@ -45,7 +45,7 @@ class RiddleCheck(ItemwiseCheck[RiddleQuestion, RiddleItem]):
     question_type = RiddleQuestion
     item_type = RiddleItem
 
-    def list_calls(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
+    def list_calls(self, answer: Answer) -> tuple[Call, ...]:
         return (Call(self.question.answer, read=True),)
 
     def judge_item(self, item: Item, options: RiddleItem, evidence: Evidence) -> Finding | None:

@@ -16,7 +16,7 @@ from autograder.grading import scoring
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.verify.papers import AnswerKey, with_sources
 from autograder.notebook.document import normalize_source
-from autograder.questions.base.base import Draw, Trial
+from autograder.questions.base.base import Trial
 from autograder.rubric import Question
 from autograder.sandbox.base import Box
 
@@ -198,9 +198,7 @@ class TrialGrader:
         )
 
     def _plan_calls(self, question: Question, answer: Answer) -> tuple[Call, ...]:
-        grader = self._grader
-        draw = Draw.from_secret(grader.secret, self._rubric, question)
-        return grader.assignment.checks[question.id].plan_calls(answer, draw)
+        return self._grader.assignment.checks[question.id].plan_calls(answer)
 
 
 def _return_observed(observed: Sequence[Observation], plan: tuple[Call, ...]) -> Sequence[Observation]:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from autograder.core.errors import RubricError
 from autograder.core.records import Answer, Call, ItemResult, Message, Status
 from autograder.messages import load_sentences, render_message
-from autograder.questions.base.base import Draw, Evidence, Trial
+from autograder.questions.base.base import Evidence, Trial
 from autograder.questions.base.itemwise import ItemwiseCheck
 from autograder.questions.base.judging.oracle import COUNTING, KnownValues, MistakeValue, find_mistake
 from autograder.questions.base.judging.results import Finding, make_result, make_review
@@ -63,9 +63,8 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         for item, options in self.automatic:
             self._check_item(item, options)
 
-    def list_calls(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
+    def list_calls(self, answer: Answer) -> tuple[Call, ...]:
         """Return the calls that read the variables."""
-        del draw
         return self.targets.plan_calls(answer)
 
     def plan_reference_calls(self) -> tuple[Call, ...]:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from autograder.core.errors import RubricError
 from autograder.core.records import Answer, Call, ItemResult, Message, Status
-from autograder.questions.base.base import Draw, Evidence, Trial
+from autograder.questions.base.base import Evidence, Trial
 from autograder.questions.base.itemwise import ItemwiseCheck
 from autograder.questions.base.judging.results import (
     NO_POINTS,
@@ -233,9 +233,8 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
             self._check_item(item, options)
             self._check_distinct(item, self.rubric)
 
-    def list_calls(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
+    def list_calls(self, answer: Answer) -> tuple[Call, ...]:
         """Return the calls for variables that are not literals in the source."""
-        del draw
         return self._targets.plan_calls(answer)
 
     def make_trials(self, key: Answer) -> tuple[Trial, ...]:

@@ -143,7 +143,7 @@ class FormulaCheck(Check):
         """The points at which formulas are compared."""
         return next(iter(self._items.values())).readings[0].points
 
-    def plan_calls(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:  # noqa: ARG002 - nothing hidden
+    def plan_calls(self, answer: Answer) -> tuple[Call, ...]:
         """Return the calls that read the variables that are no literals in the source."""
         return tuple(Call(name, read=True) for name in self._list_observed(answer))
 

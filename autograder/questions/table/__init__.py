@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from autograder.core.errors import RubricError
 from autograder.core.records import Answer, Call, ItemResult, Message, Status
 from autograder.messages import list_languages, render_message
-from autograder.questions.base.base import Draw, Evidence, Trial
+from autograder.questions.base.base import Evidence, Trial
 from autograder.questions.base.itemwise import ItemwiseCheck, Verdict
 from autograder.questions.base.judging.results import (
     NO_POINTS,
@@ -70,9 +70,8 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
                 f"it is judged in the column {self.key!r}; no item has it", locate_question(question), "order"
             )
 
-    def list_calls(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
+    def list_calls(self, answer: Answer) -> tuple[Call, ...]:
         """Return the call that reads the variable, if it is not a literal in the source."""
-        del draw
         return self._targets.plan_calls(answer)
 
     def plan_reference_calls(self) -> tuple[Call, ...]:

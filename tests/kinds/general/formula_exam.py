@@ -154,7 +154,7 @@ def judged(
     """Results by item; ``values`` are what the box holds for the names the plan asks for."""
     answer = Answer(f"{question}-answer", cell_type, source, changed)
     if observations is None:
-        asked = [call.target for call in check.plan_calls(answer, DRAW)]
+        asked = [call.target for call in check.plan_calls(answer)]
         observations = tuple(Observation(ok=True, value=(values or {}).get(name)) for name in asked)
     reference = REFERENCES.get(question)
     expected = (Observation(ok=True, value=OpaqueValue("Add", reference)),) if reference else ()

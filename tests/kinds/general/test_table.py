@@ -15,7 +15,7 @@ from autograder.core.errors import RubricError
 from autograder.core.records import Answer, ItemResult, OpaqueValue, Status, Tensor
 from autograder.messages import render_message
 from autograder.questions.base.base import Check
-from tests.checks.asking import DRAW, answer, check_of, error, judge, value
+from tests.checks.asking import answer, check_of, error, judge, value
 
 TABLE = """
 [[question]]
@@ -156,7 +156,7 @@ def test_a_literal_needs_no_run() -> None:
     """A list of tuples in the source, and a table in a text cell, are read where they stand."""
     check = check_of(TABLE)
     source = f"table = {ROWS!r}"
-    assert () == check.plan_calls(answer(source), DRAW)
+    assert () == check.plan_calls(answer(source))
     assert {Status.PASSED} == {one.status for one in judge(check, source)}
     text = Answer("q-answer", "markdown", MARKDOWN, changed=True)
     assert {Status.PASSED} == {one.status for one in judge(check, text)}
