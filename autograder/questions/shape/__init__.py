@@ -60,8 +60,6 @@ class ShapeItem(AnswerItem, frozen=True):
     """Names of the axes, for the explanation; ``batch`` and ``heads`` are also understood."""
     assume: tuple[str, ...] = ()
     """Names of relations in ``assignment.assume`` that are granted."""
-    heads: int | str | None = None
-    """The number of heads, if neither ``axes`` nor the symbols give it."""
 
 
 class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
@@ -79,7 +77,6 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             decimal_comma=has_decimal_comma(rubric.assignment.languages)
         )
         self._relations = rubric.assignment.assume
-        self._heads: dict[str, Node] = {}
         self._by_draw: dict[Draw, ShapeCheck] = {}
         # Before the options are read, because that compares shapes already.
         self.compare_with(SAMPLE, question)
@@ -191,11 +188,6 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         if options.axes and options.value is not None and len(options.axes) != len(options.value):
             raise RubricError("one name for each entry of value is needed", where, "axes")
         self._add_comparer(options.assume, where)
-        if options.heads is not None:
-            try:
-                self._heads[item.id] = read_size(str(options.heads), self._vocabulary)
-            except Unreadable as error:
-                raise RubricError(f"{options.heads!r} is no size: {error}", where, "heads") from error
         super()._check_item(item, options)
 
     def _make_widest(self, where: str) -> Comparer:
@@ -259,8 +251,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             )
             for axis, size in enumerate(right)
         ]
-        usual = shapes.find_head_count(self._vocabulary)
-        return shapes.find_roles(names, right, self._heads.get(item.id), usual)
+        return shapes.find_roles(names, right, shapes.find_head_count(self._vocabulary))
 
     def _list_spellings(self, sizes: Sequence[int | str | Node]) -> list[str]:
         """Return every name of a size that is a symbol."""
