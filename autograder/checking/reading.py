@@ -123,6 +123,14 @@ class CheckFile:
         """Return the check or probe with this id."""
         return next(check for check in (*self.checks, *self.probes) if check.id == name)
 
+    def list_needing(self, lost: Iterable[str]) -> tuple[str, ...]:
+        """Return these checks and those that depend on one of them."""
+        needing = dict.fromkeys(lost)
+        for check in self.checks:
+            if needing.keys() & set(check.needs):
+                needing[check.id] = None
+        return tuple(needing)
+
     @property
     def faults(self) -> tuple[CheckItem, ...]:
         """The checks of planted faults."""
@@ -188,6 +196,11 @@ def _parse_repeatedly(source: str) -> ast.Module:
         except SystemError:
             continue
     return ast.parse(source)
+
+
+def name_part(check: str, part: str) -> str:
+    """Return the name of one part of a check."""
+    return f"{check} [{part}]" if part else check
 
 
 def drop_planted(source: str) -> str:
