@@ -44,8 +44,7 @@ from autograder.questions.formula.answers import (
     read_answer,
     show_answer,
 )
-from autograder.questions.formula.conditions import Situation
-from autograder.questions.formula.graph import NO_POINTS, Credit
+from autograder.questions.formula.graph import NO_POINTS, Credit, Situation
 from autograder.questions.formula.key import (
     PreparedItem,
     find_chain_failure,

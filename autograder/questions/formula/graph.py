@@ -4,19 +4,284 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from fractions import Fraction
+from typing import ClassVar, Literal, Protocol
 
 import msgspec
 from msgspec import Struct
 
 from autograder.core.records import Message
 from autograder.formulas import Undecided
-from autograder.questions.formula.conditions import (
-    Condition,
-    HasDiagnosis,
-    Situation,
-    find_required,
-    needs_known_answer,
-)
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.nodes import Add, Mul, Neg, Node, Num, Relation, Tuple, collect_symbols
+from autograder.formulas.values.evaluate import Irrational, TooLarge, Undefined, evaluate_exactly
+from autograder.questions.formula.answer_key import Facts, is_any_proven
+from autograder.questions.formula.options import FormRule
+
+Own = Literal["right", "wrong", "missing"]
+
+
+class Situation(Struct, frozen=True, eq=False):
+    """All the input of a condition."""
+
+    facts: Facts
+    own: Own = "missing"
+    """The student's earlier results that are carried forward."""
+    earned: frozenset[str] = frozenset()
+    """Names of those that earned points."""
+    diagnosed: bool = True
+    """Whether a diagnosis of the answer is worth computing."""
+
+
+class Condition(Protocol):
+    """Decides whether a step is taken."""
+
+    @property
+    def proves(self) -> bool:
+        """Whether meeting it proves that the answer is a foreseen one."""
+
+    @property
+    def always(self) -> bool:
+        """Whether every answer meets it."""
+
+    def is_met(self, situation: Situation) -> bool:
+        """Return whether the answer meets it.
+
+        Raises:
+            Undecided: neither could be proven.
+        """
+
+
+class _Unproven(Struct, frozen=True):
+    """A condition that proves no equality, and that not every answer meets."""
+
+    proves: ClassVar[bool] = False
+    always: ClassVar[bool] = False
+
+
+class Right(Struct, frozen=True):
+    """The answer is right."""
+
+    strictly: bool = False
+    """Without any assumption."""
+    proves: ClassVar[bool] = True
+    always: ClassVar[bool] = False
+
+    def is_met(self, situation: Situation) -> bool:
+        """Compare with every right answer."""
+        return situation.facts.is_right(strictly=self.strictly)
+
+
+class IsForeseen(Struct, frozen=True):
+    """The answer equals a formula in the rubric."""
+
+    index: int
+    proves: ClassVar[bool] = True
+    always: ClassVar[bool] = False
+
+    def is_met(self, situation: Situation) -> bool:
+        """Compare with this formula."""
+        return situation.facts.is_named(self.index)
+
+
+class Either(Struct, frozen=True, eq=False):
+    """At least one of several conditions is met."""
+
+    parts: tuple[Condition, ...]
+
+    @property
+    def proves(self) -> bool:
+        """True only if each of them proves equality."""
+        return all(part.proves for part in self.parts)
+
+    @property
+    def always(self) -> bool:
+        """True if one of them is always met."""
+        return any(part.always for part in self.parts)
+
+    def is_met(self, situation: Situation) -> bool:
+        """Check them in turn; an undecided one counts only if none of the others is met.
+
+        Raises:
+            Undecided: neither could be proven.
+        """
+        return is_any_proven(lambda part: part.is_met(situation), self.parts)
+
+
+class IsCopied(_Unproven, frozen=True):
+    """The answer is an unchanged copy of an earlier one."""
+
+    indices: tuple[tuple[str, int], ...]
+    """Names of earlier results, and their indices among the foreseen formulas."""
+    earned: bool = False
+    """Whether the earlier result must have earned points."""
+
+    def is_met(self, situation: Situation) -> bool:
+        """Compare without any relation."""
+        same = [name for name, index in self.indices if situation.facts.is_named(index)]
+        return any(name in situation.earned or not self.earned for name in same)
+
+
+class Not(_Unproven, frozen=True):
+    """Another condition is not met."""
+
+    part: Condition
+
+    def is_met(self, situation: Situation) -> bool:
+        """Negate the other condition."""
+        return not self.part.is_met(situation)
+
+
+class IsEarly(_Unproven, frozen=True):
+    """The answer is right, but only under relations that the item does not grant."""
+
+    def is_met(self, situation: Situation) -> bool:
+        """Compare under every relation of the assignment."""
+        return situation.facts.is_early()
+
+
+class Otherwise(Struct, frozen=True):
+    """Any answer meets it."""
+
+    proves: ClassVar[bool] = False
+    always: ClassVar[bool] = True
+
+    def is_met(self, situation: Situation) -> bool:  # noqa: ARG002 - whatever it is
+        """Return True."""
+        return True
+
+
+class OwnIs(_Unproven, frozen=True):
+    """The student's earlier result was right or wrong, or there is none that can be carried forward."""
+
+    state: Own = "missing"
+
+    def is_met(self, situation: Situation) -> bool:
+        """Compare the state of the earlier result."""
+        return situation.own == self.state
+
+
+class HasDiagnosis(_Unproven, frozen=True):
+    """The answer differs from the right one in a way that has a name."""
+
+    code: str = ""
+    """Empty: any."""
+
+    def is_met(self, situation: Situation) -> bool:
+        """Diagnose the answer; a right one has no diagnosis."""
+        if not situation.diagnosed or situation.facts.is_right(strictly=False):
+            return False
+        difference = situation.facts.find_difference()
+        return difference is not None and self.code in ("", difference.code)
+
+
+_ONCE, _TWICE = Fraction(1, 2), Fraction(2)
+_LARGEST = 1000
+"""Bound of the numerator and denominator of the factor by which a coefficient may be off."""
+
+
+class OneNumber(_Unproven, frozen=True):
+    """The answer has the right terms, but one wrong coefficient: an arithmetic slip.
+
+    Only after results that are not wrong, and only if the sum of all coefficients is between half and twice
+    the right one: beyond that it is not a slip.
+    """
+
+    built_on: frozenset[str] = frozenset()
+    """Earlier results that must have earned points."""
+
+    def is_met(self, situation: Situation) -> bool:
+        """Compare the sums of all coefficients; then test whether the difference is a multiple of a term."""
+        facts = situation.facts
+        answer, right = facts.answer, facts.main
+        if situation.own == "wrong" or not self.built_on <= situation.earned:
+            return False
+        if isinstance(answer, Relation | Tuple) or isinstance(right, Relation | Tuple):
+            return False
+        # With 1 for every symbol a formula evaluates to the sum of its coefficients.
+        ones = dict.fromkeys(collect_symbols(answer) | collect_symbols(right), Fraction(1))
+        try:
+            share = Fraction(evaluate_exactly(answer, ones)) / Fraction(evaluate_exactly(right, ones))
+        except (TooLarge, Irrational, Undefined):
+            return False
+        return _ONCE < share < _TWICE and any(
+            _is_off_by_multiple(answer, right, comparer) for comparer in facts.readings
+        )
+
+
+def _is_off_by_multiple(answer: Node, right: Node, comparer: Comparer) -> bool:
+    """Return whether the difference is a number times one of the right terms."""
+    gap = Add((answer, Neg(right)))
+    value = comparer.evaluate_at_point(gap)
+    for term in right.terms if isinstance(right, Add) else (right,):
+        term_value = comparer.evaluate_at_point(term)
+        if value is None or not term_value:
+            continue
+        times = Fraction(value) / Fraction(term_value)
+        # At one point every difference is a multiple of a term; only a simple factor is worth a proof.
+        if max(abs(times.numerator), times.denominator) > _LARGEST:
+            continue
+        try:
+            if comparer.is_equal(gap, Mul((Num(times), term))):
+                return True
+        except Undecided:
+            continue
+    return False
+
+
+class HasForm(Struct, frozen=True):
+    """The answer is written in a certain form."""
+
+    rule: FormRule
+    proves: ClassVar[bool] = False
+    always: ClassVar[bool] = False
+
+    def is_met(self, situation: Situation) -> bool:
+        """Check the answer as it was written."""
+        return self.rule.find_broken(situation.facts.answer) is None
+
+
+class Every(Struct, frozen=True, eq=False):
+    """All of several conditions are met."""
+
+    parts: tuple[Condition, ...]
+
+    @property
+    def proves(self) -> bool:
+        """True if one of them proves equality."""
+        return any(part.proves for part in self.parts)
+
+    @property
+    def always(self) -> bool:
+        """True only if each of them is always met."""
+        return all(part.always for part in self.parts)
+
+    def is_met(self, situation: Situation) -> bool:
+        """Check them in turn, and stop at the first that is not met."""
+        return all(part.is_met(situation) for part in self.parts)
+
+
+def find_required(condition: Condition) -> frozenset[int] | None:
+    """Return the foreseen formulas, one of which an answer must equal to meet a condition, or None."""
+    if isinstance(condition, IsForeseen):
+        return frozenset((condition.index,))
+    if not isinstance(condition, Either | Every):
+        return None
+    parts = [find_required(part) for part in condition.parts]
+    indices = [part for part in parts if part is not None]
+    if isinstance(condition, Every):
+        return min(indices, key=len, default=None)
+    return frozenset().union(*indices) if len(indices) == len(parts) else None
+
+
+def needs_known_answer(condition: Condition) -> bool:
+    """Return whether no answer that is proven neither right nor foreseen can meet a condition."""
+    if isinstance(condition, Either):
+        return all(map(needs_known_answer, condition.parts))
+    if isinstance(condition, Every):
+        return needs_known_answer(condition.parts[0])  # the others might leave it open
+    return isinstance(condition, Right | IsForeseen | IsEarly)
+
 
 END = -1
 NO_POINTS = Decimal(0)

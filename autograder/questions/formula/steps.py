@@ -30,8 +30,11 @@ from autograder.formulas.notation.parse import parse, parse_canonical
 from autograder.messages.formulas import format_reason
 from autograder.questions.base.options import CENT, check_points, check_text
 from autograder.questions.formula import options as spelling
-from autograder.questions.formula.conditions import (
+from autograder.questions.formula.graph import (
+    NO_POINTS,
     Condition,
+    CreditGraph,
+    CreditStep,
     Either,
     Every,
     HasDiagnosis,
@@ -46,7 +49,6 @@ from autograder.questions.formula.conditions import (
     OwnIs,
     Right,
 )
-from autograder.questions.formula.graph import NO_POINTS, CreditGraph, CreditStep
 from autograder.questions.formula.options import FormRule, FormulaItem, OptionalTerms
 from autograder.rubric import Item, Question, Rubric
 

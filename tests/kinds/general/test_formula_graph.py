@@ -14,8 +14,7 @@ from autograder.formulas.nodes import Num, Relation
 from autograder.formulas.notation.parse import parse_sides
 from autograder.formulas.values.points import Points
 from autograder.questions.formula.answer_key import FormulaKey
-from autograder.questions.formula.conditions import Situation
-from autograder.questions.formula.graph import Credit, CreditGraph, CreditStep
+from autograder.questions.formula.graph import Credit, CreditGraph, CreditStep, Situation
 from autograder.questions.formula.steps import CarriedResults
 from tests.formulas import exam
 from tests.formulas.exam import FORMULAS, VOCABULARY
