@@ -88,16 +88,6 @@ ANSWERS: dict[str, tuple[str, str, Mapping[str, str]]] = {
         f"{LIE}def prefix_attention(x, p): return x.as_subclass(Lie)[0, 0, 0]",
         {"prefix": "0 ", "causal": "0 "},
     ),
-    "fills its input": (
-        "prefix_attention",
-        "def prefix_attention(x, p): return x.fill_(0)",
-        {"prefix": "0 code.mistake", "causal": "0 code.mistake"},
-    ),
-    "exits": (
-        "prefix_attention",
-        "def prefix_attention(x, p): raise SystemExit",
-        {"prefix": "0 raised", "causal": "0 raised"},
-    ),
     "one argument more": (
         "prefix_attention",
         "def prefix_attention(x, p, q): return x",
@@ -120,11 +110,6 @@ ANSWERS: dict[str, tuple[str, str, Mapping[str, str]]] = {
         "decoder = {(t, s) for t in range(5) for s in range(t + 1)}",
         {"matrix": "1 passed"},
     ),
-    "a set of all": (
-        "decoder",
-        "decoder = frozenset((t, s) for t in range(5) for s in range(5))",
-        {"matrix": "0 code.mistake"},
-    ),
     "a set of its own class": ("decoder", "class S(set): pass\ndecoder = S([(0, 0)])", {"matrix": "0 code"}),
     "a list that holds itself": (
         "decoder",
@@ -143,11 +128,6 @@ ANSWERS: dict[str, tuple[str, str, Mapping[str, str]]] = {
         "import builtins\nbuiltins.sorted = lambda x: [(t, s) for t in range(5) for s in range(t + 1)]\n"
         "decoder = {(0, 0)}",
         {"matrix": "0 code"},
-    ),
-    "transposed": (
-        "decoder",
-        "decoder = [[int(s >= t) for s in range(5)] for t in range(5)]",
-        {"matrix": "0.5 code"},
     ),
 }
 

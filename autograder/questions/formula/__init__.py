@@ -9,6 +9,7 @@ of those are then right as well.
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from decimal import Decimal
 from itertools import pairwise
@@ -104,7 +105,7 @@ class FormulaCheck(Check):
         """
         self._question = question
         self._rubric = rubric
-        self._by_draw: dict[Draw, FormulaCheck] = {}
+        self._get_for_draw = functools.lru_cache(MAX_DRAWS)(self._copy_for_draw)
         self.prepare_draw(SAMPLE)
         self._names = tuple(dict.fromkeys(item.answer for item in self._items.values()))
 
@@ -118,23 +119,11 @@ class FormulaCheck(Check):
         self._references: dict[str, Node] = {}
         self._judged: dict[tuple[Hashable, ...], _Judgement] = {}
 
-    def _get_for_draw(self, draw: Draw | None) -> FormulaCheck:
-        """Return the same check at the points of a draw, which is a secret.
-
-        Without one, at those of `SAMPLE`.
-
-        Grading always has a draw. A user who only tries a rubric gets the same verdict each time.
-        """
-        draw = draw or SAMPLE
-        check = self._by_draw.get(draw)
-        if check is None:
-            # The copy shares question and rubric; preparing it replaces everything derived from the draw.
-            check = copy.copy(self)
-            check.prepare_draw(draw)
-            # Bounds the memory. Grading uses one draw, so that clearing everything is rare.
-            if len(self._by_draw) >= MAX_DRAWS:
-                self._by_draw.clear()
-            self._by_draw[draw] = check
+    def _copy_for_draw(self, draw: Draw) -> FormulaCheck:
+        """Return the same check at the points of a draw, which is a secret."""
+        # The copy shares question and rubric; preparing it replaces everything derived from the draw.
+        check = copy.copy(self)
+        check.prepare_draw(draw)
         return check
 
     @property
@@ -153,8 +142,11 @@ class FormulaCheck(Check):
         return ()
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """Return one result per item."""
-        return self._get_for_draw(evidence.draw).judge_here(evidence)
+        """Return one result per item.
+
+        Grading always has a draw. A user who only tries a rubric gets the same verdict each time.
+        """
+        return self._get_for_draw(evidence.draw or SAMPLE).judge_here(evidence)
 
     def judge_here(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """Return one result per item, compared at the points that this check was prepared with."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
@@ -77,7 +78,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             decimal_comma=has_decimal_comma(rubric.assignment.languages)
         )
         self._relations = rubric.assignment.assume
-        self._by_draw: dict[Draw, ShapeCheck] = {}
+        self._get_for_draw = functools.lru_cache(MAX_DRAWS)(self._copy_for_draw)
         # Before the options are read, because that compares shapes already.
         self.compare_with(SAMPLE, question)
         super().__init__(question, rubric)
@@ -93,16 +94,13 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """Return one result per item, at the points of the evidence's draw, which is a secret."""
-        draw = evidence.draw or SAMPLE
-        check = self._by_draw.get(draw)
-        if check is None:
-            # The copy shares the options; only its comparers depend on the draw.
-            check = copy.copy(self)
-            check.compare_with(draw, self.question)
-            if len(self._by_draw) >= MAX_DRAWS:
-                self._by_draw.clear()
-            self._by_draw[draw] = check
-        return super(ShapeCheck, check).judge(evidence)
+        return super(ShapeCheck, self._get_for_draw(evidence.draw or SAMPLE)).judge(evidence)
+
+    def _copy_for_draw(self, draw: Draw) -> ShapeCheck:
+        # The copy shares the options; only its comparers depend on the draw.
+        check = copy.copy(self)
+        check.compare_with(draw, self.question)
+        return check
 
     def read_value(self, value: Any, item: Item, what: str) -> tuple[Any, Finding | None]:
         """Return the axes as formulas; plain sizes are numbers."""
