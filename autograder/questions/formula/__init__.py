@@ -45,7 +45,7 @@ from autograder.questions.formula.answers import (
     read_answer,
     show_answer,
 )
-from autograder.questions.formula.graph import NO_POINTS, Credit, Situation
+from autograder.questions.formula.credit import NO_POINTS, Credit, Situation
 from autograder.questions.formula.key import (
     PreparedItem,
     find_chain_failure,
@@ -383,12 +383,12 @@ class FormulaCheck(Check):
         if item.is_full_credit(outcome):
             code = CARRIED if outcome.carries else outcome.code
             return _Judgement(None, reading, code, outcome.message)
-        if item.rule is not None and outcome.unfinished:
+        if item.rule is not None and outcome.lacks_form:
             finding = item.rule.judge_form(answer, reading)
             if finding is not None:
                 return _Judgement(msgspec.structs.replace(finding, points=outcome.points), reading)
         if outcome.message is not None:
-            staff = f"read as {reading}; {' → '.join(step.id for step in outcome.taken)}"
+            staff = f"read as {reading}; {outcome.step.id if outcome.step else ''}"
             finding = Finding(Status.FAILED, outcome.message, staff, outcome.points)
             return _Judgement(finding, reading, outcome.code)
         # Mistakes and remarks of the rubric come first; general explanations only follow.
@@ -413,7 +413,7 @@ class FormulaCheck(Check):
         keys = [(self._get_key(item, _Basis(reference, carried)), carried) for carried in ways]
         try:
             credit_by_item = [
-                item.graph.walk_steps(Situation(key.make_facts(answer), carried.state, carried.earned))
+                item.steps.find_credit(Situation(key.make_facts(answer), carried.state, carried.earned))
                 for key, carried in keys
             ]
         except Undecided:
@@ -435,7 +435,7 @@ def _find_credit(
     Raises:
         Undecided: it, or an earlier result that it builds on, needs manual review.
     """
-    (outcome, mixed), *alternatives = (_walk_graph(item, facts, carried) for facts, carried in keys)
+    (outcome, mixed), *alternatives = (_take_steps(item, facts, carried) for facts, carried in keys)
     for other, other_mixed in alternatives:
         # The decision on the earlier result would change the points of this item.
         if (other.points, other_mixed) != (outcome.points, mixed):
@@ -446,29 +446,29 @@ def _find_credit(
     return outcome, mixed
 
 
-def _walk_graph(
+def _take_steps(
     item: PreparedItem, facts: Facts, carried: CarriedResults
 ) -> tuple[Credit, OptionalTerms | None]:
-    """Return the best way through the graph, with or without optional terms.
+    """Return the best credit, with or without optional terms.
 
     Raises:
         Undecided: it needs manual review.
     """
-    best = item.graph.walk_steps(Situation(facts, carried.state, carried.earned))
+    best = item.steps.find_credit(Situation(facts, carried.state, carried.earned))
     if item.optional is None or best.full or isinstance(facts.answer, Relation | Tuple):
         return best, None
     mixed, doubt = None, None
     for extra in item.optional.extras:
         without = facts.subtract_part(extra.sum)
         if (
-            item.graph.most_undiagnosed <= best.points < item.item.points
+            item.steps.most_undiagnosed <= best.points < item.item.points
             and without.unforeseen
-            and (item.graph.most <= best.points or not facts.may_hold(extra.sum))
+            and (item.steps.most <= best.points or not facts.may_hold(extra.sum))
         ):
             continue  # it is worth no more, and not everything
         try:
             held = facts.may_hold(extra.sum)
-            other = item.graph.walk_steps(Situation(without, carried.state, carried.earned, diagnosed=held))
+            other = item.steps.find_credit(Situation(without, carried.state, carried.earned, diagnosed=held))
         except Undecided as error:
             doubt = doubt or error
             continue

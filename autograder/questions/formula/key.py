@@ -33,7 +33,7 @@ from autograder.questions.base.options import (
     split_points,
 )
 from autograder.questions.formula.answer_key import FormulaKey, NamedAnswer
-from autograder.questions.formula.graph import NO_POINTS, Credit, CreditGraph
+from autograder.questions.formula.credit import NO_POINTS, Credit, CreditSteps
 from autograder.questions.formula.options import (
     Form,
     FormRule,
@@ -54,13 +54,13 @@ from autograder.questions.formula.special import (
 from autograder.questions.formula.steps import (
     Basis,
     CarriedResults,
-    GraphSpec,
     OptionalSums,
     Source,
+    StepsSpec,
     check_option,
     find_source,
     list_formulas,
-    make_credit_graph,
+    make_credit_steps,
     read_optional_terms,
 )
 from autograder.rubric import Item, Question, Rubric
@@ -99,7 +99,7 @@ class PreparedItem(Struct, frozen=True, eq=False):
     beyond: Comparer | None
     """Under all assumptions of the assignment, if the item grants fewer."""
     foreseen: tuple[ForeseenFormula, ...]
-    graph: CreditGraph
+    steps: CreditSteps
     sources: Mapping[str, Source]
     """The sources of the earlier results that the item builds on, by their names."""
     follow: tuple[str, ...] = ()
@@ -114,7 +114,7 @@ class PreparedItem(Struct, frozen=True, eq=False):
     entry_points: Decimal = NO_POINTS
     """For each right entry of a wrong tuple."""
     special: Special | None = None
-    """Judges the answers itself; the answer key and the graph are then not used."""
+    """Judges the answers itself; the answer key and the steps are then not used."""
 
     def is_full_credit(self, outcome: Credit) -> bool:
         """Return whether an outcome is worth all points of the item."""
@@ -275,10 +275,10 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
         if options.slip_points and options.form != "formula":
             raise RubricError("belongs to a formula", where, "slip_points")
         special = self._make_special(item, options, accept, where)
-        making = GraphSpec(
+        making = StepsSpec(
             item, options, options.follow, options.follow_points, tuple(sources), add_formula, where, rule
         )
-        graph = CreditGraph(()) if special is not None else make_credit_graph(making)
+        steps = CreditSteps(()) if special is not None else make_credit_steps(making)
         self._check_order(item, spoken, where)
         return PreparedItem(
             item=item,
@@ -289,7 +289,7 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
             readings=self._list_readings(options.assume, where),
             beyond=beyond,
             foreseen=tuple(foreseen),
-            graph=graph,
+            steps=steps,
             sources={name: source for name, source in sources.items() if name in spoken},
             follow=options.follow,
             follow_points=options.follow_points,

@@ -1,4 +1,4 @@
-"""Construction of an item's credit graph from its mistakes and remarks, with results carried forward."""
+"""Construction of an item's credit steps from its mistakes and remarks, with results carried forward."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from decimal import Decimal
 from itertools import combinations
 from typing import Literal, Protocol
 
-import msgspec
 from msgspec import Struct
 
 from autograder.core.errors import RubricError, extend_place
@@ -30,11 +29,11 @@ from autograder.formulas.notation.parse import parse, parse_canonical
 from autograder.messages.formulas import format_reason
 from autograder.questions.base.options import CENT, check_points, check_text
 from autograder.questions.formula import options as spelling
-from autograder.questions.formula.graph import (
+from autograder.questions.formula.credit import (
     NO_POINTS,
     Condition,
-    CreditGraph,
     CreditStep,
+    CreditSteps,
     Either,
     Every,
     HasDiagnosis,
@@ -44,7 +43,6 @@ from autograder.questions.formula.graph import (
     IsForeseen,
     Not,
     OneNumber,
-    Otherwise,
     Own,
     OwnIs,
     Right,
@@ -350,8 +348,8 @@ compared under every relation. ``mistake``: it means nothing if an earlier resul
 refers to that result."""
 
 
-class GraphSpec(Struct, frozen=True, eq=False):
-    """The inputs of a credit graph.
+class StepsSpec(Struct, frozen=True, eq=False):
+    """The inputs of the credit steps of an item.
 
     Attributes:
         item: the item that receives the points.
@@ -374,7 +372,7 @@ class GraphSpec(Struct, frozen=True, eq=False):
     rule: FormRule | None = None
 
 
-def make_credit_graph(making: GraphSpec) -> CreditGraph:
+def make_credit_steps(making: StepsSpec) -> CreditSteps:
     """Return the steps in order: right without assumptions, remarks, right, following, mistakes, early.
 
     The first step that matches decides.
@@ -419,10 +417,10 @@ def make_credit_graph(making: GraphSpec) -> CreditGraph:
             valid_codes = f"known are: {', '.join(sorted(CODES))}"
             raise RubricError(f"unknown code {code!r}; {valid_codes}", where, "diagnosis_points", code)
         steps.append(CreditStep(code, HasDiagnosis(code=code), points, silent=True))
-    return CreditGraph(tuple(steps if rule is None else _require_form(steps, rule, possible)))
+    return CreditSteps(tuple(steps), rule)
 
 
-def _make_early(making: GraphSpec) -> tuple[CreditStep, frozenset[str]]:
+def _make_early(making: StepsSpec) -> tuple[CreditStep, frozenset[str]]:
     """Return the step for an answer that is right too early, and the earlier results of the first formula."""
     points = making.options.early_points
     if points:
@@ -438,24 +436,7 @@ def list_formulas(option: spelling.FormulaMistake | spelling.Remark) -> tuple[st
     return (option.when,) if isinstance(option.when, str) else option.when
 
 
-def _require_form(steps: list[CreditStep], rule: FormRule, possible: Decimal) -> Iterator[CreditStep]:
-    """Yield the steps so that full credit first requires the form; the form is worth the remaining points.
-
-    A formula that follows from a wrong earlier result may have no such form, so it is not required.
-    """
-    form = len(steps) + 1
-    for step in steps:
-        must_have_form = step.full and step.id != CARRIED
-        yield (
-            msgspec.structs.replace(step, points=rule.points, full=False, onward=form)
-            if must_have_form
-            else step
-        )
-    yield CreditStep("wrong", Otherwise(), silent=True)
-    yield CreditStep("form", HasForm(rule=rule), possible - rule.points, silent=True, full=True)
-
-
-def _make_following(making: GraphSpec, possible: Decimal) -> Iterator[CreditStep]:
+def _make_following(making: StepsSpec, possible: Decimal) -> Iterator[CreditStep]:
     """Yield the steps for formulas that follow from earlier results: full credit if those were right."""
     if not making.follow:
         return
@@ -482,8 +463,11 @@ def _make_following(making: GraphSpec, possible: Decimal) -> Iterator[CreditStep
             [Every((condition, Not(_make_copied(same, names)))) for condition, names in conditions]
         )
     if points < possible:
-        yield CreditStep(CARRIED, Every((OwnIs(state="right"), fits)), possible, message=CARRIED, full=True)
-    yield CreditStep(CARRIED, fits, points, message=CARRIED, full=points == possible, carries=True)
+        was_right = Every((OwnIs(state="right"), fits))
+        yield CreditStep(CARRIED, was_right, possible, message=CARRIED, full=True, any_form=True)
+    # What follows from a wrong earlier result may have no such form, so it is not required.
+    is_full = points == possible
+    yield CreditStep(CARRIED, fits, points, message=CARRIED, full=is_full, any_form=True, carries=True)
 
 
 def _make_copied(same: Mapping[str, int], names: Collection[str]) -> IsCopied:

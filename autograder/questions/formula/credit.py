@@ -1,11 +1,12 @@
-"""Partial credit as a graph of steps, each taken if the answer meets a condition."""
+"""Credit for an answer: steps in order, the first of which that it meets decides."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import ClassVar, Literal, Protocol
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -33,17 +34,15 @@ class Situation(Struct, frozen=True, eq=False):
     """Whether a diagnosis of the answer is worth computing."""
 
 
-class Condition(Protocol):
+class Condition(Struct, frozen=True):
     """Decides whether a step is taken."""
 
     @property
     def proves(self) -> bool:
         """Whether meeting it proves that the answer is a foreseen one."""
+        return False
 
-    @property
-    def always(self) -> bool:
-        """Whether every answer meets it."""
-
+    @abstractmethod
     def is_met(self, situation: Situation) -> bool:
         """Return whether the answer meets it.
 
@@ -52,39 +51,38 @@ class Condition(Protocol):
         """
 
 
-class _Unproven(Struct, frozen=True):
-    """A condition that proves no equality, and that not every answer meets."""
-
-    proves: ClassVar[bool] = False
-    always: ClassVar[bool] = False
-
-
-class Right(Struct, frozen=True):
+class Right(Condition, frozen=True):
     """The answer is right."""
 
     strictly: bool = False
     """Without any assumption."""
-    proves: ClassVar[bool] = True
-    always: ClassVar[bool] = False
+
+    @property
+    def proves(self) -> bool:
+        """Right answers and those of the rubric are foreseen."""
+        return True
 
     def is_met(self, situation: Situation) -> bool:
         """Compare with every right answer."""
         return situation.facts.is_right(strictly=self.strictly)
 
 
-class IsForeseen(Struct, frozen=True):
+class IsForeseen(Condition, frozen=True):
     """The answer equals a formula in the rubric."""
 
     index: int
-    proves: ClassVar[bool] = True
-    always: ClassVar[bool] = False
+
+    @property
+    def proves(self) -> bool:
+        """Right answers and those of the rubric are foreseen."""
+        return True
 
     def is_met(self, situation: Situation) -> bool:
         """Compare with this formula."""
         return situation.facts.is_named(self.index)
 
 
-class Either(Struct, frozen=True, eq=False):
+class Either(Condition, frozen=True, eq=False):
     """At least one of several conditions is met."""
 
     parts: tuple[Condition, ...]
@@ -93,11 +91,6 @@ class Either(Struct, frozen=True, eq=False):
     def proves(self) -> bool:
         """True only if each of them proves equality."""
         return all(part.proves for part in self.parts)
-
-    @property
-    def always(self) -> bool:
-        """True if one of them is always met."""
-        return any(part.always for part in self.parts)
 
     def is_met(self, situation: Situation) -> bool:
         """Check them in turn; an undecided one counts only if none of the others is met.
@@ -108,7 +101,7 @@ class Either(Struct, frozen=True, eq=False):
         return is_any_proven(lambda part: part.is_met(situation), self.parts)
 
 
-class IsCopied(_Unproven, frozen=True):
+class IsCopied(Condition, frozen=True):
     """The answer is an unchanged copy of an earlier one."""
 
     indices: tuple[tuple[str, int], ...]
@@ -122,7 +115,7 @@ class IsCopied(_Unproven, frozen=True):
         return any(name in situation.earned or not self.earned for name in same)
 
 
-class Not(_Unproven, frozen=True):
+class Not(Condition, frozen=True):
     """Another condition is not met."""
 
     part: Condition
@@ -132,7 +125,7 @@ class Not(_Unproven, frozen=True):
         return not self.part.is_met(situation)
 
 
-class IsEarly(_Unproven, frozen=True):
+class IsEarly(Condition, frozen=True):
     """The answer is right, but only under relations that the item does not grant."""
 
     def is_met(self, situation: Situation) -> bool:
@@ -140,18 +133,7 @@ class IsEarly(_Unproven, frozen=True):
         return situation.facts.is_early()
 
 
-class Otherwise(Struct, frozen=True):
-    """Any answer meets it."""
-
-    proves: ClassVar[bool] = False
-    always: ClassVar[bool] = True
-
-    def is_met(self, situation: Situation) -> bool:  # noqa: ARG002 - whatever it is
-        """Return True."""
-        return True
-
-
-class OwnIs(_Unproven, frozen=True):
+class OwnIs(Condition, frozen=True):
     """The student's earlier result was right or wrong, or there is none that can be carried forward."""
 
     state: Own = "missing"
@@ -161,7 +143,7 @@ class OwnIs(_Unproven, frozen=True):
         return situation.own == self.state
 
 
-class HasDiagnosis(_Unproven, frozen=True):
+class HasDiagnosis(Condition, frozen=True):
     """The answer differs from the right one in a way that has a name."""
 
     code: str = ""
@@ -180,7 +162,7 @@ _LARGEST = 1000
 """Bound of the numerator and denominator of the factor by which a coefficient may be off."""
 
 
-class OneNumber(_Unproven, frozen=True):
+class OneNumber(Condition, frozen=True):
     """The answer has the right terms, but one wrong coefficient: an arithmetic slip.
 
     Only after results that are not wrong, and only if the sum of all coefficients is between half and twice
@@ -229,19 +211,17 @@ def _is_off_by_multiple(answer: Node, right: Node, comparer: Comparer) -> bool:
     return False
 
 
-class HasForm(Struct, frozen=True):
+class HasForm(Condition, frozen=True):
     """The answer is written in a certain form."""
 
     rule: FormRule
-    proves: ClassVar[bool] = False
-    always: ClassVar[bool] = False
 
     def is_met(self, situation: Situation) -> bool:
         """Check the answer as it was written."""
         return self.rule.find_broken(situation.facts.answer) is None
 
 
-class Every(Struct, frozen=True, eq=False):
+class Every(Condition, frozen=True, eq=False):
     """All of several conditions are met."""
 
     parts: tuple[Condition, ...]
@@ -250,11 +230,6 @@ class Every(Struct, frozen=True, eq=False):
     def proves(self) -> bool:
         """True if one of them proves equality."""
         return any(part.proves for part in self.parts)
-
-    @property
-    def always(self) -> bool:
-        """True only if each of them is always met."""
-        return all(part.always for part in self.parts)
 
     def is_met(self, situation: Situation) -> bool:
         """Check them in turn, and stop at the first that is not met."""
@@ -283,22 +258,21 @@ def needs_known_answer(condition: Condition) -> bool:
     return isinstance(condition, Right | IsForeseen | IsEarly)
 
 
-END = -1
 NO_POINTS = Decimal(0)
 
 
 class CreditStep(Struct, frozen=True, eq=False):
-    """One node of the graph.
+    """One way to earn points.
 
     Attributes:
-        id: its name within the item; the code of the result if it is the last step taken.
+        id: its name within the item, and the code of the result.
         condition: decides whether it is taken.
-        points: added if it is taken.
-        text: shown if it is taken, by language; may be empty.
+        points: for the answer.
+        text: shown, by language; may be empty.
         message: a sentence of the vocabulary, if the rubric has no text.
-        onward: index of the step at which the search continues; `END` ends it.
         silent: has no message and gives the result no code.
-        full: ends with full points regardless of their number; for items that only deduct points.
+        full: is full credit regardless of its points; for items that only deduct points.
+        any_form: full credit also for an answer that is not in the required form.
     """
 
     id: str
@@ -306,57 +280,50 @@ class CreditStep(Struct, frozen=True, eq=False):
     points: Decimal = NO_POINTS
     text: dict[str, str] = {}
     message: str = ""
-    onward: int = END
     silent: bool = False
     full: bool = False
+    any_form: bool = False
     carries: bool = False
     """Right only on the basis of an earlier result of the student's own."""
 
 
 class Credit(Struct, frozen=True, eq=False):
-    """The steps that were taken, and the sum of their points."""
+    """The step that was taken, and what it is worth."""
 
-    taken: tuple[CreditStep, ...]
-    points: Decimal
+    step: CreditStep | None = None
+    points: Decimal = NO_POINTS
+    lacks_form: bool = False
+    """The answer is right, but not in the required form."""
 
     @property
     def full(self) -> bool:
-        """Whether a step was taken that is full credit by itself."""
-        return any(step.full for step in self.taken)
+        """Whether it is full credit by itself."""
+        return self.step is not None and self.step.full and not self.lacks_form
 
     @property
     def carries(self) -> bool:
         """Whether the answer is right only on the basis of an earlier result."""
-        return any(step.carries for step in self.taken)
-
-    @property
-    def unfinished(self) -> bool:
-        """Whether the last step led on, and no further step was taken."""
-        return bool(self.taken) and self.taken[-1].onward != END
+        return self.step is not None and self.step.carries
 
     @property
     def code(self) -> str:
-        """The id of the last step that is not silent; empty if there is none."""
-        return next((step.id for step in reversed(self.taken) if not step.silent), "")
+        """The id of the step; empty if it is silent or there is none."""
+        return "" if self.step is None or self.step.silent else self.step.id
 
     @property
     def message(self) -> Message | None:
-        """The texts of the steps, joined in order; None if they have none."""
-        texts = [step.text for step in self.taken if step.text]
-        if texts:
-            languages = dict.fromkeys(language for text in texts for language in text)
-            joined = {
-                language: " ".join(text.get(language, text["en"]) for text in texts) for language in languages
-            }
-            return Message(self.code, text=joined)
-        return next((Message(step.message) for step in reversed(self.taken) if step.message), None)
+        """The text of the step, or its sentence; None if it has none."""
+        if self.step is None or not (self.step.text or self.step.message):
+            return None
+        return Message(self.code, text=self.step.text) if self.step.text else Message(self.step.message)
 
 
-class CreditGraph(Struct, frozen=True, eq=False):
-    """The steps in order.
+class CreditSteps(Struct, frozen=True, eq=False):
+    """The steps in order; the first one whose condition is met decides.
 
     Attributes:
-        steps: the nodes.
+        steps: the ways to earn points.
+        rule: the required form of an answer with full credit.
         named: for each step, the foreseen formulas of which the answer must be one; None if there is no such
             rule.
         unnamed: for each step, the first one from there on that requires no foreseen formula.
@@ -367,6 +334,7 @@ class CreditGraph(Struct, frozen=True, eq=False):
     """
 
     steps: tuple[CreditStep, ...]
+    rule: FormRule | None = None
     named: tuple[frozenset[int] | None, ...] = ()
     unnamed: tuple[int, ...] = ()
     loose: tuple[int, ...] = ()
@@ -376,36 +344,20 @@ class CreditGraph(Struct, frozen=True, eq=False):
     def __post_init__(self) -> None:
         """Analyse the conditions once: most steps are about formulas that an answer is proven not to be."""
         of_each = tuple(find_required(step.condition) for step in self.steps)
-        loose = [not needs_known_answer(step.condition) for step in self.steps]
-        undiagnosed = [
-            required and not isinstance(step.condition, HasDiagnosis)
-            for required, step in zip(loose, self.steps, strict=True)
-        ]
+        loose = [step for step in self.steps if not needs_known_answer(step.condition)]
+        undiagnosed = [step for step in loose if not isinstance(step.condition, HasDiagnosis)]
         # The struct is frozen; its derived fields are set once, here.
         for name, value in (
             ("named", of_each),
             ("unnamed", _find_next([required is None for required in of_each])),
-            ("loose", _find_next(loose)),
-            ("most", self._find_most(loose)),
-            ("most_undiagnosed", self._find_most(undiagnosed)),
+            ("loose", _find_next([step in loose for step in self.steps])),
+            ("most", _find_most(loose)),
+            ("most_undiagnosed", _find_most(undiagnosed)),
         ):
             msgspec.structs.force_setattr(self, name, value)
 
-    def _find_most(self, taken: Sequence[bool]) -> Decimal:
-        """Return the points of the best path on which only these steps are taken."""
-        best = [NO_POINTS] * (len(self.steps) + 1)
-        # From the end, because a step only leads on to later ones.
-        for index in reversed(range(len(self.steps))):
-            step = self.steps[index]
-            best[index] = best[index + 1]
-            if taken[index]:
-                onward = NO_POINTS if step.onward == END else best[step.onward]
-                worth = Decimal("Infinity") if step.full else step.points + onward
-                best[index] = worth if step.condition.always else max(worth, best[index])
-        return best[0]
-
-    def walk_steps(self, situation: Situation) -> Credit:
-        """Take steps for one answer.
+    def find_credit(self, situation: Situation) -> Credit:
+        """Return the credit for one answer.
 
         A condition that could not be proven either way makes the outcome doubtful, unless a later step is
         taken because the answer is proven to be a foreseen one.
@@ -413,10 +365,9 @@ class CreditGraph(Struct, frozen=True, eq=False):
         Raises:
             Undecided: it needs manual review.
         """
-        taken: list[CreditStep] = []
         index, facts = 0, situation.facts
         doubt: Undecided | None = None
-        while 0 <= index < len(self.steps):
+        while index < len(self.steps):
             named = self.named[index]
             # Skip steps that the answer is proven not to take, without evaluating their conditions.
             if named is not None and not facts.may_be(named):
@@ -427,21 +378,29 @@ class CreditGraph(Struct, frozen=True, eq=False):
                 holds = step.condition.is_met(situation)
             except Undecided as error:
                 doubt, holds = doubt or error, False
-            if not holds:
-                index += 1
-                # No step about a known answer can be met, so skip to the next loose one.
-                if index < len(self.steps) and facts.unforeseen:
-                    index = self.loose[index]
-                continue
-            # The undecided step might have been taken instead, unless this one proves what the answer is.
-            if doubt is not None and not step.condition.proves:
-                raise doubt
-            doubt = None
-            taken.append(step)
-            index = step.onward
+            if holds:
+                # The undecided step might have been taken instead, unless this one proves what the answer is.
+                if doubt is not None and not step.condition.proves:
+                    raise doubt
+                return self._give_credit(step, situation)
+            index += 1
+            # No step about a known answer can be met, so skip to the next loose one.
+            if index < len(self.steps) and facts.unforeseen:
+                index = self.loose[index]
         if doubt is not None:
             raise doubt
-        return Credit(tuple(taken), sum((step.points for step in taken), NO_POINTS))
+        return Credit()
+
+    def _give_credit(self, step: CreditStep, situation: Situation) -> Credit:
+        if self.rule is None or not step.full or step.any_form:
+            return Credit(step, step.points)
+        if self.rule.find_broken(situation.facts.answer) is None:
+            return Credit(step, step.points)
+        return Credit(step, self.rule.points, lacks_form=True)
+
+
+def _find_most(steps: Sequence[CreditStep]) -> Decimal:
+    return max((Decimal("Infinity") if step.full else step.points for step in steps), default=NO_POINTS)
 
 
 def _find_next(wanted: Sequence[bool]) -> tuple[int, ...]:
