@@ -12,7 +12,7 @@ from msgspec import Struct
 from autograder.core.errors import RubricError
 from autograder.core.stream import derive_key
 from autograder.core.wording import has_decimal_comma
-from autograder.formulas import FormulaError, Undecided, Unreadable, Vocabulary, parse, to_text
+from autograder.formulas import FormulaError, Undecided, Vocabulary, to_text
 from autograder.formulas.equality.cases import is_always_true
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.equality.relations import is_strict, reverse_sign, with_sign
@@ -20,7 +20,6 @@ from autograder.formulas.mistakes.diagnose import Diagnosis
 from autograder.formulas.mistakes.relations import RelationDiagnosis
 from autograder.formulas.nodes import Fn, Node, Relation, Tree, Tuple, collect_symbols, walk_tree
 from autograder.formulas.values.points import Points
-from autograder.messages.formulas import format_reason
 from autograder.questions.base.base import Draw
 from autograder.questions.base.judging import results
 from autograder.questions.base.judging.results import Finding
@@ -62,6 +61,7 @@ from autograder.questions.formula.steps import (
     list_formulas,
     make_credit_steps,
     read_optional_terms,
+    read_tree,
 )
 from autograder.rubric import Item, Question, Rubric
 
@@ -215,13 +215,8 @@ def _find_sources(
             raise RubricError(f"{name!r} is needed and cannot be a symbol of its own", where)
         if not name.isidentifier():
             raise RubricError(f"{name!r} is no name: letters, digits and underscores", where)
-        sources[name] = find_source(source, vocabulary, question, rubric, where=where, read_key=_read_right)
+        sources[name] = find_source(source, vocabulary, question, rubric, where=where)
     return sources
-
-
-def _read_right(text: str, form: str, vocabulary: Vocabulary, where: str) -> Tree:
-    """Return the right answer of an earlier item."""
-    return read_tree(text, "tuple" if form == "tuple" else "formula", vocabulary, where)
 
 
 class _ItemPreparer(Struct, frozen=True, eq=False):
@@ -258,7 +253,7 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
         spoken: set[str] = set()
 
         def add_formula(
-            text: str, assume: tuple[str, ...] | None, at: str, basis: Basis = "stated"
+            text: str, assume: tuple[str, ...] | None, at: str, basis: Basis
         ) -> tuple[int, frozenset[str]]:
             tree = read_tree(text, options.form, self.wider if sources else self.vocabulary, at)
             readings = self._list_readings(options.assume if assume is None else assume, at)
@@ -370,21 +365,6 @@ def _compute_entry_points(options: FormulaItem, accept: Sequence[Tree], item: It
     if len(lengths) != 1:
         raise RubricError("'each' needs right tuples of one length", where, "credit")
     return split_points(item.points, lengths.pop(), where)
-
-
-def read_tree(text: str, form: Form, vocabulary: Vocabulary, where: str) -> Tree:
-    """Return a formula of a rubric.
-
-    Raises:
-        RubricError: it is not readable; names the place.
-    """
-    try:
-        return parse(text, vocabulary, form)
-    except Unreadable as error:
-        place = f" at character {error.offset + 1}" if error.offset >= 0 else ""
-        raise RubricError(
-            f"the formula {text!r} is not readable{place}: {format_reason(error)}", where
-        ) from error
 
 
 def find_judged_side(sides: Sequence[Tree], item: PreparedItem) -> Tree:

@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import combinations
-from typing import Literal, Protocol
+from typing import Literal, cast
 
 from msgspec import Struct
 
 from autograder.core.errors import RubricError, extend_place
 from autograder.core.records import ItemResult, Status
-from autograder.formulas import Unreadable, Vocabulary
+from autograder.formulas import Unreadable, Vocabulary, parse
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.mistakes.diagnose import CODES
 from autograder.formulas.nodes import (
@@ -25,7 +25,7 @@ from autograder.formulas.nodes import (
     collect_symbols,
     substitute_symbol,
 )
-from autograder.formulas.notation.parse import parse, parse_canonical
+from autograder.formulas.notation.parse import parse_canonical
 from autograder.messages.formulas import format_reason
 from autograder.questions.base.options import CENT, check_points, check_text
 from autograder.questions.formula import options as spelling
@@ -56,9 +56,6 @@ CARRIED = "formula.carried-forward"
 _PLACE = re.compile(r"(?P<name>[^\[\]]+)(?:\[(?P<element>[0-9]{1,2}|[^\W\d]\w*)\])?")
 _OF = {"formula": "", "tuple": "[1]", "relation": "[symbol]"}
 _FORMS = ("formula", "tuple", "relation")
-
-ReadKey = Callable[[str, str, Vocabulary, str], Tree]
-"""Reads a right answer of the rubric: its text, form, vocabulary and place."""
 
 
 class Source(Struct, frozen=True, eq=False):
@@ -253,7 +250,6 @@ def find_source(
     rubric: Rubric,
     *,
     where: str,
-    read_key: ReadKey,
 ) -> Source:
     """Return the source of a result that a question builds on.
 
@@ -264,7 +260,6 @@ def find_source(
         question: that question; its own earlier items are known as well.
         rubric: of both.
         where: how errors name the place.
-        read_key: reads the right answer of the earlier item.
 
     Raises:
         RubricError: there is no such earlier formula, or a symbol has another meaning in its question.
@@ -296,7 +291,8 @@ def find_source(
         return Source(name, rubric.make_vocabulary(source_question), symbol=str(element))
     source = Source(name, rubric.make_vocabulary(source_question), int(element or 0) - 1)
     accepted = item.options.get("accept", ())
-    right = read_key(accepted[0], form, source.vocabulary, where) if accepted else None
+    key_form: spelling.Form = "tuple" if form == "tuple" else "formula"
+    right = read_tree(accepted[0], key_form, source.vocabulary, where) if accepted else None
     if element is not None and isinstance(right, Tuple):
         if not 0 <= source.element < len(right.elements):
             raise RubricError(f"{spelled!r}: the right answer has no such element; they count from 1", where)
@@ -326,26 +322,13 @@ def _list_earlier(question: Question, rubric: Rubric) -> dict[str, tuple[Questio
     return items
 
 
-class AddFormula(Protocol):
-    """Adds a formula that a step refers to."""
-
-    def __call__(
-        self, text: str, assume: tuple[str, ...] | None, at: str, basis: Basis = "stated"
-    ) -> tuple[int, frozenset[str]]:
-        """Return its index, and the names of earlier results in it.
-
-        Args:
-            text: the formula.
-            assume: relations that it is compared under; None: those of the item.
-            at: how errors name the place.
-            basis: determines the comparison; see `Basis`.
-        """
-
-
-Basis = Literal["stated", "mistake", "own", "own-early"]
+Basis = Literal["stated", "own", "own-early"]
 """``own``: the formula means nothing without an earlier result of the student's own, and ``own-early`` is
-compared under every relation. ``mistake``: it means nothing if an earlier result is wrong, unless it
-refers to that result."""
+compared under every relation."""
+
+AddFormula = Callable[[str, tuple[str, ...] | None, str, Basis], tuple[int, frozenset[str]]]
+"""Adds a formula that a step refers to: its text, the relations that it is compared under (None: those of the
+item), how errors name the place, and its basis. Returns its index, and the names of earlier results in it."""
 
 
 class StepsSpec(Struct, frozen=True, eq=False):
@@ -386,14 +369,14 @@ def make_credit_steps(making: StepsSpec) -> CreditSteps:
     steps = [CreditStep("right", Right(strictly=True), possible, silent=True, full=True)]
     for remark in options.remark:
         at = check_option(remark, item, where)
-        index, _ = formula(remark.when, remark.assume, at)
+        index, _ = formula(remark.when, remark.assume, at, "stated")
         steps.append(CreditStep(remark.code, IsForeseen(index), possible, remark.text, full=True))
     steps.append(CreditStep("right-assuming", Right(), possible, silent=True, full=True))
     steps += _make_following(making, possible)
     early, built_on = _make_early(making)
     for mistake in options.mistake:
         at = check_option(mistake, item, where)
-        formulas = [formula(text, mistake.assume, at, "mistake") for text in list_formulas(mistake)]
+        formulas = [formula(text, mistake.assume, at, "stated") for text in list_formulas(mistake)]
         condition = _make_either([IsForeseen(index) for index, _ in formulas])
         spoken = sorted(frozenset[str]().union(*(names for _, names in formulas)))
         if spoken and mistake.points < early.points and early not in steps:
@@ -533,7 +516,7 @@ def read_optional_terms(
     if not 1 <= len(option.terms) <= MOST_TERMS:
         raise RubricError(f"from 1 to {MOST_TERMS}, got {len(option.terms)}", at, "terms")
     check_option(option, item, at)
-    terms = [_read_term(text, vocabulary, at) for text in option.terms]
+    terms = [cast("Node", read_tree(text, "formula", vocabulary, at)) for text in option.terms]
     chosen = [some for count in range(len(terms), 0, -1) for some in combinations(terms, count)]
     # Reversed twice: among equal sums the last one wins, and that must be the one with the most terms.
     sums = {
@@ -544,8 +527,16 @@ def read_optional_terms(
     return OptionalSums(option, tuple(reversed(sums.values())))
 
 
-def _read_term(text: str, vocabulary: Vocabulary, at: str) -> Node:
+def read_tree(text: str, form: spelling.Form, vocabulary: Vocabulary, where: str) -> Tree:
+    """Return a formula of a rubric.
+
+    Raises:
+        RubricError: it is not readable; names the place.
+    """
     try:
-        return parse(text, vocabulary)
+        return parse(text, vocabulary, form)
     except Unreadable as error:
-        raise RubricError(f"the formula {text!r} is not readable: {format_reason(error)}", at) from error
+        place = f" at character {error.offset + 1}" if error.offset >= 0 else ""
+        raise RubricError(
+            f"the formula {text!r} is not readable{place}: {format_reason(error)}", where
+        ) from error

@@ -39,7 +39,7 @@ from autograder.questions.base.options import read_item_options, read_question_o
 from autograder.questions.base.planning.planting import Planter
 from autograder.questions.base.values.literal import NoFormula, extract_markdown_formula, find_answer_literal
 from autograder.questions.formula.answers import NotAFormula, extract_text
-from autograder.questions.formula.key import PreparedItem, read_tree
+from autograder.questions.formula.key import PreparedItem
 from autograder.questions.formula.options import (
     CONSTANTS,
     FormRule,
@@ -47,7 +47,7 @@ from autograder.questions.formula.options import (
     FormulaMistake,
     FormulaQuestion,
 )
-from autograder.questions.formula.steps import Source, list_formulas, with_value
+from autograder.questions.formula.steps import Source, list_formulas, read_tree, with_value
 from autograder.rubric import Question, Rubric
 
 MOST_MISCONCEPTIONS = 60
