@@ -116,7 +116,8 @@ class FormulaCheck(Check):
         self._spoken = prepared.spoken
         self._keys: dict[tuple[str, _Basis], FormulaKey] = {}
         self._diagnoses: dict[tuple[str, Node | None], Diagnosis | RelationDiagnosis | None] = {}
-        self._references: dict[str, Node] = {}
+        # The reference's formula is the same for a whole class.
+        self._read_reference = functools.lru_cache(MAX_KEYS)(lambda text: parse(text, self._vocabulary))
         self._judged: dict[tuple[Hashable, ...], _Judgement] = {}
 
     def _copy_for_draw(self, draw: Draw) -> FormulaCheck:
@@ -312,19 +313,6 @@ class FormulaCheck(Check):
             return self._read_reference(extract_text(value)), None
         except (Unreadable, NotAFormula, NoFormula) as error:
             return None, results.make_review(f"the reference's formula is not readable: {error!r}")
-
-    def _read_reference(self, text: str) -> Node:
-        """Return the reference's formula, which is the same for a whole class.
-
-        Raises:
-            Unreadable: it is not in the grammar.
-        """
-        formula = self._references.get(text)
-        if formula is None:
-            formula = parse(text, self._vocabulary)
-            if len(self._references) < MAX_KEYS:
-                self._references[text] = formula
-        return formula
 
     def _get_key(self, item: PreparedItem, basis: _Basis) -> FormulaKey:
         key = self._keys.get((item.item.id, basis))
