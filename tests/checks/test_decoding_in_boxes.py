@@ -23,10 +23,6 @@ SAMPLE = "import torch\ndef sample(x, t): return torch.multinomial((x / t).softm
 PASSED, FAILED, REVIEW = Status.PASSED, Status.FAILED, Status.NEEDS_REVIEW
 ANSWERS = {
     "right": (TOP_K, {"exact": PASSED}),
-    "prints": (TOP_K.replace("return", "print('x' * 10); return"), {"exact": PASSED}),
-    "never ends": ("def top_k(x, k):\n    while True: pass", {"exact": FAILED}),
-    "ends its process": ("import os\ndef top_k(x, k): os._exit(0)", {"exact": FAILED}),
-    "raises SystemExit": ("def top_k(x, k): raise SystemExit", {"exact": FAILED}),
     "returns too much": ("def top_k(x, k): return x.repeat(1, 10**6)", {"exact": REVIEW}),
     "lies about its shape": (
         "import torch\nclass Lie(torch.Tensor):\n    shape = property(lambda self: (3, 12))\n"

@@ -44,8 +44,6 @@ ANSWERS: dict[str, tuple[str, str, Mapping[str, str]]] = {
         "        s.requires_grad_()\n        (s.softmax(-1) * g).sum().backward()\n    return s.grad",
         {"scores": "0 forbidden"},
     ),
-    "never ends": ("softmax", SOFTMAX.format("while True: pass"), {"scores": "0 ending"}),
-    "ends its box": ("softmax", SOFTMAX.format("import os; os._exit(0)"), {"scores": "0 ending"}),
     "a tensor too large": (
         "softmax",
         "def softmax_backward(s, g): return s.repeat(2000, 1000)",
@@ -72,11 +70,6 @@ ANSWERS: dict[str, tuple[str, str, Mapping[str, str]]] = {
         "prefix_attention",
         f"{RIGHT}\nprefix_attention = f",
         {"prefix": "2 passed", "causal": "1 passed"},
-    ),
-    "attention that never ends": (
-        "prefix_attention",
-        "def prefix_attention(x, p):\n    while True: pass",
-        {"prefix": "0 ending", "causal": "0 ending"},
     ),
     "attention with a result too large": (
         "prefix_attention",
