@@ -33,6 +33,7 @@ def test_stated_answer_loses_what_is_stated(task: str, seed: str) -> None:
     with open_program(task) as program:
         for planted in program.file.planted:
             outcomes = run_properties(program, planted.source, seed)
-            probes = {probe.id for probe in program.file.probes} if planted.loses else set()
             lost = {name for name, outcome in outcomes.items() if outcome.status != "passed"}
-            assert lost - probes == set(planted.loses), planted.name
+            if planted.loses or task not in MODELS:  # a probe may see what is not asked for
+                lost -= {probe.id for probe in program.file.probes}
+            assert lost == set(planted.loses), planted.name
