@@ -14,8 +14,7 @@ from autograder.questions import list_registered, load_kinds, make_check
 from autograder.questions.base.judging.manual import ManualItem
 from autograder.questions.base.options import AnswerItem, ComparedOptions, Mistake
 from autograder.questions.table.options import TableRow
-from autograder.rubric import ConstructorArguments, Rubric, VisibleCheck, parse_rubric, scales
-from autograder.rubric.exam import Exam, Task
+from autograder.rubric import ConstructorArguments, Exam, Rubric, Task, VisibleCheck, parse_rubric, scales
 from autograder.rubric.files import NotebookFile, ResultFile
 from autograder.rubric.variants import options as variant_options
 

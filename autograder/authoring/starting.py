@@ -332,23 +332,20 @@ def list_kinds() -> tuple[str, ...]:
     return tuple(name for name, kind in load_kinds().items() if (kind.folder / FILE).is_file())
 
 
-def load_template(word: str, module: str) -> Template:
-    """Return the template of the kind with the given name or alias.
+def load_template(kind: str, module: str) -> Template:
+    """Return the template of the kind with the given name.
 
     Args:
-        word: a kind's name or alias.
+        kind: a kind's name.
         module: the assignment's name as it occurs in names of files.
 
     Raises:
         CourseError: there is no such kind (with a suggestion).
     """
     available = list_kinds()
-    aliases = {alias: name for name, kind_type in load_kinds().items() for alias in kind_type.aliases}
-    kind = aliases.get(word, word)
     if kind not in available:
-        close = difflib.get_close_matches(kind, (*available, *aliases), n=1)
-        words = dict.fromkeys((*aliases, *available))
-        hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(words)}"
+        close = difflib.get_close_matches(kind, available, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(available)}"
         raise CourseError(f"--kinds: there is no kind {kind!r}; {hint}")
     return _read_template(kind, module)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from autograder.checking.loading import DefinedNames
 from autograder.checking.objects import Objects, install_objects
-from autograder.checking.reading import CheckFileError, load_check_file
+from autograder.checking.reading import CheckFileError, load_check_file, name_part
 from autograder.checking.repairing import describe_misled, find_misled, list_subsets
 from autograder.checking.running import CheckOutcome, CheckProgram
 from autograder.checking.table import (
@@ -22,7 +22,6 @@ from autograder.checking.table import (
     format_matrix,
     is_as_declared,
     list_answers,
-    name_part,
 )
 
 

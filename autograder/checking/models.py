@@ -12,8 +12,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from autograder.checking.late import LateModule
-from autograder.checking.objects import call_by_name
+from autograder.checking.objects import LateModule, call_by_name
 
 torch: Any = LateModule("torch")
 Tensor = Any

@@ -6,6 +6,7 @@ handles, and the sandbox replaces the methods of `Objects` (`install_objects`).
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import random
 import sys
@@ -14,6 +15,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+
+
+class LateModule:
+    """A proxy that imports a module on first use: sandboxes import our modules before they are confined."""
+
+    def __init__(self, name: str) -> None:
+        """Import nothing yet."""
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        module = sys.modules.get(self._name) or importlib.import_module(self._name)
+        return getattr(module, name)
+
 
 STUDENT_FILE = "<answer>"
 """The file name under which a student's code is compiled if it has no file."""

@@ -11,12 +11,16 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from autograder.checking.carrying import extract_source
 from autograder.checking.declarations import CHECK_SECONDS
 from autograder.checking.drawing import derive_seed
-from autograder.checking.edits import CheckFileError as CheckFileError  # noqa: PLC0414 - exported here as well
-from autograder.checking.edits import apply_edits, check_faults, read_edits
-from autograder.checking.literals import evaluate_literal, find_imported_literals, find_literals
+from autograder.checking.sources import (
+    apply_edits,
+    evaluate_literal,
+    extract_source,
+    find_imported_literals,
+    find_literals,
+    read_edits,
+)
 
 PACKAGE = "reference"
 FOLDER = "checks"
@@ -28,6 +32,13 @@ _STUDENT = "student"
 _TORCH = re.compile(r"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
 RESERVED = frozenset(("again", "define", "read_file"))
 """Attributes of ``student`` that are not names of the notebook."""
+
+
+class CheckFileError(Exception):
+    """A file of checks is wrong; the message names the place, the expected form, and the remedy."""
+
+    def __init__(self, problem: str, file: str, line: int = 0) -> None:
+        super().__init__(f"{file}, line {line}: {problem}" if line else f"{file}: {problem}")
 
 
 @dataclass(frozen=True)
@@ -112,6 +123,14 @@ class CheckFile:
         """Return the check or probe with this id."""
         return next(check for check in (*self.checks, *self.probes) if check.id == name)
 
+    def list_needing(self, lost: Iterable[str]) -> tuple[str, ...]:
+        """Return these checks and those that depend on one of them."""
+        needing = dict.fromkeys(lost)
+        for check in self.checks:
+            if needing.keys() & set(check.needs):
+                needing[check.id] = None
+        return tuple(needing)
+
     @property
     def faults(self) -> tuple[CheckItem, ...]:
         """The checks of planted faults."""
@@ -177,6 +196,11 @@ def _parse_repeatedly(source: str) -> ast.Module:
         except SystemError:
             continue
     return ast.parse(source)
+
+
+def name_part(check: str, part: str) -> str:
+    """Return the name of one part of a check."""
+    return f"{check} [{part}]" if part else check
 
 
 def drop_planted(source: str) -> str:
@@ -326,7 +350,7 @@ class _Reader:
             self._check_known(planted.loses, ids, planted.line, "loses")
             self._check_known(planted.review, ids, planted.line, "review")
         module, source, names = self._read_solution()
-        check_faults(self._checks, source, self._file)
+        self._check_faults(source)
         file = CheckFile(
             module=self._module,
             modules=self._modules,
@@ -463,6 +487,38 @@ class _Reader:
             raise CheckFileError(f"solution: there is no file {PACKAGE}/{file}", self._file, line)
         return module, self._modules[module], names
 
+    def _check_faults(self, source: str) -> None:
+        """Check that faults can be planted, each alone and all together.
+
+        Raises:
+            CheckFileError: an edit does not fit, or the result is not Python.
+        """
+        faults = [check for check in self._checks if check.edits]
+        if faults and not source:
+            problem = "a fault is an edit of the solution: state solution(…)"
+            raise CheckFileError(problem, self._file, faults[0].line)
+        listing = source
+        for fault in faults:
+            self._edit(source, fault.edits, f"fault {fault.id!r}", fault.line)
+            try:
+                listing = apply_edits(listing, fault.edits)
+            except ValueError as error:
+                problem = f"fault {fault.id!r} does not fit beside the faults above it: {error}"
+                raise CheckFileError(problem, self._file, fault.line) from error
+
+    def _edit(self, source: str, edits: Sequence[Sequence[str]], where: str, line: int) -> str:
+        """Return the edited solution, which must be Python."""
+        try:
+            edited = apply_edits(source, edits)
+        except ValueError as error:
+            raise CheckFileError(f"{where}: {error}", self._file, line) from error
+        try:
+            ast.parse(edited)
+        except (SyntaxError, ValueError) as error:
+            problem = f"{where}: the edited solution is no Python: {error}"
+            raise CheckFileError(problem, self._file, line) from error
+        return edited
+
     def _make_mutant(
         self, arguments: dict[str, Any], line: int, source: str, names: dict[str, str], ids: Sequence[str]
     ) -> SourceMutant:
@@ -472,16 +528,7 @@ class _Reader:
             raise CheckFileError(f"{where}: old= and new= are missing", self._file, line)
         if not source:
             raise CheckFileError(f"{where}: state solution(…): mutants are edits of it", self._file, line)
-        try:
-            edited = apply_edits(source, edits)
-        except ValueError as error:
-            raise CheckFileError(f"{where}: {error}", self._file, line) from error
-        try:
-            ast.parse(edited)
-        except SyntaxError as error:
-            raise CheckFileError(
-                f"{where}: the edited solution is no Python: {error}", self._file, line
-            ) from error
+        edited = self._edit(source, edits, where, line)
         # Stands in for the call, whose node was not kept; errors only need its line.
         node = ast.Constant(None, lineno=line, col_offset=0)
         points = arguments.get("points") or {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from autograder.checking.reading import CheckFile
+from autograder.checking.reading import CheckFile, name_part
 from autograder.checking.running import CheckOutcome
 
 MARKS = {
@@ -61,11 +61,6 @@ def list_answers(file: CheckFile) -> Iterator[DeclaredAnswer]:
         yield DeclaredAnswer("all faults", file.make_listing(faults), tuple(faults))
 
 
-def name_part(check: str, part: str) -> str:
-    """Return the name of one part of a check."""
-    return f"{check} [{part}]" if part else check
-
-
 def format_answer(outcomes: Mapping[str, CheckOutcome]) -> list[str]:
     """Return a line for each part of each check, followed by drawn and compared values, if known."""
     width = max(map(len, outcomes), default=0)
@@ -117,7 +112,7 @@ def is_as_declared(file: CheckFile, row: AnswerRow) -> bool:
         # A check that could not decide is not passed, but no proof of a loss.
         return bool(lost - unclear)
     declared = [*row.answer.loses, *row.answer.review]
-    return unclear == set(row.answer.review) and lost == find_needing(file, declared)
+    return unclear == set(row.answer.review) and lost == set(file.list_needing(declared))
 
 
 def is_unrecognised(row: AnswerRow) -> bool:
@@ -128,23 +123,12 @@ def is_unrecognised(row: AnswerRow) -> bool:
 
 def find_lost(file: CheckFile, outcomes: Mapping[str, CheckOutcome]) -> set[str]:
     """Return the checks that are not passed, with those that depend on them."""
-    return find_needing(
-        file,
-        [
-            check.id
-            for check in file.checks
-            if any(outcomes[name_part(check.id, part.name)].status != "passed" for part in check.parts)
-        ],
+    failed = (
+        check.id
+        for check in file.checks
+        if any(outcomes[name_part(check.id, part.name)].status != "passed" for part in check.parts)
     )
-
-
-def find_needing(file: CheckFile, lost: Sequence[str]) -> set[str]:
-    """Return these checks and those that depend on one of them."""
-    dependent = set(lost)
-    for check in file.checks:
-        if dependent & set(check.needs):
-            dependent.add(check.id)
-    return dependent
+    return set(file.list_needing(failed))
 
 
 def _find_unclear(file: CheckFile, outcomes: Mapping[str, CheckOutcome]) -> set[str]:

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from autograder.checking import models
-from autograder.checking.late import LateModule
 from autograder.checking.loading import get_results
-from autograder.checking.objects import get_objects
+from autograder.checking.objects import LateModule, get_objects
 from autograder.checking.outcomes import Unclear, Wrong
 
 torch: Any = LateModule("torch")

@@ -201,7 +201,7 @@ class Grader:
         check, personal = sitting.assignment.checks[question.id], sitting.assignment
         try:
             draw = Draw.from_secret(self.secret, personal.rubric, question, sitting.own)
-            plan = check.plan_calls(answer, draw)
+            plan = check.plan_calls(answer)
             observed = ask(plan) if plan else ()
             evidence = replace(
                 Evidence(answer, observed, answers=answers, cells=cells),

@@ -47,10 +47,6 @@ def load_kind(name: str) -> Kind:
     Raises:
         RubricError: there is none (with a suggestion), or its package cannot be loaded.
     """
-    if name not in list_registered():
-        for suggestion, other in load_kinds().items():
-            if name in other.aliases:
-                raise RubricError(f"unknown kind {name!r}; did you mean {suggestion!r}?")
     loaded = installed.load_entry(GROUP, name)
     if not isinstance(loaded, Kind) or loaded.name != name:
         entry = list_registered()[name]

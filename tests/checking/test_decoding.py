@@ -4,36 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.check_files import list_answers, open_program
+from tests.support.check_files import open_program
 from tests.support.checked import CheckedAnswer, run_checks
 
-QUESTIONS = ("top_k", "top_p", "no_repeat", "chain", "sample", "greedy", "beam")
-STATED = [
-    pytest.param(question, *answer, id=f"{question}: {name}")
-    for question in QUESTIONS
-    for name, answer in list_answers(question).items()
-]
 IMPORTS = "import math, random\nimport numpy\nimport torch\n"
 
 
 def run(question: str, source: str, *, name_mistakes: bool = False) -> CheckedAnswer:
     with open_program(question) as program:
         return run_checks(program, IMPORTS + source, name_mistakes=name_mistakes)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("question", "source", "loses", "name"), STATED)
-def test_stated_answer_loses_its_checks_and_is_named(
-    question: str, source: str, loses: tuple[str, ...] | None, name: str
-) -> None:
-    """Solution, mutants and planted answers lose exactly what they say; a mutant with a title is named."""
-    with open_program(question) as program:
-        checked = run_checks(program, source, name_mistakes=True)
-    assert not checked.unclear
-    assert checked.lost if loses is None else checked.lost == set(loses), checked.outcomes
-    for (check, _), outcome in checked.outcomes.items():
-        if name and check in checked.lost:
-            assert outcome.mistakes[:1] in ((name,), ("crossing excluded",)), outcome
 
 
 RIGHT_TOP_K = {
@@ -209,11 +188,3 @@ def test_searches_return_rows_of_tokens(steps: str, result: str, loses: list[str
     checked = run("greedy", LOOP.format(steps=steps, result=result))
     assert checked.lost == set(loses), checked.outcomes
     assert not checked.unclear
-
-
-def test_every_check_is_lost_by_a_stated_answer() -> None:
-    for question in QUESTIONS:
-        with open_program(question) as program:
-            checks = {check.id for check in program.file.checks}
-        lost = {check for _, loses, _ in list_answers(question).values() for check in loses or checks}
-        assert lost == checks

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.check_files import list_answers, open_program, read_file
+from tests.support.check_files import open_program, read_file
 from tests.support.checked import CheckedAnswer, run_checks
 
 SOURCE = read_file("memorisation").solution
-STATED = [pytest.param(*answer, id=name) for name, answer in list_answers("memorisation").items()]
 
 
-def run(source: str, *, name_mistakes: bool = False) -> CheckedAnswer:
+def run(source: str) -> CheckedAnswer:
     with open_program("memorisation") as program:
-        return run_checks(program, source, name_mistakes=name_mistakes)
-
-
-@pytest.mark.parametrize(("source", "loses", "name"), STATED)
-def test_stated_answer_loses_its_checks_and_is_named(source: str, loses: tuple[str, ...], name: str) -> None:
-    checked = run(source, name_mistakes=True)
-    assert not checked.unclear
-    assert checked.lost == set(loses), checked.outcomes
-    for (check, _), outcome in checked.outcomes.items():
-        if name and check in checked.lost:
-            assert outcome.mistakes == (name,), outcome
+        return run_checks(program, source)
 
 
 RESULTS = {

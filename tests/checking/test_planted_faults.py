@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from autograder.checking.__main__ import main
-from autograder.checking.edits import CheckFileError
 from autograder.checking.objects import Objects, install_objects
-from autograder.checking.reading import CheckFile, parse_check_file
+from autograder.checking.reading import CheckFile, CheckFileError, parse_check_file
 from autograder.checking.repairing import MOST_FAULTS, SAMPLE, describe_misled, find_misled, list_subsets
-from autograder.checking.running import CheckOutcome, CheckProgram
+from autograder.checking.running import CheckProgram
+from tests.support.checked import run_properties
 
 CHECKS = '''
 from autograder.checking import Unclear, assert_close, assert_equal, fault, holds, probe, solution
@@ -52,17 +53,6 @@ RIGHT = CHECKS.replace(
 def read(source: str) -> CheckFile:
     """Read a file of checks."""
     return parse_check_file({"reference.checks.mean": source}, "mean")
-
-
-def run_all(program: CheckProgram, source: str, seed: str = "") -> Mapping[str, CheckOutcome]:
-    """Run all properties and probes on an answer."""
-    undo = install_objects(Objects(["<answer>"]))
-    try:
-        student = program.load_answer(source, "<answer>")
-        every = (*program.file.checks, *program.file.probes)
-        return {check.id: program.run(check.id, "", student, seed.encode()) for check in every}
-    finally:
-        undo()
 
 
 @pytest.fixture
@@ -124,7 +114,7 @@ def test_solution_may_be_a_literal_of_an_imported_module() -> None:
 
 def test_properties_are_right_about_all_sets_of_faults(program: CheckProgram) -> None:
     """Each fails exactly where its fault is left, with any inputs."""
-    misled = find_misled(program.file, lambda source, seed: run_all(program, source, seed), ("a", "b"))
+    misled = find_misled(program.file, functools.partial(run_properties, program), ("a", "b"))
     assert misled == []
 
 
@@ -132,7 +122,7 @@ def test_property_that_other_faults_mislead_is_named_with_the_sets() -> None:
     """An undecided property is misled too: with the other fault left, students would wait for nothing."""
     program = CheckProgram(read(CHECKS))
     try:
-        misled = find_misled(program.file, lambda source, seed: run_all(program, source, seed), ("a", "b"))
+        misled = find_misled(program.file, functools.partial(run_properties, program), ("a", "b"))
     finally:
         program.close()
     assert [(one.fault, one.left) for one in misled] == [
@@ -173,9 +163,8 @@ def test_holds_asks_another_property_once_for_each_answer(program: CheckProgram)
 
 def test_probe_sees_another_defect_and_is_no_item(program: CheckProgram) -> None:
     """Both faults are repaired, and yet something else is computed."""
-    outcomes = run_all(
-        program, "def mean(numbers):\n    return sum(numbers) / len(numbers) + (len(numbers) > 4)"
-    )
+    source = "def mean(numbers):\n    return sum(numbers) / len(numbers) + (len(numbers) > 4)"
+    outcomes = run_properties(program, source, "one")
     assert {name: outcome.status for name, outcome in outcomes.items()} == {
         "zeros": "passed",
         "length": "passed",

@@ -9,9 +9,8 @@ import pytest
 
 from autograder.checking.__main__ import main
 from autograder.checking.drawing import InputDraw, derive_seed
-from autograder.checking.reading import parse_check_file
+from autograder.checking.reading import name_part, parse_check_file
 from autograder.checking.running import CheckProgram
-from autograder.checking.table import name_part
 from tests.support.checked import run_checks
 
 TEXT = """

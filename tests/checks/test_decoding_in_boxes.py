@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from autograder.core.records import Status
-from autograder.grading.assignment import load_assignment
 from autograder.grading.pipeline import Grader
-from autograder.sandbox.pool import Pool
-from tests.support.code_course import NAME, code_course, grade
+from tests.support.code_course import grade, open_grader
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
@@ -25,10 +23,6 @@ SAMPLE = "import torch\ndef sample(x, t): return torch.multinomial((x / t).softm
 PASSED, FAILED, REVIEW = Status.PASSED, Status.FAILED, Status.NEEDS_REVIEW
 ANSWERS = {
     "right": (TOP_K, {"exact": PASSED}),
-    "prints": (TOP_K.replace("return", "print('x' * 10); return"), {"exact": PASSED}),
-    "never ends": ("def top_k(x, k):\n    while True: pass", {"exact": FAILED}),
-    "ends its process": ("import os\ndef top_k(x, k): os._exit(0)", {"exact": FAILED}),
-    "raises SystemExit": ("def top_k(x, k): raise SystemExit", {"exact": FAILED}),
     "returns too much": ("def top_k(x, k): return x.repeat(1, 10**6)", {"exact": REVIEW}),
     "lies about its shape": (
         "import torch\nclass Lie(torch.Tensor):\n    shape = property(lambda self: (3, 12))\n"
@@ -62,14 +56,10 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
         return (REFERENCE / path).read_text("utf-8")
 
     files = {"top_k": (2, read("checks/top_k.py")), "sample": (4, read("checks/sample.py"))}
-    course = code_course(
-        tmp_path_factory.mktemp("decoding"),
-        files,
-        preload='"torch"',
-        reference={path: read(path) for path in HELPERS},
-    )
-    with Pool() as pool:
-        yield Grader(load_assignment(course, NAME), pool)
+    reference = {path: read(path) for path in HELPERS}
+    root = tmp_path_factory.mktemp("decoding")
+    with open_grader(root, files, preload='"torch"', reference=reference) as opened:
+        yield opened
 
 
 @pytest.mark.parametrize(("source", "outcomes"), ANSWERS.values(), ids=ANSWERS)

@@ -74,7 +74,7 @@ def test_judging_is_total(rubric: Rubric, check: Check, seed: int) -> None:
         anything.observations(numbers, 4),
         draw=numbers.choice([None, DRAW]),
     )
-    check.plan_calls(evidence.answer, DRAW)
+    check.plan_calls(evidence.answer)
     _keeps_the_rules(rubric, check.judge(evidence))
 
 
@@ -91,7 +91,7 @@ def test_any_values_from_a_whole_plan(rubric: Rubric, check: Check, seed: int) -
     def answers(plan: Sequence[Call]) -> list[Observation]:
         return [Observation(ok=True, value=numbers.choice(some)) for _ in plan]
 
-    observed, expected = answers(check.plan_calls(given_answer, DRAW)), answers(check.plan_reference_calls())
+    observed, expected = answers(check.plan_calls(given_answer)), answers(check.plan_reference_calls())
     _keeps_the_rules(rubric, check.judge(Evidence(given_answer, observed, expected, draw=DRAW)))
 
 
@@ -103,7 +103,7 @@ def test_integers_that_python_does_not_print(rubric: Rubric, check: Check, huge:
     """An integer beyond Python's limit for printing is judged like any other wrong answer."""
     given_answer = Answer("q-answer", "code", "x = f()", changed=True)
     one = Observation(ok=True, value=huge)
-    observed = [one for _ in check.plan_calls(given_answer, DRAW)]
+    observed = [one for _ in check.plan_calls(given_answer)]
     _keeps_the_rules(rubric, check.judge(Evidence(given_answer, observed, observed, draw=DRAW)))
 
 
@@ -116,7 +116,7 @@ def test_an_untouched_cell_earns_nothing(rubric: Rubric, check: Check) -> None:
     assert Decimal(0) == sum(one.points for one in results)
     if question.options.get("asks") == "file":
         return  # it is handed in or not, whatever stands in the cell
-    assert () == check.plan_calls(stub, DRAW)
+    assert () == check.plan_calls(stub)
     automatic = [one.status for one, item in zip(results, question.items, strict=True) if not item.manual]
     assert [Status.NO_ANSWER] * len(automatic) == automatic
 

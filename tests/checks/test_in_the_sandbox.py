@@ -17,7 +17,7 @@ def codes(sandbox: Sandbox, question: str, source: str, right: str) -> dict[str,
     check = check_of(question)
     given = answer(source)
     asked = []
-    for text, plan in ((source, check.plan_calls(given, DRAW)), (right, check.plan_reference_calls())):
+    for text, plan in ((source, check.plan_calls(given)), (right, check.plan_reference_calls())):
         box = sandbox.open(Limits())
         box.run_cell(text, seconds=20)
         asked.append(box.ask(plan, seconds=20))

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading.assignment import load_assignment
 from autograder.grading.pipeline import Grader
-from autograder.sandbox.pool import Pool
 from tests.checks.test_tracing_checks import AMONG_EXAMPLES, KEPT, REMEMBERS, RIGHT
-from tests.support.code_course import NAME, code_course, grade
+from tests.support.code_course import grade, open_grader
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 REFERENCE = Path(__file__).parents[2] / "reference"
@@ -46,8 +44,6 @@ ANSWERS: dict[str, tuple[str, str, Mapping[str, str]]] = {
         "        s.requires_grad_()\n        (s.softmax(-1) * g).sum().backward()\n    return s.grad",
         {"scores": "0 forbidden"},
     ),
-    "never ends": ("softmax", SOFTMAX.format("while True: pass"), {"scores": "0 ending"}),
-    "ends its box": ("softmax", SOFTMAX.format("import os; os._exit(0)"), {"scores": "0 ending"}),
     "a tensor too large": (
         "softmax",
         "def softmax_backward(s, g): return s.repeat(2000, 1000)",
@@ -75,11 +71,6 @@ ANSWERS: dict[str, tuple[str, str, Mapping[str, str]]] = {
         f"{RIGHT}\nprefix_attention = f",
         {"prefix": "2 passed", "causal": "1 passed"},
     ),
-    "attention that never ends": (
-        "prefix_attention",
-        "def prefix_attention(x, p):\n    while True: pass",
-        {"prefix": "0 ending", "causal": "0 ending"},
-    ),
     "attention with a result too large": (
         "prefix_attention",
         "def prefix_attention(x, p): return x.new_zeros(*x.shape[:2], 10**6 + 10**5 * 3)",
@@ -89,16 +80,6 @@ ANSWERS: dict[str, tuple[str, str, Mapping[str, str]]] = {
         "prefix_attention",
         f"{LIE}def prefix_attention(x, p): return x.as_subclass(Lie)[0, 0, 0]",
         {"prefix": "0 ", "causal": "0 "},
-    ),
-    "fills its input": (
-        "prefix_attention",
-        "def prefix_attention(x, p): return x.fill_(0)",
-        {"prefix": "0 code.mistake", "causal": "0 code.mistake"},
-    ),
-    "exits": (
-        "prefix_attention",
-        "def prefix_attention(x, p): raise SystemExit",
-        {"prefix": "0 raised", "causal": "0 raised"},
     ),
     "one argument more": (
         "prefix_attention",
@@ -122,11 +103,6 @@ ANSWERS: dict[str, tuple[str, str, Mapping[str, str]]] = {
         "decoder = {(t, s) for t in range(5) for s in range(t + 1)}",
         {"matrix": "1 passed"},
     ),
-    "a set of all": (
-        "decoder",
-        "decoder = frozenset((t, s) for t in range(5) for s in range(5))",
-        {"matrix": "0 code.mistake"},
-    ),
     "a set of its own class": ("decoder", "class S(set): pass\ndecoder = S([(0, 0)])", {"matrix": "0 code"}),
     "a list that holds itself": (
         "decoder",
@@ -146,11 +122,6 @@ ANSWERS: dict[str, tuple[str, str, Mapping[str, str]]] = {
         "decoder = {(0, 0)}",
         {"matrix": "0 code"},
     ),
-    "transposed": (
-        "decoder",
-        "decoder = [[int(s >= t) for s in range(5)] for t in range(5)]",
-        {"matrix": "0.5 code"},
-    ),
 }
 
 
@@ -161,16 +132,10 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
         for name, points in QUESTIONS.items()
     }
     modules = ("derivatives", "dependence", "tables")
-    course = code_course(
-        tmp_path_factory.mktemp("tracing"),
-        checks,
-        preload='"numpy", "torch"',
-        reference={
-            f"checks/{name}.py": (REFERENCE / "checks" / f"{name}.py").read_text() for name in modules
-        },
-    )
-    with Pool() as pool:
-        yield Grader(load_assignment(course, NAME), pool)
+    reference = {f"checks/{name}.py": (REFERENCE / "checks" / f"{name}.py").read_text() for name in modules}
+    root = tmp_path_factory.mktemp("tracing")
+    with open_grader(root, checks, preload='"numpy", "torch"', reference=reference) as opened:
+        yield opened
 
 
 @pytest.mark.parametrize(("question", "source", "expected"), ANSWERS.values(), ids=ANSWERS)

@@ -12,7 +12,7 @@ from autograder.core.records import Answer, ItemResult, Observation
 from autograder.grading import grades
 from autograder.grading.verify.matrix import build_row, mark_item
 from autograder.questions import make_check
-from autograder.questions.base.base import Check, Evidence, Trial, list_trials
+from autograder.questions.base.base import Evidence, Trial, list_trials
 from autograder.rubric import Rubric, parse_rubric
 from tests.checks.asking import DRAW
 from tests.test_docs_rubric import EXAMPLES, rubric_of
@@ -190,7 +190,7 @@ CASES: Mapping[str, tuple[str, Mapping[str, str]]] = {
         example("forms"),
         {"forms": 'simplest = "4*n_heads*d_model*d_head + 8*d_model^2"\nwritten_out = "12*d_model^2"'},
     ),
-    "lists": (example("several"), {"shapes": 'costs = "n*d^2, n^2*d, n^2*d"\nsizes = "{n*d, n^2}"'}),
+    "several": (example("several"), {"shapes": 'costs = "n*d^2, n^2*d, n^2*d"\nsizes = "{n*d, n^2}"'}),
     "growth": (example("growth"), {"attention-cost": 'operations = "O(n*d^2 + n^2*d)"'}),
     "functions": (example("complexity"), {"pairs": 'pairs = "n*(n - 1)/2*d"'}),
 }
@@ -220,7 +220,7 @@ class Paper:
         for name, key in self.keys.items():
             source = changes.get(name, key.source)
             given = Answer(key.grade_id, key.cell_type, source, changed=True)
-            assert () == self.checks[name].plan_calls(given, DRAW), source
+            assert () == self.checks[name].plan_calls(given), source
             reference = (Observation(ok=True, value=REFERENCES[name]),) if name in REFERENCES else ()
             earlier = {f"{one.question}.{one.item}": one for results in found.values() for one in results}
             found[name] = self.checks[name].judge(Evidence(given, (), reference, earlier, draw=DRAW))
@@ -275,15 +275,6 @@ def planted(case: str, question: str = "q") -> dict[str, Trial]:
     return {trial.name: trial for trial in Paper(rubric_from(text), keys).trials(question)}
 
 
-def test_numbers_near_the_right_one() -> None:
-    """One more, one less, named mistakes with their points; what needs a lost item is lost as well."""
-    trials = planted("number")
-    assert {"n: one more", "n: one less", "n: accepted: 24", "n: mistake embedding: 13"} <= set(trials)
-    assert ("n", "needy") == trials["n: one less"].loses
-    assert {"n": Decimal("0.5")} == trials["n: mistake embedding: 13"].points
-    assert "layers = 12\nheads = 8\nlayers = 11\n" == trials["n: one less"].source
-
-
 MEMORY = """
 [[question]]
 id = "q"
@@ -318,26 +309,6 @@ def test_tolerances_that_accept_zero_or_one_are_found(tolerance: str, accepted: 
     assert accepted == {trial.name for trial in idle if paper.wrong("q", trial)}
 
 
-def test_shapes_are_permuted_and_cut() -> None:
-    """Two axes are swapped, each one is missing once, and one is too many."""
-    names = set(planted("shape"))
-    assert {
-        "n: axes 1 and 2 swapped",
-        "n: axes 2 and 3 swapped",
-        "n: axis 2 missing",
-        "n: an axis more",
-    } <= names
-    assert "n: mistake flat: [8, 768]" in names
-
-
-def test_quantities_come_in_other_units() -> None:
-    """The same amount in another unit is right; the same number of something else is not."""
-    trials = planted("quantity")
-    assert () == trials["size: in KiB"].loses
-    for name in ("size: so many KiB", "size: so many FLOP", "size: without its unit"):
-        assert ("size",) == trials[name].loses, name
-
-
 def test_every_other_option_is_chosen_once() -> None:
     """Single choices, several in parts, closed lists and entries of a list."""
     trials = planted("choice")
@@ -346,13 +317,6 @@ def test_every_other_option_is_chosen_once() -> None:
     assert {"both": Decimal("0.5")} == trials["both: mistake wrong-two: c, d"].points
     assert {"list": Decimal("0.75")} == trials["list: d in the place of a right one"].points
     assert "matched = ['a', 'd']" in trials["entry: d instead"].source
-
-
-def test_an_empty_text_is_nothing_to_read() -> None:
-    """A written answer is lost when nothing stands there, and waits for a person otherwise."""
-    trials = planted("written")
-    assert ("n",) == trials["an empty cell"].loses
-    assert () == trials["one word"].loses
 
 
 def test_formulas_in_other_notations_and_with_misconceptions() -> None:
@@ -383,13 +347,3 @@ def test_right_answers_in_another_form() -> None:
     trials = [trial for name, trial in planted("forms", "forms").items() if "simplest: another form" in name]
     assert any("times one" in trial.name for trial in trials)  # breaks "simplified", whatever the rule says
     assert {Decimal(1)} == {trial.points["simplest"] for trial in trials}
-
-
-@pytest.mark.parametrize("kind", ["formula", "number", "shape", "choice", "written"])
-def test_these_kinds_try_themselves(kind: str) -> None:
-    """Kinds without code need no function in the reference folder."""
-    rubric = next(
-        rubric for one in EXAMPLES for rubric in [rubric_of(one)] if rubric.questions[0].kind == kind
-    )
-    own = type(make_check(rubric.questions[0], rubric)).make_trials
-    assert own is not Check.make_trials

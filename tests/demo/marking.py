@@ -66,7 +66,7 @@ def marks(
     check = get_check_type(question.kind)(question, rubric)
     draw = Draw.from_secret(SECRET, rubric, question)
     answer = Answer(question.answer_cell, "code", source, changed=True)
-    asked = check.plan_calls(answer, draw)
+    asked = check.plan_calls(answer)
     evidence = Evidence(
         answer,
         LocalBox(given, source).ask(asked) if asked else (),

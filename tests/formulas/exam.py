@@ -54,7 +54,7 @@ def evidence(formula: Formula, text: str, draw: Draw | None = None) -> Evidence:
     question = RUBRIC.get_question(formula.question)
     reference = str(getattr(parameters, question.reference.partition(":")[2])())
     answer = Answer(question.answer_cell, "code", f"{formula.variable} = {text!r}", changed=True)
-    plan = check(formula.question).plan_calls(answer, draw or Draw(b"secret"))
+    plan = check(formula.question).plan_calls(answer)
     observed = tuple(Observation(ok=False, error="NameError") for _ in plan)
     expected = (Observation(ok=True, value=OpaqueValue("Expr", reference)),)
     return Evidence(answer, observed, expected, draw=draw)

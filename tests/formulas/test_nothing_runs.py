@@ -140,7 +140,7 @@ OF_FILES = {
 RUNNING = {
     "autograder/messages/catalogue.py": {"exec_module"},
     "autograder/checking/drawing.py": {"import_module"},
-    "autograder/checking/literals.py": {"literal_eval"},
+    "autograder/checking/sources.py": {"literal_eval"},
 }
 """The modules of our sentences, torch where checks run, and literals in authors' files of checks."""
 

@@ -54,7 +54,7 @@ def explained(
         for axis, size in enumerate(wanted)
     ]
     count = read_size(heads, VOCABULARY) if heads else None
-    roles = find_roles(called, wanted, None, count)
+    roles = find_roles(called, wanted, count)
     return find_difference(read_shape(given_text, VOCABULARY), wanted, COMPARER.is_equal, roles)
 
 

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from autograder.questions.base.base import Draw, Evidence
+from autograder.questions.base.base import Evidence
 from autograder.questions.base.itemwise import ItemwiseCheck
 from autograder.questions.base.judging.results import Finding, make_failure, read_observed
 from autograder.questions.base.kind import Kind
@@ -45,7 +45,7 @@ class RiddleCheck(ItemwiseCheck[RiddleQuestion, RiddleItem]):
     question_type = RiddleQuestion
     item_type = RiddleItem
 
-    def list_calls(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
+    def list_calls(self, answer: Answer) -> tuple[Call, ...]:
         return (Call(self.question.answer, read=True),)
 
     def judge_item(self, item: Item, options: RiddleItem, evidence: Evidence) -> Finding | None:
@@ -56,7 +56,7 @@ class RiddleCheck(ItemwiseCheck[RiddleQuestion, RiddleItem]):
         return make_failure("riddle.wrong", word=str(value))
 
 
-KIND = Kind(RiddleCheck, form="choice", aliases=("puzzle",))
+KIND = Kind(RiddleCheck, form="choice")
 ''',
     "riddles/sentences.py": 'SENTENCES = {"riddle.wrong": "It is not “{word}”."}',
     "riddles/template.md": """
@@ -133,63 +133,8 @@ def told(place: Path, code: str) -> object:
     return json.loads(done.stdout)
 
 
-def test_it_is_found_beside_ours(place: Path) -> None:
-    """It has its name, and nothing of ours is lost."""
-    names = told(
-        place, "from autograder.questions import list_registered\nprint(json.dumps([*list_registered()]))"
-    )
-    assert isinstance(names, list)
-    assert "riddle" in names
-    assert {"formula", "choice", "table"} < set(names)
-
-
-def test_it_judges_and_its_sentences_are_told(place: Path) -> None:
-    """A right word passes, another one is told in the kind's own words, a blank cell has no answer."""
-    results = told(
-        place,
-        """
-from autograder.questions.base.base import Draw, Evidence
-from autograder.questions import make_check
-from autograder.messages import render_message
-from autograder.core.records import Answer, Observation
-from autograder.rubric import parse_rubric
-
-rubric = parse_rubric(RUBRIC.encode())
-check = make_check(rubric.questions[0], rubric)
-found = []
-for word, changed in (("Echo", True), ("wind", True), ("", False)):
-    answer = Answer("q", "code", f"word = {word!r}", changed)
-    seen = (Observation(ok=True, value=word),)
-    (result,) = check.judge(Evidence(answer, seen, draw=Draw(b"a secret")))
-    sentence = render_message(result.student, "de") if result.status.name == "FAILED" else ""
-    found.append([result.status.name, str(result.points), sentence])
-print(json.dumps(found))
-""",
-    )
-    assert [["PASSED", "1", ""], ["FAILED", "0", "It is not “wind”."], ["NO_ANSWER", "0", ""]] == results
-
-
-def test_an_error_in_its_options_is_named(place: Path) -> None:
-    """Its options are read as strictly as ours."""
-    message = told(
-        place,
-        """
-from autograder.core.errors import RubricError
-from autograder.questions import make_check
-from autograder.rubric import parse_rubric
-
-rubric = parse_rubric(RUBRIC.replace("word = ", "wort = ").encode())
-try:
-    make_check(rubric.questions[0], rubric)
-except RubricError as error:
-    print(json.dumps(str(error)))
-""",
-    )
-    assert "question 'q', item 'word': unknown key 'wort'; did you mean 'word'" in str(message)
-
-
-def test_editors_templates_and_the_reference_know_it(place: Path) -> None:
-    """The schema has its options, `autograder new` its template, the documentation its page."""
+def test_it_is_a_kind_like_ours(place: Path) -> None:
+    """It is found beside ours and judges, its sentences are told, and editors and authors know it."""
     found = told(
         place,
         f"DOCS = {str(ROOT / 'docs')!r}"
@@ -199,17 +144,50 @@ from pathlib import Path
 from autograder.authoring.pages import render_pages
 from autograder.authoring.schema import build_schema
 from autograder.authoring.starting import load_template
+from autograder.core.errors import RubricError
+from autograder.core.records import Answer, Observation
+from autograder.messages import render_message
+from autograder.questions import list_registered, make_check
+from autograder.questions.base.base import Draw, Evidence
+from autograder.rubric import parse_rubric
 
+rubric = parse_rubric(RUBRIC.encode())
+check = make_check(rubric.questions[0], rubric)
+judged = []
+for word, changed in (("Echo", True), ("wind", True), ("", False)):
+    answer = Answer("q", "code", f"word = {word!r}", changed)
+    seen = (Observation(ok=True, value=word),)
+    (result,) = check.judge(Evidence(answer, seen, draw=Draw(b"a secret")))
+    sentence = render_message(result.student, "de") if result.status.name == "FAILED" else ""
+    judged.append([result.status.name, str(result.points), sentence])
+wrong = parse_rubric(RUBRIC.replace("word = ", "wort = ").encode())
+try:
+    make_check(wrong.questions[0], wrong)
+except RubricError as error:
+    refused = str(error)
 made = render_pages(Path(DOCS))
-print(json.dumps([
-    "question-riddle" in build_schema()["$defs"],
-    load_template("puzzle", "module").kind,
-    made["kinds/riddle.md"],
-    "[`riddle`](kinds/riddle.md) | one word" in made["rubric.md"],
-]))
+print(json.dumps({
+    "names": [*list_registered()],
+    "judged": judged,
+    "refused": refused,
+    "known": [
+        "question-riddle" in build_schema()["$defs"],
+        load_template("riddle", "module").kind,
+        made["kinds/riddle.md"],
+        "[`riddle`](kinds/riddle.md) | one word" in made["rubric.md"],
+    ],
+}))
 """,
     )
-    assert [True, "riddle", FILES["riddles/reference.md"], True] == found
+    assert isinstance(found, dict)
+    assert {"riddle", "formula", "choice", "table"} <= set(found["names"])
+    assert found["judged"] == [
+        ["PASSED", "1", ""],
+        ["FAILED", "0", "It is not “wind”."],
+        ["NO_ANSWER", "0", ""],
+    ]
+    assert "question 'q', item 'word': unknown key 'wort'; did you mean 'word'" in found["refused"]
+    assert found["known"] == [True, "riddle", FILES["riddles/reference.md"], True]
 
 
 def test_results_depend_on_the_version_of_its_distribution(place: Path, tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ NAME = "sheet"
 
 ERRORS = (
     ('kind = "formula"', 'kind = "formular"', "unknown kind 'formular'; did you mean 'formula'?"),
-    ('kind = "formula"', 'kind = "symbolic"', "unknown kind 'symbolic'; did you mean 'formula'?"),
     ('answer = "mlp_', 'anwser = "mlp_', "unknown key 'anwser'; did you mean 'answer'?"),
     ("accept = [", "acept = [", "item 'formula': unknown key 'acept'; did you mean 'accept'?"),
     ("points = 3\n", "points = 4\n", "points: 4 are stated, but the parts add up to 3"),

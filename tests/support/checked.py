@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 
 from msgspec import Struct
@@ -45,6 +46,19 @@ def run_checks(program: CheckProgram, source: str, *, name_mistakes: bool = Fals
     finally:
         undo()
     return _summarise(program, outcomes)
+
+
+def run_properties(program: CheckProgram, source: str, seed: str) -> Mapping[str, CheckOutcome]:
+    """Run the checks without parts, and the probes, with the inputs that a grading run would draw."""
+    file, undo = program.file, install_objects(Objects([FILE]))
+    try:
+        student = program.load_answer(source, FILE)
+        return {
+            check.id: program.run(check.id, "", student, file.derive_seed(seed.encode(), check, ""))
+            for check in (*file.checks, *file.probes)
+        }
+    finally:
+        undo()
 
 
 def _summarise(program: CheckProgram, outcomes: dict[tuple[str, str], CheckOutcome]) -> CheckedAnswer:

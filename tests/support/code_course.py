@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import nbformat
 
 from autograder.checking.reading import load_check_file
-from autograder.core.records import GradingResult
+from autograder.core.records import GradingResult, ItemResult
 from autograder.course import Course
+from autograder.grading.assignment import load_assignment
 from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.verify.papers import with_sources
+from autograder.sandbox.pool import Pool
 from tests.support.small_course import answer, cell
 
 NAME = "code"
@@ -68,6 +72,14 @@ def code_course(
     return course
 
 
+@contextmanager
+def open_grader(root: Path, checks: Mapping[str, tuple[float, str]], **options: Any) -> Iterator[Grader]:
+    """Return the grader of a course that `code_course` writes."""
+    course = code_course(root, checks, **options)
+    with Pool() as pool:
+        yield Grader(load_assignment(course, NAME), pool)
+
+
 def write_empty_checks(folder: Path, *questions: str) -> Path:
     """Write a file with one check for each of these questions, and return the folder of the reference."""
     (folder / "checks").mkdir(parents=True)
@@ -85,3 +97,11 @@ def grade(grader: Grader, answers: Mapping[str, str]) -> GradingResult:
     release = grader.assignment.release_bytes[NAME]
     written = {f"{question}-answer": source for question, source in answers.items()}
     return grader.grade(SubmittedFiles("s", {NAME: with_sources(release, written)}))
+
+
+def summarise(results: Iterable[ItemResult]) -> dict[str, str]:
+    """Return points and code of each item, by question and item."""
+    return {
+        f"{one.question}.{one.item}": f"{one.points.normalize():f} {one.code or one.status.value}"
+        for one in results
+    }

@@ -171,14 +171,6 @@ def test_integers_are_unbiased_at_awkward_bounds() -> None:
     assert_even([counts[number] for number in range(7)])
 
 
-def test_conditions_that_nothing_satisfies_are_refused() -> None:
-    """A draw that cannot succeed ends with a sentence, not in an endless search."""
-    draws = table(
-        n={"integers": [1, 2], "common": 1}, m={"integers": [1, 2], "common": 1}, where=["n + m < 3"]
-    )
-    assert {"n": 1, "m": 1} == draw_variant(SECRET, "a", "ada", draws, catalogues={}, counts={}).values
-
-
 def test_more_faults_than_there_are_are_refused() -> None:
     """The message says how many there are."""
     draws = table(f={"faults": "q"})

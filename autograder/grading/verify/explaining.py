@@ -8,9 +8,9 @@ from typing import Protocol, runtime_checkable
 
 from msgspec.structs import replace
 
-from autograder.checking.reading import CheckFile, suggest_name
+from autograder.checking.reading import CheckFile, name_part, suggest_name
 from autograder.checking.running import CheckOutcome, Status
-from autograder.checking.table import AnswerRow, DeclaredAnswer, list_answers, name_part
+from autograder.checking.table import AnswerRow, DeclaredAnswer, list_answers
 from autograder.core.errors import CourseError
 from autograder.core.records import CellOutcome
 from autograder.grading.assignment import Assignment

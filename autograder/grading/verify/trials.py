@@ -31,7 +31,7 @@ from autograder.grading.verify.matrix import (
 )
 from autograder.grading.verify.papers import AnswerKey, with_sources
 from autograder.notebook.document import normalize_source
-from autograder.questions.base.base import Draw, Trial, list_trials
+from autograder.questions.base.base import Trial, list_trials
 from autograder.rubric import Question
 from autograder.sandbox.base import Box
 
@@ -213,9 +213,7 @@ class TrialGrader:
         )
 
     def _plan_calls(self, question: Question, answer: Answer) -> tuple[Call, ...]:
-        grader = self._grader
-        draw = Draw.from_secret(grader.secret, self._rubric, question)
-        return grader.assignment.checks[question.id].plan_calls(answer, draw)
+        return self._grader.assignment.checks[question.id].plan_calls(answer)
 
 
 def _return_observed(observed: Sequence[Observation], plan: tuple[Call, ...]) -> Sequence[Observation]:

@@ -20,8 +20,7 @@ from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.lines import list_rubric_lines
 from autograder.pages.feedback.questions import QuestionView, QuestionWriter, compute_percent
 from autograder.pages.feedback.sanitise import render_sentence, to_printable_text
-from autograder.rubric import Question, Rubric
-from autograder.rubric.exam import Task
+from autograder.rubric import Question, Rubric, Task
 
 Points = Mapping[str, tuple[Decimal, Decimal]]
 """Earned and open points, by question id."""

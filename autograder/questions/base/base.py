@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, ClassVar
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -47,12 +46,6 @@ class Draw(Struct, frozen=True):
         text = f"{rubric.assignment.name}\x00{question.inputs_version}\x00{question.id}".encode()
         seed = hmac.new(secret, text, hashlib.sha256).digest()
         return cls(derive_key(seed, "own draw", scope) if scope else seed)
-
-    def make_generator(self, purpose: str) -> np.random.Generator:
-        """Return a separate generator for each purpose, so that adding one draw does not shift the others."""
-        digest = hmac.new(self.seed, purpose.encode(), hashlib.sha256).digest()
-        # Philox takes a key of 128 bits.
-        return np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:16], "little")))
 
 
 def find_draw_scope(rubric: Rubric, student: str, attempt: str) -> str:
@@ -145,7 +138,7 @@ class Check(ABC):
     """Whether its items are tests, which run at their position in the notebook; see `make_cell_tests`."""
 
     @abstractmethod
-    def plan_calls(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
+    def plan_calls(self, answer: Answer) -> tuple[Call, ...]:
         """Return the variables of an answer to read in the student's sandbox; empty if its text is enough."""
 
     def plan_reference_calls(self) -> tuple[Call, ...]:

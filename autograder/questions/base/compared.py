@@ -14,7 +14,7 @@ from msgspec import Struct
 from autograder.core.errors import RubricError
 from autograder.core.records import Answer, Call, ItemResult, Message, Status
 from autograder.messages import load_sentences, render_message
-from autograder.questions.base.base import Draw, Evidence, Trial
+from autograder.questions.base.base import Evidence, Trial
 from autograder.questions.base.itemwise import ItemwiseCheck
 from autograder.questions.base.judging.oracle import COUNTING, KnownValues, MistakeValue, find_mistake
 from autograder.questions.base.judging.results import Finding, make_result, make_review
@@ -25,7 +25,7 @@ from autograder.questions.base.options import (
     locate_question,
 )
 from autograder.questions.base.planning.planting import Planter, ReadPlace, as_written
-from autograder.questions.base.planning.targets import Targets, ValueTarget, find_literal
+from autograder.questions.base.planning.targets import Targets, find_literal
 from autograder.questions.base.values.quoting import quote_text
 from autograder.rubric import Item
 
@@ -46,8 +46,8 @@ class ValueComparison(Struct, frozen=True):
 class ComparedCheck(ItemwiseCheck[Q, I]):
     """A question with items that compare a value with the right one.
 
-    A kind defines how a value is read (`read_value`), how it differs (`find_difference`) and which values an
-    item's options accept (`list_accepted`); the rest is shared.
+    A kind defines how a value is read (`read_value`) and how it differs (`find_difference`); the rest is
+    shared.
     """
 
     vague: ClassVar[frozenset[str]] = frozenset()
@@ -63,9 +63,8 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         for item, options in self.automatic:
             self._check_item(item, options)
 
-    def list_calls(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
+    def list_calls(self, answer: Answer) -> tuple[Call, ...]:
         """Return the calls that read the variables."""
-        del draw
         return self.targets.plan_calls(answer)
 
     def plan_reference_calls(self) -> tuple[Call, ...]:
@@ -73,35 +72,27 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         return self.targets.plan_reference_calls()
 
     @abstractmethod
-    def read_value(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
+    def read_value(self, value: Any, item: Item, what: str) -> tuple[Any, Finding | None]:
         """Return the value in the form that is compared, or why it cannot be read in that form."""
 
     @abstractmethod
-    def find_difference(self, actual: Any, right: Any, item: Item, target: ValueTarget) -> Finding | None:
+    def find_difference(self, actual: Any, right: Any, item: Item, what: str) -> Finding | None:
         """Return how a value that was read differs from a right one, or None."""
-
-    def is_right(self, value: Any, right: Any, item: Item) -> bool:
-        """Return whether one of the rubric's own values counts as another one."""
-        return self.find_difference(value, right, item, ValueTarget("")) is None
 
     def list_accepted(self, item: Item) -> tuple[Any, ...]:
         """Return the right values of the item's options: ``value`` first, then the accepted alternatives."""
         options: Any = self.items[item.id]
         first = (options.value,) if self.has_value(item) else ()
-        return tuple(self.to_answer_form(value) for value in (*first, *options.accept))
-
-    def to_answer_form(self, value: Any) -> Any:
-        """Convert a value of the rubric to the form that answers have."""
-        return value
+        return (*first, *options.accept)
 
     def has_value(self, item: Item) -> bool:
         """Return whether the item has a ``value``."""
         options: Any = self.items[item.id]
         return options.value is not None
 
-    def read_right(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
+    def read_right(self, value: Any, item: Item, what: str) -> tuple[Any, Finding | None]:
         """Read a value of the rubric or the reference, as `read_value` reads an answer."""
-        return self.read_value(value, item, target)
+        return self.read_value(value, item, what)
 
     def combine_values(self, parts: Sequence[tuple[int, Any]]) -> Any:
         """Return the sum of values that were read, each times a factor; None if the kind has no such sum."""
@@ -141,7 +132,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         )
 
     def _make_trials(self, item: Item, key: Answer) -> Iterator[Trial]:
-        target = ValueTarget(self.targets.get_name(item))
+        what = self.targets.get_name(item)
         reads = {
             candidate.id: ReadPlace(self.targets.get_name(candidate), self.items[candidate.id].key)
             for candidate in self.question.items
@@ -154,20 +145,22 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         for mistake in self.items[item.id].mistake:
             if not (_get_diagnosis(mistake) and self._list_codes(item)):
                 name = f"mistake {mistake.code}: {quote_text(str(mistake.when))}"
-                value = self.as_answer(self.to_answer_form(mistake.when), item)
+                value = self.as_answer(mistake.when, item)
                 yield planter.make_trial(name, value, mistake.points, code=mistake.code)
         literal = find_literal(key, self.targets.get_name(item))
         # If only the reference knows the right value, use the literal of the answer key, which is right too.
         if not rights and literal is not None and self.items[item.id].key is None:
             rights = [literal.value]
-        judged = (self.read_right(value, item, target) for value in rights)
+        judged = (self.read_right(value, item, what) for value in rights)
         read = [candidate for candidate, finding in judged if finding is None]
         for name, value in self.make_other_spellings(read[0], item) if read else ():
             yield planter.make_right(name, value)
         for name, value in self.make_wrong_values(read[0], item) if read else ():
-            actual, finding = self.read_value(value, item, target)
+            actual, finding = self.read_value(value, item, what)
             # A changed value that is also right, such as within the tolerance, proves nothing.
-            if finding is not None or not any(self.is_right(actual, candidate, item) for candidate in read):
+            if finding is not None or all(
+                self.find_difference(actual, candidate, item, what) is not None for candidate in read
+            ):
                 yield planter.make_trial(name, value)
         for name, value in self.make_idle_values(read, item) if read else ():
             yield planter.make_trial(name, value)
@@ -201,7 +194,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
                 raise RubricError("nothing says what is right: state it or a reference", where, "value")
             if options.answer:
                 raise RubricError("the reference only knows the question's own answer", where, "value")
-        readings = [self.read_right(value, item, ValueTarget("")) for value in self.list_accepted(item)]
+        readings = [self.read_right(value, item, "") for value in self.list_accepted(item)]
         if any(finding is not None for _, finding in readings):
             values = zip(self.list_accepted(item), readings, strict=True)
             bad, why = next((value, reading[1]) for value, reading in values if reading[1] is not None)
@@ -226,10 +219,10 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
                 hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(codes))}"
                 raise RubricError(f"no diagnosis {code!r} of this item; {hint}", where)
             return None
-        wrong, finding = self.read_right(self.to_answer_form(mistake.when), item, ValueTarget(""))
+        wrong, finding = self.read_right(mistake.when, item, "")
         if finding is not None:
             raise RubricError(_describe_invalid(mistake.when, finding, self.kind), where)
-        if any(self.is_right(wrong, right, item) for right in rights):
+        if any(self.find_difference(wrong, right, item, "") is None for right in rights):
             raise RubricError(f"{mistake.when!r} is right", where)
         return wrong
 
@@ -261,15 +254,15 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
     def _list_mistakes(self, item: Item, evidence: Evidence) -> set[str]:
         """Return the codes of the reference's mistakes that lead to the value of an item."""
         options = self.items[item.id]
-        name = self.targets.get_name(item)
-        target, observed = ValueTarget(name), self.targets.find_value(name, options.key, evidence)
+        what = self.targets.get_name(item)
+        observed = self.targets.find_value(what, options.key, evidence)
         actual, finding = (
-            (None, observed.finding) if observed.finding else self.read_value(observed.value, item, target)
+            (None, observed.finding) if observed.finding else self.read_value(observed.value, item, what)
         )
         if finding is not None:
             return set()
         wrongs = self.targets.read_oracle(options.key, evidence).wrong
-        return {mistake.code for mistake in self._list_fitting(actual, wrongs, item, target)}
+        return {mistake.code for mistake in self._list_fitting(actual, wrongs, item, what)}
 
     def judge_item(self, item: Item, options: I, evidence: Evidence) -> ItemResult:
         """Judge an item's value, and record how it was read."""
@@ -288,26 +281,24 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         if not self.has_value(item):
             expected = self.targets.find_expected(name, options.key, evidence)
             values = msgspec.structs.replace(values, rights=(expected.value,), fault=expected.finding)
-        return self.judge_value(observed.value, values, item, ValueTarget(name))
+        return self.judge_value(observed.value, values, item, name)
 
-    def judge_value(
-        self, value: Any, values: KnownValues, item: Item, target: ValueTarget
-    ) -> ValueComparison:
+    def judge_value(self, value: Any, values: KnownValues, item: Item, what: str) -> ValueComparison:
         """Compare one value of an answer with every right and wrong value that is known."""
-        actual, finding = self.read_value(value, item, target)
+        actual, finding = self.read_value(value, item, what)
         if finding is not None:
             return ValueComparison(finding)
         reading = self.describe_reading(actual)
         if values.fault is not None:
             return ValueComparison(values.fault, reading)
-        judged = [self.read_right(right, item, target) for right in values.rights]
+        judged = [self.read_right(right, item, what) for right in values.rights]
         rights = [*(right for right, _ in judged), *values.read]
         if not rights or any(finding is not None for _, finding in judged):
-            fault = make_review(f"{target.what}: the expected value is not one of kind {self.kind}")
+            fault = make_review(f"{what}: the expected value is not one of kind {self.kind}")
             return ValueComparison(fault, reading)
         differences: list[Finding] = []
         for right in rights:
-            difference = self.find_difference(actual, right, item, target)
+            difference = self.find_difference(actual, right, item, what)
             if difference is None:
                 return ValueComparison(None, reading)
             differences.append(difference)
@@ -320,8 +311,8 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
             (candidate for candidate in differences if candidate.code not in self.vague), differences[0]
         )
         telling = next((candidate for candidate in differences if candidate.is_unread), telling)
-        telling = self._explain_difference(actual, values.wrongs, telling, item, target) or telling
-        return ValueComparison(self._find_named_mistake(actual, telling, item, target) or telling, reading)
+        telling = self._explain_difference(actual, values.wrongs, telling, item, what) or telling
+        return ValueComparison(self._find_named_mistake(actual, telling, item, what) or telling, reading)
 
     def _explain_difference(
         self,
@@ -329,27 +320,25 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         wrongs: Sequence[MistakeValue],
         difference: Finding,
         item: Item,
-        target: ValueTarget,
+        what: str,
     ) -> Finding | None:
         """Return the known mistake that leads to this value, or what all such mistakes have in common."""
-        fitting = self._list_fitting(actual, wrongs, item, target)
+        fitting = self._list_fitting(actual, wrongs, item, what)
         has_cause = difference.code not in self.vague
-        params = {"what": target.what, "value": difference.message.params.get("value", "")}
+        params = {"what": what, "value": difference.message.params.get("value", "")}
         return find_mistake(fitting, difference.staff, params, has_other_cause=has_cause)
 
     def _list_fitting(
-        self, actual: Any, wrongs: Sequence[MistakeValue], item: Item, target: ValueTarget
+        self, actual: Any, wrongs: Sequence[MistakeValue], item: Item, what: str
     ) -> Iterator[MistakeValue]:
         """Yield the known mistakes that lead to a value."""
         for wrong in wrongs:
-            value, finding = self.read_right(wrong.value, item, target)
-            apart = finding or self.find_difference(actual, value, item, target)
+            value, finding = self.read_right(wrong.value, item, what)
+            apart = finding or self.find_difference(actual, value, item, what)
             if apart is None or apart.code in self.form_only:
                 yield wrong
 
-    def _find_named_mistake(
-        self, actual: Any, difference: Finding, item: Item, target: ValueTarget
-    ) -> Finding | None:
+    def _find_named_mistake(self, actual: Any, difference: Finding, item: Item, what: str) -> Finding | None:
         """Return the finding of the first mistake of the rubric that leads to this value."""
         wrong_values = self._read[item.id][1]
         for position, mistake in enumerate(self.items[item.id].mistake):
@@ -357,10 +346,10 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
             if code and self._list_codes(item):
                 fits = difference.code == f"{COUNTING}.{code}" or self.is_diagnosed(code, difference)
             else:
-                fits = self.find_difference(actual, wrong_values[position], item, target) is None
+                fits = self.find_difference(actual, wrong_values[position], item, what) is None
             if fits:
                 message = Message(mistake.code, text=mistake.text)
-                staff = f"{target.what}: named mistake {mistake.code}; {difference.staff}".removesuffix("; ")
+                staff = f"{what}: named mistake {mistake.code}; {difference.staff}".removesuffix("; ")
                 return Finding(Status.FAILED, message, staff, Decimal(mistake.points))
         return None
 

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 
 from autograder.core.records import Answer, Call, ItemResult
-from autograder.questions.base.base import Check, Draw, Evidence
+from autograder.questions.base.base import Check, Evidence
 from autograder.questions.base.judging.manual import judge_manual
 from autograder.questions.base.judging.results import (
     Finding,
@@ -63,17 +63,17 @@ class ItemwiseCheck(Check, Generic[Q, I]):
             RubricError: they do not fit together; names the question.
         """
 
-    def plan_calls(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
+    def plan_calls(self, answer: Answer) -> tuple[Call, ...]:
         """Return the calls to make in the student's sandbox; none for a blank cell."""
-        return () if self.is_unanswered(answer) else self.list_calls(answer, draw)
+        return () if self.is_unanswered(answer) else self.list_calls(answer)
 
     def is_unanswered(self, answer: Answer) -> bool:
         """Return whether there is nothing to judge: the cell is unchanged since its release, or empty."""
         return is_blank(answer)
 
-    def list_calls(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
+    def list_calls(self, answer: Answer) -> tuple[Call, ...]:
         """Return the calls to make for a cell that is not blank."""
-        del answer, draw
+        del answer
         return ()
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:

@@ -28,8 +28,6 @@ class Kind(Struct, frozen=True):
     check: type[Any]
     """See `autograder.questions.base.base.Check`; its ``kind`` is the name that rubrics use."""
     form: Form = ""
-    aliases: tuple[str, ...] = ()
-    """Other names that ``autograder new`` accepts; for them, the error about a rubric suggests the name."""
 
     @property
     def name(self) -> str:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from autograder.core.errors import RubricError
 from autograder.core.records import Answer, Call, ItemResult, Message, Status
-from autograder.questions.base.base import Draw, Evidence, Trial
+from autograder.questions.base.base import Evidence, Trial
 from autograder.questions.base.itemwise import ItemwiseCheck
 from autograder.questions.base.judging.results import (
     NO_POINTS,
@@ -27,7 +27,7 @@ from autograder.questions.base.kind import Kind
 from autograder.questions.base.options import AnswerItem, Mistake, locate_question
 from autograder.questions.base.options import split_points as equal_share
 from autograder.questions.base.planning.planting import Planter, ReadPlace
-from autograder.questions.base.planning.targets import Targets, ValueTarget
+from autograder.questions.base.planning.targets import Targets
 from autograder.questions.base.values.quoting import describe_type, quote_text
 from autograder.questions.closed import YES_NO, Options, collect_words, normalize_name, split_entries
 from autograder.rubric import Item, Rubric
@@ -233,9 +233,8 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
             self._check_item(item, options)
             self._check_distinct(item, self.rubric)
 
-    def list_calls(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
+    def list_calls(self, answer: Answer) -> tuple[Call, ...]:
         """Return the calls for variables that are not literals in the source."""
-        del draw
         return self._targets.plan_calls(answer)
 
     def make_trials(self, key: Answer) -> tuple[Trial, ...]:
@@ -270,21 +269,21 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
             return observed.finding
         written = self._split_entries(item, observed.value)
         chosen = Selection() if written is None else self._select_options(written)
-        finding = self.find_fault(item, observed.value, ValueTarget(name), evidence.earlier)
+        finding = self.find_fault(item, observed.value, name, evidence.earlier)
         judged = make_result(self.question, item, finding)
         return msgspec.structs.replace(judged, chosen=chosen.ids)
 
     def find_fault(
-        self, item: Item, value: Any, target: ValueTarget, earlier: Mapping[str, ItemResult] | None = None
+        self, item: Item, value: Any, what: str, earlier: Mapping[str, ItemResult] | None = None
     ) -> Finding | None:
         """Return the fault in one value of an answer; None if it is right."""
         written = self._split_entries(item, value)
         if written is None:
             form = describe_type(value)
-            return make_failure("choice.form", f"{target.what}: {form}", what=target.what, form=form)
+            return make_failure("choice.form", f"{what}: {form}", what=what, form=form)
         chosen = self._select_options(written)
         if not chosen.entries:
-            return make_no_answer("no-answer", f"{target.what} is empty")
+            return make_no_answer("no-answer", f"{what} is empty")
         options, before = self.items[item.id], earlier or {}
         taken = {id_ for name in options.distinct_from if name in before for id_ in before[name].chosen}
         repeated = next((entry for entry in chosen.entries if entry.id in taken), None)

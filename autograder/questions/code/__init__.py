@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.checking.packing import pack_checks
-from autograder.checking.reading import CheckFile, CheckItem, SourceMutant, drop_planted
+from autograder.checking.reading import CheckFile, CheckItem, SourceMutant, drop_planted, name_part
 from autograder.checking.trivial import list_trivial
 from autograder.core.errors import RubricError
 from autograder.core.records import Answer, CellOutcome, CellTest, CheckCall, ItemResult, Message, Status
@@ -27,7 +27,6 @@ from autograder.questions.base.judging.outcomes import describe_outcome, judge_e
 from autograder.questions.base.judging.redaction import redact_results
 from autograder.questions.base.judging.results import (
     Finding,
-    combine_cases,
     make_failure,
     make_no_answer,
     make_result,
@@ -81,7 +80,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         for item, _ in self.automatic:
             check = self.file.get_check(item.id)
             where = locate_question(self.question, item)
-            names = [f"{item.id} [{part.name}]" if part.name else item.id for part in check.parts]
+            names = [name_part(item.id, part.name) for part in check.parts]
             split_points(item.points, len(names), where)
             self.parts[item.id] = names
             self._check_languages(check.told, f"{where}, told")
@@ -150,18 +149,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         check = self.file.get_check(item.id)
         outcomes = [evidence.tests.get(name) for name in self.parts[item.id]]
         findings = [self._judge_part(item, check, outcome) for outcome in outcomes]
-        finding = combine_cases(findings, item.points, credit="each" if len(findings) > 1 else "all")
-        if (
-            finding is not None and finding.status is Status.FAILED
-        ):  # a wrong part may earn a share of its points
-            part = item.points / len(findings)
-            finding = replace(
-                finding,
-                points=sum(
-                    (part_finding.points if part_finding else part for part_finding in findings), Decimal(0)
-                ),
-            )
-        finding = self._name_mutant(item, outcomes, findings, finding)
+        finding = self._name_mutant(item, outcomes, findings, _combine_parts(findings, item.points))
         finding = forbidden.combine_findings(self._find_forbidden(evidence), finding)
         carried = sorted({name for outcome in outcomes if outcome for name in outcome.carried})
         if finding is not None or not carried:
@@ -318,11 +306,26 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
 
     def with_needing(self, loses: Sequence[str]) -> tuple[str, ...]:
         """Return these checks and those that depend on one of them, if they are items."""
-        lost = dict.fromkeys(loses)
-        for check in self.file.checks:
-            if lost.keys() & set(check.needs):
-                lost[check.id] = None
-        return tuple(name for name in lost if name in self.items)
+        return tuple(name for name in self.file.list_needing(loses) if name in self.items)
 
 
-KIND = Kind(CodeCheck, form="code", aliases=("checks", "python"))
+def _combine_parts(findings: Sequence[Finding | None], points: Decimal) -> Finding | None:
+    """Combine the findings of the parts of a check, each worth an equal part of the points; None is right.
+
+    A part that could not be judged needs manual review.
+    """
+    faults = [finding for finding in findings if finding is not None]
+    if not faults:
+        return None
+    by_status = {finding.status: finding for finding in reversed(faults)}
+    if Status.NEEDS_REVIEW in by_status:
+        return by_status[Status.NEEDS_REVIEW]
+    first = by_status.get(Status.FAILED, faults[0])
+    if first.status is not Status.FAILED and len(faults) == len(findings):
+        return first
+    # A wrong part may earn a share of its points.
+    earned = sum((finding.points if finding else points / len(findings) for finding in findings), Decimal(0))
+    return replace(first, status=Status.FAILED, points=earned)
+
+
+KIND = Kind(CodeCheck, form="code")

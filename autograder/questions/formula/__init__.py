@@ -9,6 +9,7 @@ of those are then right as well.
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from decimal import Decimal
 from itertools import pairwise
@@ -44,8 +45,7 @@ from autograder.questions.formula.answers import (
     read_answer,
     show_answer,
 )
-from autograder.questions.formula.conditions import Situation
-from autograder.questions.formula.graph import NO_POINTS, Credit
+from autograder.questions.formula.credit import NO_POINTS, Credit, Situation
 from autograder.questions.formula.key import (
     PreparedItem,
     find_chain_failure,
@@ -105,7 +105,7 @@ class FormulaCheck(Check):
         """
         self._question = question
         self._rubric = rubric
-        self._by_draw: dict[Draw, FormulaCheck] = {}
+        self._get_for_draw = functools.lru_cache(MAX_DRAWS)(self._copy_for_draw)
         self.prepare_draw(SAMPLE)
         self._names = tuple(dict.fromkeys(item.answer for item in self._items.values()))
 
@@ -116,26 +116,15 @@ class FormulaCheck(Check):
         self._spoken = prepared.spoken
         self._keys: dict[tuple[str, _Basis], FormulaKey] = {}
         self._diagnoses: dict[tuple[str, Node | None], Diagnosis | RelationDiagnosis | None] = {}
-        self._references: dict[str, Node] = {}
+        # The reference's formula is the same for a whole class.
+        self._read_reference = functools.lru_cache(MAX_KEYS)(lambda text: parse(text, self._vocabulary))
         self._judged: dict[tuple[Hashable, ...], _Judgement] = {}
 
-    def _get_for_draw(self, draw: Draw | None) -> FormulaCheck:
-        """Return the same check at the points of a draw, which is a secret.
-
-        Without one, at those of `SAMPLE`.
-
-        Grading always has a draw. A user who only tries a rubric gets the same verdict each time.
-        """
-        draw = draw or SAMPLE
-        check = self._by_draw.get(draw)
-        if check is None:
-            # The copy shares question and rubric; preparing it replaces everything derived from the draw.
-            check = copy.copy(self)
-            check.prepare_draw(draw)
-            # Bounds the memory. Grading uses one draw, so that clearing everything is rare.
-            if len(self._by_draw) >= MAX_DRAWS:
-                self._by_draw.clear()
-            self._by_draw[draw] = check
+    def _copy_for_draw(self, draw: Draw) -> FormulaCheck:
+        """Return the same check at the points of a draw, which is a secret."""
+        # The copy shares question and rubric; preparing it replaces everything derived from the draw.
+        check = copy.copy(self)
+        check.prepare_draw(draw)
         return check
 
     @property
@@ -143,7 +132,7 @@ class FormulaCheck(Check):
         """The points at which formulas are compared."""
         return next(iter(self._items.values())).readings[0].points
 
-    def plan_calls(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:  # noqa: ARG002 - nothing hidden
+    def plan_calls(self, answer: Answer) -> tuple[Call, ...]:
         """Return the calls that read the variables that are no literals in the source."""
         return tuple(Call(name, read=True) for name in self._list_observed(answer))
 
@@ -154,8 +143,11 @@ class FormulaCheck(Check):
         return ()
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """Return one result per item."""
-        return self._get_for_draw(evidence.draw).judge_here(evidence)
+        """Return one result per item.
+
+        Grading always has a draw. A user who only tries a rubric gets the same verdict each time.
+        """
+        return self._get_for_draw(evidence.draw or SAMPLE).judge_here(evidence)
 
     def judge_here(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """Return one result per item, compared at the points that this check was prepared with."""
@@ -322,19 +314,6 @@ class FormulaCheck(Check):
         except (Unreadable, NotAFormula, NoFormula) as error:
             return None, results.make_review(f"the reference's formula is not readable: {error!r}")
 
-    def _read_reference(self, text: str) -> Node:
-        """Return the reference's formula, which is the same for a whole class.
-
-        Raises:
-            Unreadable: it is not in the grammar.
-        """
-        formula = self._references.get(text)
-        if formula is None:
-            formula = parse(text, self._vocabulary)
-            if len(self._references) < MAX_KEYS:
-                self._references[text] = formula
-        return formula
-
     def _get_key(self, item: PreparedItem, basis: _Basis) -> FormulaKey:
         key = self._keys.get((item.item.id, basis))
         if key is None:
@@ -392,12 +371,12 @@ class FormulaCheck(Check):
         if item.is_full_credit(outcome):
             code = CARRIED if outcome.carries else outcome.code
             return _Judgement(None, reading, code, outcome.message)
-        if item.rule is not None and outcome.unfinished:
+        if item.rule is not None and outcome.lacks_form:
             finding = item.rule.judge_form(answer, reading)
             if finding is not None:
                 return _Judgement(msgspec.structs.replace(finding, points=outcome.points), reading)
         if outcome.message is not None:
-            staff = f"read as {reading}; {' → '.join(step.id for step in outcome.taken)}"
+            staff = f"read as {reading}; {outcome.step.id if outcome.step else ''}"
             finding = Finding(Status.FAILED, outcome.message, staff, outcome.points)
             return _Judgement(finding, reading, outcome.code)
         # Mistakes and remarks of the rubric come first; general explanations only follow.
@@ -422,7 +401,7 @@ class FormulaCheck(Check):
         keys = [(self._get_key(item, _Basis(reference, carried)), carried) for carried in ways]
         try:
             credit_by_item = [
-                item.graph.walk_steps(Situation(key.make_facts(answer), carried.state, carried.earned))
+                item.steps.find_credit(Situation(key.make_facts(answer), carried.state, carried.earned))
                 for key, carried in keys
             ]
         except Undecided:
@@ -444,7 +423,7 @@ def _find_credit(
     Raises:
         Undecided: it, or an earlier result that it builds on, needs manual review.
     """
-    (outcome, mixed), *alternatives = (_walk_graph(item, facts, carried) for facts, carried in keys)
+    (outcome, mixed), *alternatives = (_take_steps(item, facts, carried) for facts, carried in keys)
     for other, other_mixed in alternatives:
         # The decision on the earlier result would change the points of this item.
         if (other.points, other_mixed) != (outcome.points, mixed):
@@ -455,29 +434,29 @@ def _find_credit(
     return outcome, mixed
 
 
-def _walk_graph(
+def _take_steps(
     item: PreparedItem, facts: Facts, carried: CarriedResults
 ) -> tuple[Credit, OptionalTerms | None]:
-    """Return the best way through the graph, with or without optional terms.
+    """Return the best credit, with or without optional terms.
 
     Raises:
         Undecided: it needs manual review.
     """
-    best = item.graph.walk_steps(Situation(facts, carried.state, carried.earned))
+    best = item.steps.find_credit(Situation(facts, carried.state, carried.earned))
     if item.optional is None or best.full or isinstance(facts.answer, Relation | Tuple):
         return best, None
     mixed, doubt = None, None
     for extra in item.optional.extras:
         without = facts.subtract_part(extra.sum)
         if (
-            item.graph.most_undiagnosed <= best.points < item.item.points
+            item.steps.most_undiagnosed <= best.points < item.item.points
             and without.unforeseen
-            and (item.graph.most <= best.points or not facts.may_hold(extra.sum))
+            and (item.steps.most <= best.points or not facts.may_hold(extra.sum))
         ):
             continue  # it is worth no more, and not everything
         try:
             held = facts.may_hold(extra.sum)
-            other = item.graph.walk_steps(Situation(without, carried.state, carried.earned, diagnosed=held))
+            other = item.steps.find_credit(Situation(without, carried.state, carried.earned, diagnosed=held))
         except Undecided as error:
             doubt = doubt or error
             continue
@@ -524,4 +503,4 @@ def _check_sides(sides: tuple[Tree, ...], item: PreparedItem) -> Finding | None:
     return None
 
 
-KIND = Kind(FormulaCheck, form="formula", aliases=("symbolic",))
+KIND = Kind(FormulaCheck, form="formula")

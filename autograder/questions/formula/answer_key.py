@@ -41,22 +41,18 @@ class _KnownAnswers(Struct, frozen=True, eq=False):
     """Indices of named answers without an exact value."""
 
 
-class _LookupTable(Struct, frozen=True, eq=False):
-    """The contents of a key."""
-
-    known: tuple[_KnownAnswers, ...]
-    """The readings of the right answers first."""
-    readings: int
-    """The number of readings of the right answers."""
-    named: tuple[NamedAnswer, ...]
-    beyond: _KnownAnswers | None
-    diagnosis: Diagnosis | RelationDiagnosis | None
-
-
 class FormulaKey:
-    """Judges answers to one item. Made once; its tables are filled at construction."""
+    """Judges answers to one item. Made once; its tables are filled at construction.
 
-    __slots__ = ("_table",)
+    Attributes:
+        known: exact values under each comparer; the readings of the right answers first.
+        readings: the number of readings of the right answers.
+        named: foreseen answers.
+        beyond: exact values under assumptions that are not granted.
+        diagnosis: of wrong answers; None for tuples.
+    """
+
+    __slots__ = ("beyond", "diagnosis", "known", "named", "readings")
 
     def __init__(
         self,
@@ -88,46 +84,38 @@ class FormulaKey:
                 _enter_answer(
                     answers_by_comparer[id(comparer)], index, comparer.compute_fingerprint(entry.tree)
                 )
-        past: _KnownAnswers | None = None
+        self.known = tuple(answers_by_comparer.values())
+        self.readings = len(dict.fromkeys(readings))
+        self.named = tuple(named)
+        self.diagnosis = diagnosis or _make_diagnosis(right, readings)
+        self.beyond: _KnownAnswers | None = None
         if beyond is not None:
             pairs = [(tree, beyond.compute_fingerprint(tree)) for tree in right]
-            past = _KnownAnswers(beyond, pairs, {value for _, value in pairs}, {}, [])
-        self._table = _LookupTable(
-            tuple(answers_by_comparer.values()),
-            len(dict.fromkeys(readings)),
-            tuple(named),
-            past,
-            diagnosis or _make_diagnosis(right, readings),
-        )
-
-    @property
-    def diagnosis(self) -> Diagnosis | RelationDiagnosis | None:
-        """The diagnosis of wrong answers; None for tuples."""
-        return self._table.diagnosis
+            self.beyond = _KnownAnswers(beyond, pairs, {value for _, value in pairs}, {}, [])
 
     def make_facts(self, answer: Tree) -> Facts:
         """Return the facts about an answer."""
-        return Facts(self._table, answer)
+        return Facts(self, answer)
 
 
 class Facts:
     """One answer compared with its key. Each fact is computed on demand, and once."""
 
     __slots__ = (
-        "_candidates", "_difference", "_gap", "_less", "_named", "_outcomes", "_table", "_unforeseen",
+        "_candidates", "_difference", "_gap", "_key", "_less", "_named", "_outcomes", "_unforeseen",
         "_values", "answer",
     )  # fmt: skip
 
-    def __init__(self, table: _LookupTable, answer: Tree, less: tuple[Facts, Node] | None = None) -> None:
+    def __init__(self, key: FormulaKey, answer: Tree, less: tuple[Facts, Node] | None = None) -> None:
         """Set the answer.
 
         Args:
-            table: of its key.
+            key: of its item.
             answer: the submitted formula.
             less: the facts and the part, if the answer is another one minus a part of it.
         """
         self.answer = answer
-        self._table = table
+        self._key = key
         self._less = less
         self._values: dict[Comparer, Hashable | None] = {}
         self._outcomes: dict[int, bool | Undecided] = {}
@@ -140,17 +128,17 @@ class Facts:
     @property
     def main(self) -> Tree:
         """The first right answer."""
-        return self._table.known[0].right[0][0]
+        return self._key.known[0].right[0][0]
 
     @property
     def readings(self) -> tuple[Comparer, ...]:
         """The ways to compare with it: without assumptions first."""
-        return tuple(answers.comparer for answers in self._table.known[: self._table.readings])
+        return tuple(answers.comparer for answers in self._key.known[: self._key.readings])
 
     def subtract_part(self, part: Node) -> Facts:
         """Return the facts about the answer, a formula, minus a part of it."""
         answer = cast("Node", self.answer)
-        return Facts(self._table, Add((answer, Neg(part))), (self, part))
+        return Facts(self._key, Add((answer, Neg(part))), (self, part))
 
     def compute_value(self, comparer: Comparer) -> Hashable | None:
         """Return the answer's exact value under a comparer, or None."""
@@ -175,12 +163,12 @@ class Facts:
         Raises:
             Undecided: neither could be proven.
         """
-        return is_any_proven(self._is_right_under, range(1 if strictly else self._table.readings))
+        return is_any_proven(self._is_right_under, range(1 if strictly else self._key.readings))
 
     def _is_right_under(self, index: int) -> bool:
         outcome = self._outcomes.get(index)
         if outcome is None:
-            answers = self._table.known[index]
+            answers = self._key.known[index]
             value = self.compute_value(answers.comparer)
             try:
                 outcome = not _is_proven_wrong(value, answers) and self._is_right(value, answers)
@@ -228,7 +216,7 @@ class Facts:
             return False
         outcome = self._named.get(index)
         if outcome is None:
-            entry = self._table.named[index]
+            entry = self._key.named[index]
             try:
                 outcome = is_any_proven(
                     lambda comparer: self._is_accepted(comparer, entry.tree), entry.readings
@@ -253,8 +241,8 @@ class Facts:
     def unforeseen(self) -> bool:
         """Whether exact values prove that it is neither right, nor early, nor a named answer."""
         if self._unforeseen is None:
-            beyond = self._table.beyond
-            tables = self._table.known if beyond is None else (*self._table.known, beyond)
+            beyond = self._key.beyond
+            tables = self._key.known if beyond is None else (*self._key.known, beyond)
             self._unforeseen = all(
                 _is_proven_unforeseen(self.compute_value(answers.comparer), answers) for answers in tables
             )
@@ -262,7 +250,7 @@ class Facts:
 
     def is_early(self) -> bool:
         """Return whether it is right under assumptions that the item does not grant."""
-        beyond = self._table.beyond
+        beyond = self._key.beyond
         if beyond is None:
             return False
         try:
@@ -279,13 +267,13 @@ class Facts:
 
     def may_hold(self, part: Node) -> bool:
         """Return whether each term of a part occurs in the answer with some coefficient; True if unknown."""
-        diagnosis, answer = self._table.diagnosis, self.answer
+        diagnosis, answer = self._key.diagnosis, self.answer
         if isinstance(answer, Relation | Tuple) or not isinstance(diagnosis, Diagnosis):
             return True
         return diagnosis.may_contain(answer, part)
 
     def _compute_difference(self) -> Difference | None:
-        diagnosis, answer = self._table.diagnosis, self.answer
+        diagnosis, answer = self._key.diagnosis, self.answer
         if isinstance(diagnosis, RelationDiagnosis) and isinstance(answer, Relation):
             return diagnosis.find_difference(answer)
         if isinstance(diagnosis, Diagnosis) and not isinstance(answer, Relation | Tuple):
@@ -299,11 +287,11 @@ class Facts:
     def _find_candidates(self) -> frozenset[int]:
         """Return the indices of the named answers that may match."""
         indices: set[int] = set()
-        for answers in self._table.known:
+        for answers in self._key.known:
             value = self.compute_value(answers.comparer)
             # Without an exact value it may be any of them.
             if value is None:
-                return frozenset(range(len(self._table.named)))
+                return frozenset(range(len(self._key.named)))
             indices.update(answers.slow, answers.named.get(value, ()))
         return frozenset(indices)
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from autograder.core.errors import RubricError
 from autograder.core.stream import derive_key
 from autograder.core.wording import has_decimal_comma
-from autograder.formulas import FormulaError, Undecided, Unreadable, Vocabulary, parse, to_text
+from autograder.formulas import FormulaError, Undecided, Vocabulary, to_text
 from autograder.formulas.equality.cases import is_always_true
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.equality.relations import is_strict, reverse_sign, with_sign
@@ -20,7 +20,6 @@ from autograder.formulas.mistakes.diagnose import Diagnosis
 from autograder.formulas.mistakes.relations import RelationDiagnosis
 from autograder.formulas.nodes import Fn, Node, Relation, Tree, Tuple, collect_symbols, walk_tree
 from autograder.formulas.values.points import Points
-from autograder.messages.formulas import format_reason
 from autograder.questions.base.base import Draw
 from autograder.questions.base.judging import results
 from autograder.questions.base.judging.results import Finding
@@ -33,7 +32,7 @@ from autograder.questions.base.options import (
     split_points,
 )
 from autograder.questions.formula.answer_key import FormulaKey, NamedAnswer
-from autograder.questions.formula.graph import NO_POINTS, Credit, CreditGraph
+from autograder.questions.formula.credit import NO_POINTS, Credit, CreditSteps
 from autograder.questions.formula.options import (
     Form,
     FormRule,
@@ -54,18 +53,19 @@ from autograder.questions.formula.special import (
 from autograder.questions.formula.steps import (
     Basis,
     CarriedResults,
-    GraphSpec,
     OptionalSums,
     Source,
+    StepsSpec,
     check_option,
     find_source,
     list_formulas,
-    make_credit_graph,
+    make_credit_steps,
     read_optional_terms,
+    read_tree,
 )
 from autograder.rubric import Item, Question, Rubric
 
-_SPECIAL: Container[Form] = ("asymptotic", "list", "set")
+_SPECIAL: Container[Form] = ("asymptotic", "set")
 """Forms that have no answer key."""
 
 
@@ -99,7 +99,7 @@ class PreparedItem(Struct, frozen=True, eq=False):
     beyond: Comparer | None
     """Under all assumptions of the assignment, if the item grants fewer."""
     foreseen: tuple[ForeseenFormula, ...]
-    graph: CreditGraph
+    steps: CreditSteps
     sources: Mapping[str, Source]
     """The sources of the earlier results that the item builds on, by their names."""
     follow: tuple[str, ...] = ()
@@ -114,7 +114,7 @@ class PreparedItem(Struct, frozen=True, eq=False):
     entry_points: Decimal = NO_POINTS
     """For each right entry of a wrong tuple."""
     special: Special | None = None
-    """Judges the answers itself; the answer key and the graph are then not used."""
+    """Judges the answers itself; the answer key and the steps are then not used."""
 
     def is_full_credit(self, outcome: Credit) -> bool:
         """Return whether an outcome is worth all points of the item."""
@@ -215,13 +215,8 @@ def _find_sources(
             raise RubricError(f"{name!r} is needed and cannot be a symbol of its own", where)
         if not name.isidentifier():
             raise RubricError(f"{name!r} is no name: letters, digits and underscores", where)
-        sources[name] = find_source(source, vocabulary, question, rubric, where=where, read_key=_read_right)
+        sources[name] = find_source(source, vocabulary, question, rubric, where=where)
     return sources
-
-
-def _read_right(text: str, form: str, vocabulary: Vocabulary, where: str) -> Tree:
-    """Return the right answer of an earlier item."""
-    return read_tree(text, "tuple" if form == "tuple" else "formula", vocabulary, where)
 
 
 class _ItemPreparer(Struct, frozen=True, eq=False):
@@ -258,7 +253,7 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
         spoken: set[str] = set()
 
         def add_formula(
-            text: str, assume: tuple[str, ...] | None, at: str, basis: Basis = "stated"
+            text: str, assume: tuple[str, ...] | None, at: str, basis: Basis
         ) -> tuple[int, frozenset[str]]:
             tree = read_tree(text, options.form, self.wider if sources else self.vocabulary, at)
             readings = self._list_readings(options.assume if assume is None else assume, at)
@@ -275,10 +270,10 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
         if options.slip_points and options.form != "formula":
             raise RubricError("belongs to a formula", where, "slip_points")
         special = self._make_special(item, options, accept, where)
-        making = GraphSpec(
+        making = StepsSpec(
             item, options, options.follow, options.follow_points, tuple(sources), add_formula, where, rule
         )
-        graph = CreditGraph(()) if special is not None else make_credit_graph(making)
+        steps = CreditSteps(()) if special is not None else make_credit_steps(making)
         self._check_order(item, spoken, where)
         return PreparedItem(
             item=item,
@@ -289,7 +284,7 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
             readings=self._list_readings(options.assume, where),
             beyond=beyond,
             foreseen=tuple(foreseen),
-            graph=graph,
+            steps=steps,
             sources={name: source for name, source in sources.items() if name in spoken},
             follow=options.follow,
             follow_points=options.follow_points,
@@ -328,7 +323,7 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
         )
         if options.form == "asymptotic":
             return Asymptotics(prepared)
-        return Collection(prepared, ordered=options.form == "list")
+        return Collection(prepared)
 
     def _list_readings(self, assume: tuple[str, ...], where: str) -> tuple[Comparer, ...]:
         return (self.comparer, self._get_comparer(assume, where)) if assume else (self.comparer,)
@@ -370,21 +365,6 @@ def _compute_entry_points(options: FormulaItem, accept: Sequence[Tree], item: It
     if len(lengths) != 1:
         raise RubricError("'each' needs right tuples of one length", where, "credit")
     return split_points(item.points, lengths.pop(), where)
-
-
-def read_tree(text: str, form: Form, vocabulary: Vocabulary, where: str) -> Tree:
-    """Return a formula of a rubric.
-
-    Raises:
-        RubricError: it is not readable; names the place.
-    """
-    try:
-        return parse(text, vocabulary, form)
-    except Unreadable as error:
-        place = f" at character {error.offset + 1}" if error.offset >= 0 else ""
-        raise RubricError(
-            f"the formula {text!r} is not readable{place}: {format_reason(error)}", where
-        ) from error
 
 
 def find_judged_side(sides: Sequence[Tree], item: PreparedItem) -> Tree:

@@ -35,8 +35,7 @@ class FormOptions(Struct, frozen=True):
     form_points: Decimal = Decimal(0)
     """Points for an answer that is right, but not in the required form."""
     credit: Literal["all", "each"] = "all"
-    """``each``: every element of a list, set or tuple earns an equal part; in a list or set, an extra element
-    deducts a part."""
+    """``each``: every element of a set or tuple earns an equal part; in a set, a wrong one deducts a part."""
 
 
 def check_form_options(
@@ -47,8 +46,8 @@ def check_form_options(
     Raises:
         RubricError: names the place and the option.
     """
-    if options.credit == "each" and form not in ("list", "set", "tuple"):
-        raise RubricError(f"belongs to lists, sets and tuples, not to {form!r}", where, "credit")
+    if options.credit == "each" and form not in ("set", "tuple"):
+        raise RubricError(f"belongs to sets and tuples, not to {form!r}", where, "credit")
     for name in options.must:
         _check_known(name, FORMS, extend_place(where, ": must", "must"))
     if {"sum", "product"} <= set(options.must):
@@ -85,7 +84,7 @@ def _check_known(name: str, names: Iterable[str], where: str) -> None:
         raise RubricError(f"unknown name {name!r}; {hint}", where)
 
 
-Form = Literal["formula", "relation", "tuple", "list", "set", "asymptotic"]
+Form = Literal["formula", "relation", "tuple", "set", "asymptotic"]
 
 
 class FormulaMistake(Struct, frozen=True, forbid_unknown_fields=True):

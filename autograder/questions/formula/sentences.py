@@ -1,4 +1,4 @@
-"""Sentences about formulas that were read: faults, form, growth, and lists and sets of formulas."""
+"""Sentences about formulas that were read: faults, form, growth, and sets of formulas."""
 
 from __future__ import annotations
 
@@ -63,10 +63,6 @@ _GROWTH: dict[str, str] = {
 }
 
 _COLLECTIONS: dict[str, str] = {
-    "list.order": "The entries are right, but their order is not.",
-    "list.entries": "Not right: {entries}.",
-    "list.too-few": "Everything that you wrote is right, but entries are missing ({missing}).",
-    "list.too-many": "Too many entries: {entries}.",
     "set.missing": "Everything that you wrote is right, but entries are missing ({missing}).",
     "set.extra": "Not part of the answer: {entries}.",
     "set.both": "Not part of the answer: {entries}. Number of missing entries: {missing}.",

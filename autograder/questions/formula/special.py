@@ -1,4 +1,4 @@
-"""Forms of answers with special judgements: growth, lists and sets."""
+"""Forms of answers with special judgements: growth and sets."""
 
 from __future__ import annotations
 
@@ -323,15 +323,11 @@ class _Match(Struct, frozen=True):
         right: the number of right elements.
         wrong: the answer's elements that are not right.
         missing: the number of missing elements.
-        reordered: the elements are those of a list, in another order.
-        excess: the number of extra elements in the answer.
     """
 
     right: int
     wrong: tuple[Node, ...]
     missing: int
-    reordered: bool = False
-    excess: int = 0
 
     @property
     def complete(self) -> bool:
@@ -340,18 +336,17 @@ class _Match(Struct, frozen=True):
 
 
 class Collection:
-    """One item that a list or a set of formulas answers."""
+    """One item that a set of formulas answers."""
 
     several: ClassVar[bool] = True
 
-    def __init__(self, parsed: ParsedItem, *, ordered: bool) -> None:
+    def __init__(self, parsed: ParsedItem) -> None:
         """Prepare the right answers.
 
         Raises:
             RubricError: the points cannot be divided among the elements.
         """
         self._options = parsed.options
-        self._ordered = ordered
         self._rule = make_form_rule(parsed.options, parsed.vocabulary)
         self._spoken = parsed.spoken
         self._readings = tuple(dict.fromkeys(parsed.readings))
@@ -365,7 +360,7 @@ class Collection:
             )
 
     def judge(self, value: object, reference: Node | None) -> SpecialVerdict:  # noqa: ARG002 - formulas only
-        """Judge a list or set; see `Special`."""
+        """Judge a set; see `Special`."""
         answer = read_collection(value, self._spoken)
         reading = to_text(answer)
         doubt: Undecided | None = None
@@ -374,7 +369,7 @@ class Collection:
             part = self._shares[index] if self._shares else NO_POINTS
             for comparer in self._readings:
                 try:
-                    match = self._match_collection(answer, right, comparer)
+                    match = _match_elements(answer.elements, right.elements, comparer)
                 except Undecided as error:
                     doubt = error
                     continue
@@ -408,21 +403,16 @@ class Collection:
             try:
                 if (
                     isinstance(foreseen.tree, Tuple)
-                    and self._match_collection(answer, foreseen.tree, comparer).complete
+                    and _match_elements(answer.elements, foreseen.tree.elements, comparer).complete
                 ):
                     return True
             except Undecided:
                 continue
         return False
 
-    def _match_collection(self, answer: Tuple, right: Tuple, comparer: Comparer) -> _Match:
-        if self._ordered:
-            return _match_in_order(answer.elements, right.elements, comparer)
-        return _match_in_any_order(answer.elements, right.elements, comparer)
-
     def _count_points(self, match: _Match, part: Decimal) -> Decimal:
-        """Return an equal part for each right element; an extra element deducts a part."""
-        return part * max(match.right - match.excess, 0)
+        """Return an equal part for each right element; a wrong one deducts a part."""
+        return part * max(match.right - len(match.wrong), 0)
 
     def _make_finding(self, match: _Match, part: Decimal, reading: str) -> Finding:
         earned = self._count_points(match, part)
@@ -431,15 +421,6 @@ class Collection:
 
     def _make_message(self, match: _Match) -> Message:
         missing = {"missing": str(match.missing)}
-        if self._ordered:
-            if match.reordered:
-                return Message("list.order")
-            # Everything but the extra elements is right.
-            if match.excess and len(match.wrong) == match.excess:
-                return Message("list.too-many", _format_entries(match.wrong))
-            if match.wrong:
-                return Message("list.entries", _format_entries(match.wrong))
-            return Message("list.too-few", missing)
         if match.wrong and match.missing:
             return Message("set.both", {**_format_entries(match.wrong), **missing})
         if match.wrong:
@@ -460,16 +441,7 @@ def read_collection(value: object, vocabulary: Vocabulary) -> Tuple:
     return parse_list(extract_text(value), vocabulary)
 
 
-def _match_in_order(answer: Sequence[Node], right: Sequence[Node], comparer: Comparer) -> _Match:
-    equal = [comparer.is_accepted(candidate, other) for candidate, other in zip(answer, right, strict=False)]
-    wrong = [element for element, fits in zip(answer, equal, strict=False) if not fits]
-    excess = max(len(answer) - len(right), 0)
-    wrong.extend(answer[len(right) :])
-    reordered = bool(wrong) and len(answer) == len(right) and not _find_unmatched(answer, right, comparer)
-    return _Match(sum(equal), tuple(wrong), max(len(right) - len(answer), 0), reordered, excess)
-
-
-def _match_in_any_order(answer: Sequence[Node], right: Sequence[Node], comparer: Comparer) -> _Match:
+def _match_elements(answer: Sequence[Node], right: Sequence[Node], comparer: Comparer) -> _Match:
     # Repeating an element does not change a set.
     distinct: list[Node] = []
     for element in answer:
@@ -477,7 +449,7 @@ def _match_in_any_order(answer: Sequence[Node], right: Sequence[Node], comparer:
             distinct.append(element)
     wrong = _find_unmatched(distinct, right, comparer)
     right_count = len(distinct) - len(wrong)
-    return _Match(right_count, tuple(wrong), len(right) - right_count, excess=len(wrong))
+    return _Match(right_count, tuple(wrong), len(right) - right_count)
 
 
 def _find_unmatched(answer: Sequence[Node], right: Sequence[Node], comparer: Comparer) -> list[Node]:

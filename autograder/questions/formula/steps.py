@@ -1,4 +1,4 @@
-"""Construction of an item's credit graph from its mistakes and remarks, with results carried forward."""
+"""Construction of an item's credit steps from its mistakes and remarks, with results carried forward."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import combinations
-from typing import Literal, Protocol
+from typing import Literal, cast
 
-import msgspec
 from msgspec import Struct
 
 from autograder.core.errors import RubricError, extend_place
 from autograder.core.records import ItemResult, Status
-from autograder.formulas import Unreadable, Vocabulary
+from autograder.formulas import Unreadable, Vocabulary, parse
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.mistakes.diagnose import CODES
 from autograder.formulas.nodes import (
@@ -26,12 +25,15 @@ from autograder.formulas.nodes import (
     collect_symbols,
     substitute_symbol,
 )
-from autograder.formulas.notation.parse import parse, parse_canonical
+from autograder.formulas.notation.parse import parse_canonical
 from autograder.messages.formulas import format_reason
 from autograder.questions.base.options import CENT, check_points, check_text
 from autograder.questions.formula import options as spelling
-from autograder.questions.formula.conditions import (
+from autograder.questions.formula.credit import (
+    NO_POINTS,
     Condition,
+    CreditStep,
+    CreditSteps,
     Either,
     Every,
     HasDiagnosis,
@@ -41,12 +43,10 @@ from autograder.questions.formula.conditions import (
     IsForeseen,
     Not,
     OneNumber,
-    Otherwise,
     Own,
     OwnIs,
     Right,
 )
-from autograder.questions.formula.graph import NO_POINTS, CreditGraph, CreditStep
 from autograder.questions.formula.options import FormRule, FormulaItem, OptionalTerms
 from autograder.rubric import Item, Question, Rubric
 
@@ -56,9 +56,6 @@ CARRIED = "formula.carried-forward"
 _PLACE = re.compile(r"(?P<name>[^\[\]]+)(?:\[(?P<element>[0-9]{1,2}|[^\W\d]\w*)\])?")
 _OF = {"formula": "", "tuple": "[1]", "relation": "[symbol]"}
 _FORMS = ("formula", "tuple", "relation")
-
-ReadKey = Callable[[str, str, Vocabulary, str], Tree]
-"""Reads a right answer of the rubric: its text, form, vocabulary and place."""
 
 
 class Source(Struct, frozen=True, eq=False):
@@ -253,7 +250,6 @@ def find_source(
     rubric: Rubric,
     *,
     where: str,
-    read_key: ReadKey,
 ) -> Source:
     """Return the source of a result that a question builds on.
 
@@ -264,7 +260,6 @@ def find_source(
         question: that question; its own earlier items are known as well.
         rubric: of both.
         where: how errors name the place.
-        read_key: reads the right answer of the earlier item.
 
     Raises:
         RubricError: there is no such earlier formula, or a symbol has another meaning in its question.
@@ -296,7 +291,8 @@ def find_source(
         return Source(name, rubric.make_vocabulary(source_question), symbol=str(element))
     source = Source(name, rubric.make_vocabulary(source_question), int(element or 0) - 1)
     accepted = item.options.get("accept", ())
-    right = read_key(accepted[0], form, source.vocabulary, where) if accepted else None
+    key_form: spelling.Form = "tuple" if form == "tuple" else "formula"
+    right = read_tree(accepted[0], key_form, source.vocabulary, where) if accepted else None
     if element is not None and isinstance(right, Tuple):
         if not 0 <= source.element < len(right.elements):
             raise RubricError(f"{spelled!r}: the right answer has no such element; they count from 1", where)
@@ -326,30 +322,17 @@ def _list_earlier(question: Question, rubric: Rubric) -> dict[str, tuple[Questio
     return items
 
 
-class AddFormula(Protocol):
-    """Adds a formula that a step refers to."""
-
-    def __call__(
-        self, text: str, assume: tuple[str, ...] | None, at: str, basis: Basis = "stated"
-    ) -> tuple[int, frozenset[str]]:
-        """Return its index, and the names of earlier results in it.
-
-        Args:
-            text: the formula.
-            assume: relations that it is compared under; None: those of the item.
-            at: how errors name the place.
-            basis: determines the comparison; see `Basis`.
-        """
-
-
-Basis = Literal["stated", "mistake", "own", "own-early"]
+Basis = Literal["stated", "own", "own-early"]
 """``own``: the formula means nothing without an earlier result of the student's own, and ``own-early`` is
-compared under every relation. ``mistake``: it means nothing if an earlier result is wrong, unless it
-refers to that result."""
+compared under every relation."""
+
+AddFormula = Callable[[str, tuple[str, ...] | None, str, Basis], tuple[int, frozenset[str]]]
+"""Adds a formula that a step refers to: its text, the relations that it is compared under (None: those of the
+item), how errors name the place, and its basis. Returns its index, and the names of earlier results in it."""
 
 
-class GraphSpec(Struct, frozen=True, eq=False):
-    """The inputs of a credit graph.
+class StepsSpec(Struct, frozen=True, eq=False):
+    """The inputs of the credit steps of an item.
 
     Attributes:
         item: the item that receives the points.
@@ -372,7 +355,7 @@ class GraphSpec(Struct, frozen=True, eq=False):
     rule: FormRule | None = None
 
 
-def make_credit_graph(making: GraphSpec) -> CreditGraph:
+def make_credit_steps(making: StepsSpec) -> CreditSteps:
     """Return the steps in order: right without assumptions, remarks, right, following, mistakes, early.
 
     The first step that matches decides.
@@ -386,14 +369,14 @@ def make_credit_graph(making: GraphSpec) -> CreditGraph:
     steps = [CreditStep("right", Right(strictly=True), possible, silent=True, full=True)]
     for remark in options.remark:
         at = check_option(remark, item, where)
-        index, _ = formula(remark.when, remark.assume, at)
+        index, _ = formula(remark.when, remark.assume, at, "stated")
         steps.append(CreditStep(remark.code, IsForeseen(index), possible, remark.text, full=True))
     steps.append(CreditStep("right-assuming", Right(), possible, silent=True, full=True))
     steps += _make_following(making, possible)
     early, built_on = _make_early(making)
     for mistake in options.mistake:
         at = check_option(mistake, item, where)
-        formulas = [formula(text, mistake.assume, at, "mistake") for text in list_formulas(mistake)]
+        formulas = [formula(text, mistake.assume, at, "stated") for text in list_formulas(mistake)]
         condition = _make_either([IsForeseen(index) for index, _ in formulas])
         spoken = sorted(frozenset[str]().union(*(names for _, names in formulas)))
         if spoken and mistake.points < early.points and early not in steps:
@@ -417,10 +400,10 @@ def make_credit_graph(making: GraphSpec) -> CreditGraph:
             valid_codes = f"known are: {', '.join(sorted(CODES))}"
             raise RubricError(f"unknown code {code!r}; {valid_codes}", where, "diagnosis_points", code)
         steps.append(CreditStep(code, HasDiagnosis(code=code), points, silent=True))
-    return CreditGraph(tuple(steps if rule is None else _require_form(steps, rule, possible)))
+    return CreditSteps(tuple(steps), rule)
 
 
-def _make_early(making: GraphSpec) -> tuple[CreditStep, frozenset[str]]:
+def _make_early(making: StepsSpec) -> tuple[CreditStep, frozenset[str]]:
     """Return the step for an answer that is right too early, and the earlier results of the first formula."""
     points = making.options.early_points
     if points:
@@ -436,24 +419,7 @@ def list_formulas(option: spelling.FormulaMistake | spelling.Remark) -> tuple[st
     return (option.when,) if isinstance(option.when, str) else option.when
 
 
-def _require_form(steps: list[CreditStep], rule: FormRule, possible: Decimal) -> Iterator[CreditStep]:
-    """Yield the steps so that full credit first requires the form; the form is worth the remaining points.
-
-    A formula that follows from a wrong earlier result may have no such form, so it is not required.
-    """
-    form = len(steps) + 1
-    for step in steps:
-        must_have_form = step.full and step.id != CARRIED
-        yield (
-            msgspec.structs.replace(step, points=rule.points, full=False, onward=form)
-            if must_have_form
-            else step
-        )
-    yield CreditStep("wrong", Otherwise(), silent=True)
-    yield CreditStep("form", HasForm(rule=rule), possible - rule.points, silent=True, full=True)
-
-
-def _make_following(making: GraphSpec, possible: Decimal) -> Iterator[CreditStep]:
+def _make_following(making: StepsSpec, possible: Decimal) -> Iterator[CreditStep]:
     """Yield the steps for formulas that follow from earlier results: full credit if those were right."""
     if not making.follow:
         return
@@ -480,8 +446,11 @@ def _make_following(making: GraphSpec, possible: Decimal) -> Iterator[CreditStep
             [Every((condition, Not(_make_copied(same, names)))) for condition, names in conditions]
         )
     if points < possible:
-        yield CreditStep(CARRIED, Every((OwnIs(state="right"), fits)), possible, message=CARRIED, full=True)
-    yield CreditStep(CARRIED, fits, points, message=CARRIED, full=points == possible, carries=True)
+        was_right = Every((OwnIs(state="right"), fits))
+        yield CreditStep(CARRIED, was_right, possible, message=CARRIED, full=True, any_form=True)
+    # What follows from a wrong earlier result may have no such form, so it is not required.
+    is_full = points == possible
+    yield CreditStep(CARRIED, fits, points, message=CARRIED, full=is_full, any_form=True, carries=True)
 
 
 def _make_copied(same: Mapping[str, int], names: Collection[str]) -> IsCopied:
@@ -547,7 +516,7 @@ def read_optional_terms(
     if not 1 <= len(option.terms) <= MOST_TERMS:
         raise RubricError(f"from 1 to {MOST_TERMS}, got {len(option.terms)}", at, "terms")
     check_option(option, item, at)
-    terms = [_read_term(text, vocabulary, at) for text in option.terms]
+    terms = [cast("Node", read_tree(text, "formula", vocabulary, at)) for text in option.terms]
     chosen = [some for count in range(len(terms), 0, -1) for some in combinations(terms, count)]
     # Reversed twice: among equal sums the last one wins, and that must be the one with the most terms.
     sums = {
@@ -558,8 +527,16 @@ def read_optional_terms(
     return OptionalSums(option, tuple(reversed(sums.values())))
 
 
-def _read_term(text: str, vocabulary: Vocabulary, at: str) -> Node:
+def read_tree(text: str, form: spelling.Form, vocabulary: Vocabulary, where: str) -> Tree:
+    """Return a formula of a rubric.
+
+    Raises:
+        RubricError: it is not readable; names the place.
+    """
     try:
-        return parse(text, vocabulary)
+        return parse(text, vocabulary, form)
     except Unreadable as error:
-        raise RubricError(f"the formula {text!r} is not readable: {format_reason(error)}", at) from error
+        place = f" at character {error.offset + 1}" if error.offset >= 0 else ""
+        raise RubricError(
+            f"the formula {text!r} is not readable{place}: {format_reason(error)}", where
+        ) from error

@@ -39,7 +39,7 @@ from autograder.questions.base.options import read_item_options, read_question_o
 from autograder.questions.base.planning.planting import Planter
 from autograder.questions.base.values.literal import NoFormula, extract_markdown_formula, find_answer_literal
 from autograder.questions.formula.answers import NotAFormula, extract_text
-from autograder.questions.formula.key import PreparedItem, read_tree
+from autograder.questions.formula.key import PreparedItem
 from autograder.questions.formula.options import (
     CONSTANTS,
     FormRule,
@@ -47,7 +47,7 @@ from autograder.questions.formula.options import (
     FormulaMistake,
     FormulaQuestion,
 )
-from autograder.questions.formula.steps import Source, list_formulas, with_value
+from autograder.questions.formula.steps import Source, list_formulas, read_tree, with_value
 from autograder.rubric import Question, Rubric
 
 MOST_MISCONCEPTIONS = 60
@@ -98,7 +98,7 @@ def make_misconceptions(right: Node, comparer: Comparer) -> Iterator[FormulaVari
 
 
 def make_wrong_forms(tree: Tree, options: FormulaItem) -> Iterator[FormulaVariant]:
-    """Yield wrong relations, tuples, lists, sets and orders of growth."""
+    """Yield wrong relations, tuples, sets and orders of growth."""
     if isinstance(tree, Relation):
         yield _make_variant("right side doubled", Relation(tree.left, Mul((Num(2), tree.right)), tree.sign))
         yield _make_variant(
@@ -179,26 +179,15 @@ def _replace_part(node: Node, part: Node, by: Node) -> Node:
     return rebuild_node(node, [_replace_part(below, part, by) for below in get_children(node)])
 
 
-def may_equal_any(tree: Tree, right: Sequence[tuple[Tree, Comparer]]) -> bool:
-    """Return whether an answer equals one of several, or might."""
-    for other, comparer in right:
-        try:
-            if comparer.is_equal(tree, other):
-                return True
-        # An answer that may be right proves nothing about the check.
-        except Undecided:
-            return True
-    return False
-
-
-def is_proven_equal(tree: Tree, right: Sequence[tuple[Tree, Comparer]]) -> bool:
-    """Return whether an answer is proven equal to one of several."""
+def _equals_any(tree: Tree, right: Sequence[tuple[Tree, Comparer]], *, undecided: bool) -> bool:
+    """Return whether an answer equals one of several; ``undecided`` is what counts where that is open."""
     for other, comparer in right:
         try:
             if comparer.is_equal(tree, other):
                 return True
         except Undecided:
-            continue
+            if undecided:
+                return True
     return False
 
 
@@ -400,7 +389,8 @@ class ItemTrials(Struct, frozen=True, eq=False):
         for variant in candidates:
             if variant.tree is not None and not collect_symbols(variant.tree) <= names:
                 continue  # it speaks of an earlier result, which has no name for students
-            if variant.tree is None or not may_equal_any(variant.tree, right):
+            # An answer that may be right proves nothing about the check.
+            if variant.tree is None or not _equals_any(variant.tree, right, undecided=True):
                 trial = self.planter.make_trial(
                     f"misconception, {variant.name}: {variant.text}", variant.text
                 )
@@ -419,7 +409,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
         """
         for text, tree in zip(self.options.accept, self.prepared.accept, strict=True):
             for variant in _swap_divisions(tree) if self.options.form == "formula" else ():
-                if variant.tree is None or not is_proven_equal(variant.tree, right):
+                if variant.tree is None or not _equals_any(variant.tree, right, undecided=False):
                     trial = self.planter.make_trial(f"{text}, {variant.name}: {variant.text}", variant.text)
                     yield self.planter.to_family("quotients rounded or not", trial)
 

@@ -20,7 +20,7 @@ from autograder.questions.base.compared import ComparedCheck
 from autograder.questions.base.judging.results import Finding, make_failure, make_no_answer, make_unread
 from autograder.questions.base.kind import Kind
 from autograder.questions.base.options import AnswerItem, ComparedOptions, locate_question
-from autograder.questions.base.planning.targets import ValueTarget, is_unwritten
+from autograder.questions.base.planning.targets import is_unwritten
 from autograder.questions.base.values.arrays import read_scalar
 from autograder.questions.base.values.quoting import describe_type, quote_text
 from autograder.questions.numbers.answers import read_number
@@ -180,7 +180,7 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
         self._rules: dict[str, _Rules] = {}
         super().__init__(question, rubric)
 
-    def read_value(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
+    def read_value(self, value: Any, item: Item, what: str) -> tuple[Any, Finding | None]:
         """Return every quantity that an answer may mean."""
         rules = self._rules[item.id]
         if isinstance(value, list | tuple) and len(value) == 1:  # a comma at the end of the line
@@ -188,10 +188,10 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
         if is_unwritten(value):
             return None, make_no_answer()
         if isinstance(value, bool):
-            return None, _make_unreadable(Unreadable("bool"), str(value), target)
+            return None, _make_unreadable(Unreadable("bool"), str(value), what)
         shown = describe_type(value)
         if isinstance(value, OpaqueValue) and value.type_name == "int":  # too large for the wire
-            return None, _make_unreadable(Unreadable("number-too-large"), shown, target)
+            return None, _make_unreadable(Unreadable("number-too-large"), shown, what)
         try:
             text, mark = _extract_text(value, rules.decimal)
             if text is not None:
@@ -202,26 +202,26 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
             if number is not None:
                 return ReadQuantity((from_number(number, rules.asked),)), None
         except Unreadable as error:
-            return None, _make_unreadable(error, shown, target)
+            return None, _make_unreadable(error, shown, what)
         code = "number.comma" if _is_decimal_comma(value) else "number.form"
-        message = Message(code, {"what": target.what, "form": shown})
-        return None, make_unread(message, f"{target.what}: {shown}")
+        message = Message(code, {"what": what, "form": shown})
+        return None, make_unread(message, f"{what}: {shown}")
 
-    def read_right(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
+    def read_right(self, value: Any, item: Item, what: str) -> tuple[Any, Finding | None]:
         """Read a right value, which must have one meaning."""
         if isinstance(value, Decimal | Fraction):
             try:
                 return ReadQuantity((from_number(value, self._rules[item.id].asked),)), None
             except Unreadable as error:
-                return None, _make_unreadable(error, describe_type(value), target)
-        written, finding = self.read_value(value, item, target)
+                return None, _make_unreadable(error, describe_type(value), what)
+        written, finding = self.read_value(value, item, what)
         if finding is None and (written.doubt or not written.settled):
-            return None, make_failure("number.ambiguous", f"{target.what}: {value!r} has two readings")
+            return None, make_failure("number.ambiguous", f"{what}: {value!r} has two readings")
         if finding is None and written.readings[0].dimension != self._rules[item.id].asked.dimension:
-            return None, make_failure("number.dimension", f"{target.what}: {value!r} measures something else")
+            return None, make_failure("number.dimension", f"{what}: {value!r} measures something else")
         return written, finding
 
-    def find_difference(self, actual: Any, right: Any, item: Item, target: ValueTarget) -> Finding | None:
+    def find_difference(self, actual: Any, right: Any, item: Item, what: str) -> Finding | None:
         """Return the difference, in words that never reveal the right number."""
         rules, wanted = self._rules[item.id], right.readings[0]
         if rules.needs_integer(wanted):
@@ -229,13 +229,13 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
         codes = [_find_difference_code(reading, wanted, rules) for reading in actual.readings]
         first = actual.readings[0]
         read = [write_quantity(reading) for reading in actual.readings]
-        params = {"what": target.what, "value": read[0]}
-        staff = f"{target.what}: read as {' or '.join(read)}, expected {write_quantity(wanted)}"
+        params = {"what": what, "value": read[0]}
+        staff = f"{what}: read as {' or '.join(read)}, expected {write_quantity(wanted)}"
         # The first reading is the likeliest; another one only matters if the text leaves the choice open.
         if codes[0] == "" and (actual.settled or not any(codes)):
             return None
         if actual.doubt:
-            return _make_unreadable(Unreadable(actual.doubt), quote_text(actual.text), target)
+            return _make_unreadable(Unreadable(actual.doubt), quote_text(actual.text), what)
         if codes[0] == _OTHER_UNIT:
             return make_unread(Message("number.dimension", params), staff)
         if _has_thousands_point(first, wanted):
@@ -244,7 +244,7 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
             return Finding(Status.NEEDS_REVIEW, Message("number.ambiguous", params), staff)
         if "" in codes or not actual.settled:
             params = {
-                "what": target.what,
+                "what": what,
                 "value": quote_text(actual.text),
                 "first": read[0],
                 "second": read[1],
@@ -400,10 +400,8 @@ def _is_decimal_comma(value: Any) -> bool:
     return isinstance(value, tuple) and [type(part) for part in value] == [int, int]
 
 
-def _make_unreadable(error: Unreadable, shown: str, target: ValueTarget) -> Finding:
-    return make_unread(
-        describe_unreadable_number(error, target.what, shown), f"{target.what}: {shown}: {error.code}"
-    )
+def _make_unreadable(error: Unreadable, shown: str, what: str) -> Finding:
+    return make_unread(describe_unreadable_number(error, what, shown), f"{what}: {shown}: {error.code}")
 
 
 def _explain_unit(error: Unreadable) -> str:
@@ -432,4 +430,4 @@ def _read_unit(unit: str | None, value: Any, where: str) -> Unit:
         raise RubricError(f"{_explain_unit(error)}", where, "unit") from error
 
 
-KIND = Kind(NumberCheck, form="number", aliases=("count", "value", "quantity"))
+KIND = Kind(NumberCheck, form="number")

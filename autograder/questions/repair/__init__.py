@@ -81,4 +81,4 @@ class RepairCheck(CodeCheck):
         )
 
 
-KIND = Kind(RepairCheck, form="listing", aliases=("faults", "debugging"))
+KIND = Kind(RepairCheck, form="listing")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
@@ -30,7 +31,7 @@ from autograder.questions.base.judging.results import (
 )
 from autograder.questions.base.kind import Kind
 from autograder.questions.base.options import AnswerItem, ComparedOptions, locate_question, read_item_options
-from autograder.questions.base.planning.targets import ValueTarget, is_unwritten
+from autograder.questions.base.planning.targets import is_unwritten
 from autograder.questions.base.values import shape_differences as shapes
 from autograder.questions.base.values.arrays import read_integer
 from autograder.questions.base.values.quoting import describe_type, quote_integer, quote_shape, quote_text
@@ -60,8 +61,6 @@ class ShapeItem(AnswerItem, frozen=True):
     """Names of the axes, for the explanation; ``batch`` and ``heads`` are also understood."""
     assume: tuple[str, ...] = ()
     """Names of relations in ``assignment.assume`` that are granted."""
-    heads: int | str | None = None
-    """The number of heads, if neither ``axes`` nor the symbols give it."""
 
 
 class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
@@ -79,8 +78,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             decimal_comma=has_decimal_comma(rubric.assignment.languages)
         )
         self._relations = rubric.assignment.assume
-        self._heads: dict[str, Node] = {}
-        self._by_draw: dict[Draw, ShapeCheck] = {}
+        self._get_for_draw = functools.lru_cache(MAX_DRAWS)(self._copy_for_draw)
         # Before the options are read, because that compares shapes already.
         self.compare_with(SAMPLE, question)
         super().__init__(question, rubric)
@@ -96,18 +94,15 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """Return one result per item, at the points of the evidence's draw, which is a secret."""
-        draw = evidence.draw or SAMPLE
-        check = self._by_draw.get(draw)
-        if check is None:
-            # The copy shares the options; only its comparers depend on the draw.
-            check = copy.copy(self)
-            check.compare_with(draw, self.question)
-            if len(self._by_draw) >= MAX_DRAWS:
-                self._by_draw.clear()
-            self._by_draw[draw] = check
-        return super(ShapeCheck, check).judge(evidence)
+        return super(ShapeCheck, self._get_for_draw(evidence.draw or SAMPLE)).judge(evidence)
 
-    def read_value(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
+    def _copy_for_draw(self, draw: Draw) -> ShapeCheck:
+        # The copy shares the options; only its comparers depend on the draw.
+        check = copy.copy(self)
+        check.compare_with(draw, self.question)
+        return check
+
+    def read_value(self, value: Any, item: Item, what: str) -> tuple[Any, Finding | None]:
         """Return the axes as formulas; plain sizes are numbers."""
         shape = value.array if isinstance(value, Tensor) else value
         if isinstance(shape, np.ndarray):
@@ -120,38 +115,36 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             if isinstance(value, str):
                 return read_shape(value, self._spoken), None
             if isinstance(value, list | tuple):
-                return self._read_entries(value, target)
+                return self._read_entries(value, what)
             if read_integer(value) is not None and self._has_one_axis(item):
-                return self._read_entries((value,), target)
+                return self._read_entries((value,), what)
         except Unreadable as error:
             return None, _make_unreadable(
-                error, value if isinstance(value, str) else self._find_unreadable(value), target
+                error, value if isinstance(value, str) else self._find_unreadable(value), what
             )
         form = describe_type(value)
-        return None, make_unread(
-            Message("shape.form", {"what": target.what, "form": form}), f"{target.what}: {form}"
-        )
+        return None, make_unread(Message("shape.form", {"what": what, "form": form}), f"{what}: {form}")
 
     def _has_one_axis(self, item: Item) -> bool:
         """Return whether a number alone may be the shape: in Python, ``(768)`` is a number."""
         sizes = self.items[item.id].value
         return sizes is not None and len(sizes) == 1
 
-    def find_difference(self, actual: Any, right: Any, item: Item, target: ValueTarget) -> Finding | None:
+    def find_difference(self, actual: Any, right: Any, item: Item, what: str) -> Finding | None:
         """Compare axis by axis; the explanation never names a right size."""
         try:
             difference = self._compute_difference(actual, right, self._find_roles(item, right), item)
         except Undecided:
             return make_review(
-                f"{target.what}: could not decide {_format_shape(actual)} against {_format_shape(right)}"
+                f"{what}: could not decide {_format_shape(actual)} against {_format_shape(right)}"
             )
         if difference is None:
             return None
         names = self.items[item.id].axes if len(actual) == len(right) else ()
         named = [names[axis] if axis < len(names) else f"#{axis + 1}" for axis in difference.axes]
         shape = _format_shape(actual)
-        staff = f"{target.what}: {shape}, expected {_format_shape(right)}"
-        params = {"what": target.what, "shape": shape, "count": str(len(actual))}
+        staff = f"{what}: {shape}, expected {_format_shape(right)}"
+        params = {"what": what, "shape": shape, "count": str(len(actual))}
         return make_failure(f"shape.{difference.code}", staff, **params, axes=", ".join(named))
 
     def make_wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
@@ -193,11 +186,6 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         if options.axes and options.value is not None and len(options.axes) != len(options.value):
             raise RubricError("one name for each entry of value is needed", where, "axes")
         self._add_comparer(options.assume, where)
-        if options.heads is not None:
-            try:
-                self._heads[item.id] = read_size(str(options.heads), self._vocabulary)
-            except Unreadable as error:
-                raise RubricError(f"{options.heads!r} is no size: {error}", where, "heads") from error
         super()._check_item(item, options)
 
     def _make_widest(self, where: str) -> Comparer:
@@ -261,8 +249,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             )
             for axis, size in enumerate(right)
         ]
-        usual = shapes.find_head_count(self._vocabulary)
-        return shapes.find_roles(names, right, self._heads.get(item.id), usual)
+        return shapes.find_roles(names, right, shapes.find_head_count(self._vocabulary))
 
     def _list_spellings(self, sizes: Sequence[int | str | Node]) -> list[str]:
         """Return every name of a size that is a symbol."""
@@ -274,18 +261,16 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
                 names += (name, *(other for other, of in self._vocabulary.names.items() if of == declared))
         return names
 
-    def _read_entries(self, entries: Sequence[Any], target: ValueTarget) -> tuple[Any, Finding | None]:
+    def _read_entries(self, entries: Sequence[Any], what: str) -> tuple[Any, Finding | None]:
         if len(entries) > MAX_AXES:
-            params = {"what": target.what, "limit": str(MAX_AXES)}
-            return None, make_failure("shape.axis-count", f"{target.what}: {len(entries)} entries", **params)
+            params = {"what": what, "limit": str(MAX_AXES)}
+            return None, make_failure("shape.axis-count", f"{what}: {len(entries)} entries", **params)
         axes: list[Node] = []
         for entry in entries:
             axis = self._read_axis(entry)
             if axis is None:
-                params = {"what": target.what, "form": describe_type(entry)}
-                return None, make_unread(
-                    Message("shape.entry", params), f"{target.what}: entry {params['form']}"
-                )
+                params = {"what": what, "form": describe_type(entry)}
+                return None, make_unread(Message("shape.entry", params), f"{what}: entry {params['form']}")
             axes.append(axis)
         return tuple(axes), None
 
@@ -326,11 +311,11 @@ def _make_equal(comparer: Comparer) -> shapes.Equal:
     return is_equal
 
 
-def _make_unreadable(error: Unreadable, text: str, target: ValueTarget) -> Finding:
+def _make_unreadable(error: Unreadable, text: str, what: str) -> Finding:
     """Return why a text is no shape: with a sentence about shapes, or about formulas, with a caret."""
-    staff = f"{target.what}: not readable: {error}"
+    staff = f"{what}: not readable: {error}"
     if error.code in _OWN_CODES:
-        params = {"what": target.what, "value": quote_text(text), **error.params}
+        params = {"what": what, "value": quote_text(text), **error.params}
         return make_unread(Message(f"shape.{error.code}", params), staff)
     return make_unread(describe_unreadable(error, text), staff)
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from autograder.core.errors import RubricError
 from autograder.core.records import Answer, Call, ItemResult, Message, Status
 from autograder.messages import list_languages, render_message
-from autograder.questions.base.base import Draw, Evidence, Trial
+from autograder.questions.base.base import Evidence, Trial
 from autograder.questions.base.itemwise import ItemwiseCheck, Verdict
 from autograder.questions.base.judging.results import (
     NO_POINTS,
@@ -25,10 +25,9 @@ from autograder.questions.base.judging.results import (
 from autograder.questions.base.kind import Kind
 from autograder.questions.base.options import AnswerItem, locate_question, split_points
 from autograder.questions.base.planning.planting import PlantedTable, make_table_trials
-from autograder.questions.base.planning.targets import Targets, ValueTarget
+from autograder.questions.base.planning.targets import Targets
 from autograder.questions.base.values.tables import Columns, MatchedRows, Names, UnreadableTable, read_table
-from autograder.questions.table.columns import CellColumn
-from autograder.questions.table.following import FollowedShapes
+from autograder.questions.table.columns import CellColumn, FollowedShapes
 from autograder.questions.table.options import TableItem, TableQuestion, check_rows, read_columns
 from autograder.rubric import Item
 
@@ -71,9 +70,8 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
                 f"it is judged in the column {self.key!r}; no item has it", locate_question(question), "order"
             )
 
-    def list_calls(self, answer: Answer, draw: Draw) -> tuple[Call, ...]:
+    def list_calls(self, answer: Answer) -> tuple[Call, ...]:
         """Return the call that reads the variable, if it is not a literal in the source."""
-        del draw
         return self._targets.plan_calls(answer)
 
     def plan_reference_calls(self) -> tuple[Call, ...]:
@@ -89,7 +87,6 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
             frozenset(item for item, options in self.items.items() if options.extra == "refuse"),
             self.options.order == "given",
             {row.id: row.factors for row in self.rows.values() if row.factors},
-            frozenset(item for item, options in self.items.items() if options.own_points is not None),
         )
         wrong = {column.id: column.wrong_entry for column in self.columns.values()}
         return tuple(make_table_trials(key, planted, self._names.find_id, wrong))
@@ -155,10 +152,6 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
             )
         if options.credit == "each":
             split_points(item.points, len(cells), where)
-        if options.own_points is not None and not (
-            options.credit == "all" and NO_POINTS <= options.own_points < item.points
-        ):
-            raise RubricError('less than the points, and with credit = "all"', where, "own_points")
         return cells
 
     def _judge_cells(
@@ -199,10 +192,6 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
             decides = any if options.credit == "each" else all
             is_open = decides(fault.is_unread for fault in wrong)
             return make_result(self.question, item, replace(finding, is_unread=is_open))
-        if own_sums and options.own_points is not None:
-            return make_result(
-                self.question, item, replace(own_sums[0], status=Status.FAILED, points=options.own_points)
-            )
         passed = make_result(self.question, item, None)
         return (
             replace(passed, student=own_sums[0].message, staff=own_sums[0].staff, code=own_sums[0].code)
@@ -238,7 +227,7 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
         if column not in written.cells:
             return make_failure("table.cell", f"{cell}: missing", what=cell)
         value = written.cells[column]
-        finding = self.columns[column].judge_value(row, value, ValueTarget(cell), evidence)
+        finding = self.columns[column].judge_value(row, value, cell, evidence)
         if finding is None or finding.status is not Status.FAILED:
             return finding
         if self._followed is not None:
@@ -258,7 +247,7 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
             if part_row is None or column not in part_row.cells or len(table.rows[part]) > 1:
                 return False
             parts[part] = (factor, part_row.cells[column])
-        return bool(parts) and self.columns[column].is_own_sum(total, parts, column, evidence)
+        return bool(parts) and self.columns[column].is_own_sum(total, parts, evidence)
 
 
 MOST_TOLD = 3

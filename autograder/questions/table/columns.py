@@ -1,23 +1,29 @@
-"""A column of a table; the check of another kind judges its cells."""
+"""A column of a table; the check of another kind judges its cells.
+
+In a table of the lines of a listing, shapes may follow from a student's own: see `FollowedShapes`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
+from math import prod
 from typing import Any
 
 from msgspec.structs import fields, replace
 
 from autograder.core.errors import RubricError
+from autograder.core.records import Call, Message, Status
 from autograder.core.tables import check_known_keys as refuse_unknown
-from autograder.core.wording import Phrase
+from autograder.formulas.nodes import Node
+from autograder.formulas.values.evaluate import Irrational, TooLarge, Undefined, evaluate_exactly
 from autograder.questions import get_check_type
 from autograder.questions.base.base import Evidence
 from autograder.questions.base.compared import ComparedCheck
 from autograder.questions.base.judging.oracle import KnownValues, read_reply
 from autograder.questions.base.judging.results import Finding, make_failure, make_review, read_reference
-from autograder.questions.base.options import locate_question
-from autograder.questions.base.planning.targets import ValueTarget
+from autograder.questions.base.options import locate_question, to_plain
+from autograder.questions.base.values.tables import MatchedRows
 from autograder.questions.table.options import NOT_IN_A_TABLE, Column, TableQuestion, TableRow
 from autograder.rubric import Item, Question, Rubric
 
@@ -56,9 +62,8 @@ class CellColumn:
             names,
             locate_question(question).extend(f", column {column.id!r}", "column", column.id),
         )
-        rows = [row for row in table.row if column.id not in row.skip]
-        if not is_compared or config is None:
-            rows = [row for row in rows if column.id in row.cells]
+        all_judged = is_compared and config is not None
+        rows = [row for row in table.row if all_judged or column.id in row.cells]
         self.rows = tuple(row.id for row in rows)
         column_question = replace(
             question,
@@ -66,7 +71,7 @@ class CellColumn:
             kind=column.kind,
             answer=question.answer or "table",
             items=tuple(_make_item(row, column, question) for row in rows),
-            options={**column.options, **({"config": config} if is_compared and config is not None else {})},
+            options={**column.options, **({"config": config} if all_judged else {})},
         )
         self.wrong_entry = _WRONG[column.kind]
         """An entry that is wrong in every row."""
@@ -77,23 +82,22 @@ class CellColumn:
         """Of the column's kind; None for choices."""
         self._choice = None if is_compared else instance
 
-    def judge_value(self, row: str, value: Any, target: ValueTarget, evidence: Evidence) -> Finding | None:
+    def judge_value(self, row: str, value: Any, what: str, evidence: Evidence) -> Finding | None:
         """Return the finding about the value of one cell; None if it is right."""
         item = self.items[row]
         if self._choice is not None:
-            finding: Finding | None = self._choice.find_fault(item, value, target)
+            finding: Finding | None = self._choice.find_fault(item, value, what)
             if finding is None or finding.code == "choice.unknown":  # it quotes the unknown name
                 return finding
-            return make_failure("table.choice", str(target.what), what=target.what)
+            return make_failure("table.choice", what, what=what)
         assert self.check is not None  # noqa: S101 - one of the two was made
         values = self._find_known(self.check, item, evidence)
-        return self.check.judge_value(value, values, item, target).finding
+        return self.check.judge_value(value, values, item, what).finding
 
     def is_own_sum(
         self,
         total: tuple[str, Any],
         parts: Mapping[str, tuple[int, Any]],
-        cell_name: Phrase,
         evidence: Evidence,
     ) -> bool:
         """Return whether a value is the sum of the student's own, with at least one right and not zero.
@@ -101,27 +105,26 @@ class CellColumn:
         Args:
             total: row and value of the sum.
             parts: row → factor and value.
-            cell_name: the name of the cell in findings.
             evidence: for the right values.
         """
-        check, target = self.check, ValueTarget(str(cell_name))
+        check = self.check
         if check is None:
             return False
-        read = {row: check.read_value(value, self.items[row], target) for row, (_, value) in parts.items()}
-        actual, finding = check.read_value(total[1], self.items[total[0]], target)
+        read = {row: check.read_value(value, self.items[row], "") for row, (_, value) in parts.items()}
+        actual, finding = check.read_value(total[1], self.items[total[0]], "")
         if finding is not None or any(finding is not None for _, finding in read.values()):
             return False
         summed = check.combine_values([(parts[row][0], value) for row, (value, _) in read.items()])
-        if summed is None or check.find_difference(actual, summed, self.items[total[0]], target) is not None:
+        if summed is None or check.find_difference(actual, summed, self.items[total[0]], "") is not None:
             return False
         # A right zero takes no work, so that a sum with it alone earns nothing.
         achieved = [
             row
             for row, (value, _) in read.items()
-            if check.find_difference(value, check.combine_values([(0, value)]), self.items[row], target)
+            if check.find_difference(value, check.combine_values([(0, value)]), self.items[row], "")
             is not None
         ]
-        return any(self.judge_value(row, parts[row][1], target, evidence) is None for row in achieved)
+        return any(self.judge_value(row, parts[row][1], "", evidence) is None for row in achieved)
 
     def _find_known(self, check: Compared, item: Item, evidence: Evidence) -> KnownValues:
         """Return the right values of one cell: those of the rubric, otherwise those of the reference."""
@@ -150,3 +153,118 @@ def _make_item(row: TableRow, column: Column, question: Question) -> Item:
             )
             raise RubricError("points: a cell is right or wrong; leave them out", where, "mistake")
     return Item(row.id, Decimal(1), {}, options=cell)
+
+
+_SHAPE = "shape"
+_MOST_ENTRIES = 1 << 40
+"""Bound of the entries of a tensor of a student's shape; it is only a shape, no memory is allocated."""
+
+
+class FollowedShapes:
+    """The column of shapes in a table of the lines of a listing that the reference runs.
+
+    If a shape is wrong, the reference runs the listing a second time with the student's own shapes in place
+    of the right ones, to see whether a later line follows from them. It computes right shapes with sizes that
+    are prime numbers (``reference/tracing/shapes.py``).
+    """
+
+    def __init__(self, question: Question, options: TableQuestion, columns: Mapping[str, CellColumn]) -> None:
+        """Find the column.
+
+        Args:
+            question: of the rubric.
+            options: its options.
+            columns: all but the first, by id.
+
+        Raises:
+            RubricError: there is a column of another kind than shape, or no listing.
+        """
+        column = next(iter(columns.values()))
+        if len(columns) != 1 or column.kind != _SHAPE or column.check is None:
+            raise RubricError(
+                'with following, a table has a second column with kind = "shape" and no other',
+                locate_question(question),
+                "column",
+            )
+        if options.config is None:
+            raise RubricError("config, reference: which listing is run?", locate_question(question))
+        self._question, self._options = question, options
+        self._column, self._shapes = column, column.check
+
+    def follow(self, table: MatchedRows, evidence: Evidence) -> Any:
+        """Return the shapes in the listing that follow from the student's own shapes."""
+        if evidence.ask_reference is None:
+            return None
+        own_shapes = {row: list(sizes) for row, sizes in self._read_own(table, evidence).items()}
+        observed = evidence.ask_reference(
+            Call(self._question.answer, args=(to_plain(self._options.config), own_shapes))
+        )
+        reply = observed.value if observed.ok else None
+        return reply.get("follows") if isinstance(reply, Mapping) else None
+
+    def explain(
+        self, row: str, table: MatchedRows, finding: Finding, evidence: Evidence, follows: Any
+    ) -> Finding:
+        """Return the finding about a wrong shape, given the student's own shapes of earlier lines.
+
+        Args:
+            row: of the shape.
+            table: all rows.
+            finding: about the shape alone.
+            evidence: of the answer.
+            follows: the result of `follow`.
+
+        Returns:
+            The same finding, another message, or PASSED if consequences are credited.
+        """
+        only_told = self._options.following == "told"
+        if not isinstance(follows, Mapping) or not isinstance(follows.get(row), list | tuple | None):
+            unknown = f"{finding.staff}; the reference did not say what follows from the own shapes"
+            return finding if only_told else make_review(unknown)
+        if row not in follows:
+            return finding
+        params = {"what": finding.message.params.get("what", row)}
+        if follows[row] is None:
+            return make_failure(
+                "table.impossible", f"{finding.staff}; impossible with the own shapes", **params
+            )
+        # The wrong shape does not follow from the student's own shapes.
+        if tuple(follows[row]) != self._read_own(table, evidence).get(row):
+            return finding
+        staff = f"{finding.staff}; follows from the own shapes"
+        if only_told:
+            return make_failure("table.follows", staff, **params)
+        return Finding(Status.PASSED, Message("table.follows", params), staff)
+
+    def _read_own(self, table: MatchedRows, evidence: Evidence) -> dict[str, tuple[int, ...]]:
+        """Return the student's shapes in the sizes of the listing, without those that are invalid."""
+        reply, _ = read_reference(evidence.expected)
+        sizes = reply.get("sizes") if isinstance(reply, Mapping) else None
+        # The reply comes from a sandbox: keep only names with plain integers, no booleans.
+        named_sizes = sizes if isinstance(sizes, Mapping) else {}
+        size_by_name = {
+            name: size for name, size in named_sizes.items() if isinstance(name, str) and type(size) is int
+        }
+        own_shapes = {}
+        for row in self._column.rows:
+            written = table.get_first(row)
+            value = written.cells.get(self._column.id) if written is not None else None
+            axes, finding = self._shapes.read_value(value, self._column.items[row], row)
+            worked = None if finding is not None else _evaluate_axes(axes, size_by_name)
+            if worked is not None:
+                own_shapes[row] = worked
+        return own_shapes
+
+
+def _evaluate_axes(axes: tuple[Node, ...], sizes: Mapping[str, int]) -> tuple[int, ...] | None:
+    """Return a shape in numbers; None if a size is unknown, not an integer, or too large."""
+    worked = []
+    for axis in axes:
+        try:
+            size = evaluate_exactly(axis, sizes)
+        except (KeyError, TooLarge, Irrational, Undefined):
+            return None
+        if not isinstance(size, int) or not 0 <= size <= _MOST_ENTRIES:
+            return None
+        worked.append(size)
+    return tuple(worked) if prod(worked) <= _MOST_ENTRIES else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any, Literal
 
 import msgspec
@@ -26,8 +25,6 @@ class TableRow(Struct, frozen=True, forbid_unknown_fields=True):
     """Further names that students may write in the first column."""
     cells: dict[str, Any] = {}
     """By column: the right value, or a table with the options of an item of the column's kind."""
-    skip: tuple[str, ...] = ()
-    """Columns in which this row has nothing to judge."""
     sum: dict[str, int] | tuple[str, ...] = ()
     """This row is the sum of these rows (each times a factor), also of the student's own."""
 
@@ -72,8 +69,6 @@ class TableItem(Struct, frozen=True):
     """``each``: an equal part of the points for each cell; ``all``: every cell or nothing."""
     extra: Literal["ignore", "refuse"] = "ignore"
     """``refuse``: an extra row deducts the part of one cell."""
-    own_points: Decimal | None = None
-    """Points for a sum that is right for the student's own rows; default: as if it were right."""
 
 
 NOT_IN_A_TABLE = ("config",)
@@ -122,7 +117,7 @@ def check_rows(options: TableQuestion, columns: tuple[Column, ...], question: Qu
     column_ids = [column.id for column in columns[1:]]
     for row in options.row:
         where = locate_question(question).extend(f", row {row.id!r}", "row", row.id)
-        for name in (*row.cells, *row.skip):
+        for name in row.cells:
             if name not in column_ids:
                 raise RubricError(f"no column {name!r}; known are: {', '.join(column_ids)}", where)
         for name in row.factors:

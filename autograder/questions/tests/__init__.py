@@ -192,4 +192,4 @@ def _read_partial(item: Item, outcome: CellOutcome, staff: str) -> Finding | Non
     return Finding(Status.FAILED, Message("tests.partial"), f"partial credit {points}: {staff}", points)
 
 
-KIND = Kind(NotebookTestsCheck, aliases=("nbgrader", "otter"))
+KIND = Kind(NotebookTestsCheck)

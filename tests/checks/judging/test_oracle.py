@@ -9,8 +9,8 @@ import pytest
 
 from autograder.core.errors import RubricError
 from autograder.core.records import ItemResult, Status
-from autograder.messages import get_template, load_sentences, render_message
-from autograder.questions.base.judging.oracle import MistakeValue, find_mistake, read_reply
+from autograder.messages import render_message
+from autograder.questions.base.judging.oracle import read_reply
 from tests.checks.asking import check_of, error, judge, value
 
 COUNT = """
@@ -166,31 +166,6 @@ def test_errors_in_a_rubric_are_named(change: tuple[str, str], message: str) -> 
     """A config without a reference is refused."""
     with pytest.raises(RubricError, match=message):
         check_of(COUNT.replace(*change))
-
-
-def test_several_names_are_never_one() -> None:
-    """Of two mistakes of different sorts, or of one beside another explanation, none is named."""
-    one, other = MistakeValue("no-gate", "less", 1), MistakeValue("multi-head", "heads", 1)
-    codes = [
-        finding.code if finding is not None else ""
-        for finding in (
-            find_mistake([], "", {}, has_other_cause=False),
-            find_mistake([one], "", {}, has_other_cause=False),
-            find_mistake([one], "", {}, has_other_cause=True),
-            find_mistake([one, other], "", {}, has_other_cause=False),
-            find_mistake([one, one], "", {}, has_other_cause=False),
-        )
-    ]
-    assert ["", "counting.no-gate", "counting.several", "counting.several", "counting.no-gate"] == codes
-
-
-def test_every_sentence_can_be_rendered() -> None:
-    """Each sentence about counting is about {what}, and has no other placeholder that is not given."""
-    for code in (code for code in load_sentences() if code.startswith("counting.")):
-        for language in ("en", "de"):
-            text = get_template(code, language)
-            assert "{what}" in text
-            assert "parts" in text.format(what="parts", value="7"), code
 
 
 def test_a_path_leads_into_nested_entries() -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from autograder.core.records import Observation, Status
+from autograder.core.records import Status
 from autograder.questions.base.judging.results import (
     make_failure,
     make_no_answer,
     make_result,
     make_review,
-    read_observed,
 )
 from autograder.rubric import parse_rubric
 
@@ -60,13 +59,3 @@ def test_a_deduction_takes_points_away_and_gives_none() -> None:
         "no answer": [(Status.NO_ANSWER, nothing, three), (Status.NO_ANSWER, nothing, nothing)],
         "review": [(Status.NEEDS_REVIEW, nothing, three), (Status.NEEDS_REVIEW, nothing, nothing)],
     } == found
-
-
-def test_an_answer_that_was_not_read_needs_review() -> None:
-    """Fewer observations than variables are our fault."""
-    one = Observation(ok=True, value=1)
-    assert read_observed((one,), 0, "number") == (1, None)
-    for observed in ((one,), (one, Observation(ok=False))):
-        _, finding = read_observed(observed, 1, "number")
-        assert finding is not None
-        assert Status.NEEDS_REVIEW is finding.status

@@ -89,7 +89,7 @@ def test_notations_of_no(written: str) -> None:
     """No in two languages, as a truth value, quoted, in a list."""
     check = check_of(TICK)
     source = f"change = {written}"
-    observed = [value({"no": True})] if check.plan_calls(answer(source), DRAW) else []
+    observed = [value({"no": True})] if check.plan_calls(answer(source)) else []
     tick = judge(check, source, observed)[0]
     assert (Status.PASSED, Decimal(1)) == (tick.status, tick.points)
 
@@ -117,7 +117,7 @@ def test_a_text_cell_can_be_a_choice() -> None:
     """A markdown answer cell is read as it stands."""
     check = check_of(TICK.replace('answer = "change"\n', ""))
     given = answer("**Nein**", cell_type="markdown")
-    assert () == check.plan_calls(given, DRAW)
+    assert () == check.plan_calls(given)
     assert Status.PASSED == judge(check, given)[0].status
 
 

@@ -9,12 +9,9 @@ import pytest
 
 from autograder import messages
 from autograder.core.errors import RubricError
-from autograder.core.records import ItemResult
-from autograder.grading.assignment import load_assignment
 from autograder.grading.pipeline import Grader
 from autograder.rubric import load_rubric
-from autograder.sandbox.pool import Pool
-from tests.support.code_course import NAME, code_course, grade
+from tests.support.code_course import grade, open_grader, summarise
 
 MERGE = '''
 from autograder.checking import Wrong, assert_equal, check, forbid, mutant, planted, raises, solution
@@ -148,106 +145,10 @@ ANSWERS: dict[str, tuple[str, Mapping[str, str]]] = {
 }
 
 
-ATTEND = """
-from autograder.checking import assert_close, check, forbid, solution
-
-solution(source='''
-import torch
-
-def attend(q, k, v):
-    return (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v
-''')
-forbid("scaled_dot_product_attention")
-
-@check(points=1, title="Right")
-def right(student, reference, draw):
-    x = draw.normal(2, 4, 8)
-    assert_close(student.attend(x, x, x), reference.attend(x, x, x))
-
-@check(points=0.5, title="A shape")
-def shape(student, reference, draw):
-    assert student.attend(*(draw.normal(1, 3, 4) for _ in range(3))).shape == (1, 3, 4)
-"""
-HIDDEN = "import torch, operator\nname = 'scaled_dot_product_' + 'attention'\n"
-HELPER = """
-import torch, multiprocessing
-import torch.nn.functional as F
-here, there = multiprocessing.Pipe()
-def help():
-    while True: there.send(F.scaled_dot_product_attention(*(torch.tensor(x) for x in there.recv())).tolist())
-multiprocessing.get_context("fork").Process(target=help, daemon=True).start()
-def attend(q, k, v):
-    here.send([x.tolist() for x in (q, k, v)])
-    return torch.tensor(here.recv())
-"""
-LOOKED_AT = dict.fromkeys(("right", "shape"), "0 forbidden.look")
-ATTENDING = {
-    "by a process that was forked before": (HELPER, LOOKED_AT),
-    "by a trace of the function, hidden in a text": (
-        "import torch\nmade = {}\n"
-        "def fill():\n"
-        "    import pydoc\n"
-        "    trace = pydoc.locate('torch.fx.experimental.proxy_tensor.make_' + 'fx')\n"
-        "    f = pydoc.locate('torch.nn.functional.scaled_dot_product_' + 'attention')\n"
-        "    from torch.nn.attention import SDPBackend, sdpa_kernel\n"
-        "    with sdpa_kernel(SDPBackend.MATH):\n"
-        "        made['f'] = trace(f, tracing_mode='symbolic')(*(torch.randn(2, 4, 8),) * 3)\n"
-        "fill()\n"
-        "def attend(q, k, v): return made['f'](q, k, v)",
-        LOOKED_AT,
-    ),
-    "by hand": (
-        "def attend(q, k, v): return (q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5).softmax(-1) @ v",
-        {"right": "1 passed", "shape": "0.5 passed"},
-    ),
-    "by the function": (
-        "import torch.nn.functional as F\n"
-        "def attend(q, k, v): return F.scaled_dot_product_attention(q, k, v)",
-        dict.fromkeys(("right", "shape"), "0 forbidden.used"),
-    ),
-    "by a name that cannot be read": (
-        HIDDEN + "def attend(q, k, v): return operator.attrgetter(name)(torch.nn.functional)(q, k, v)",
-        dict.fromkeys(("right", "shape"), "0 forbidden.used"),
-    ),
-    "by the function, if it works": (
-        HIDDEN + "f = operator.attrgetter(name)(torch.nn.functional)\n"
-        "def attend(q, k, v):\n    try: return f(q, k, v)\n    except RuntimeError: return q",
-        dict.fromkeys(("right", "shape"), "0 forbidden.look"),
-    ),
-}
-
-
-@pytest.fixture(scope="module")
-def attention_grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
-    course = code_course(tmp_path_factory.mktemp("attend"), {"attend": (1.5, ATTEND)}, preload='"torch"')
-    with Pool() as pool:
-        yield Grader(load_assignment(course, NAME), pool)
-
-
-@pytest.mark.sandbox
-@pytest.mark.slow
-@pytest.mark.parametrize(("source", "expected"), ATTENDING.values(), ids=ATTENDING)
-def test_forbidden_functions_of_torch_fail_in_a_box_of_their_own(
-    source: str, expected: Mapping[str, str], attention_grader: Grader
-) -> None:
-    """Whatever the source hides: an answer that uses one comes out otherwise there."""
-    results = grade(attention_grader, {"attend": source}).score.items
-    found = {name.removeprefix("attend."): text for name, text in summarise(results).items()}
-    assert expected == found, {one.item: one.staff for one in results}
-
-
 @pytest.fixture(scope="module")
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
-    course = code_course(tmp_path_factory.mktemp("code"), {"merge": (6, MERGE)})
-    with Pool() as pool:
-        yield Grader(load_assignment(course, NAME), pool)
-
-
-def summarise(results: tuple[ItemResult, ...]) -> dict[str, str]:
-    return {
-        f"{one.question}.{one.item}": f"{one.points.normalize():f} {one.code or one.status.value}"
-        for one in results
-    }
+    with open_grader(tmp_path_factory.mktemp("code"), {"merge": (6, MERGE)}) as opened:
+        yield opened
 
 
 @pytest.mark.sandbox
@@ -320,14 +221,10 @@ def test_mutants_of_one_question_do_not_hide_those_of_another(tmp_path: Path) ->
         name: GROWING.replace("NAME", name).replace("FORMULA", formula)
         for name, formula in (("first", "+ 1"), ("second", "* 2"))
     }
-    course = code_course(tmp_path, {name: (1, text) for name, text in files.items()})
-    with Pool() as pool:
-        graded = grade(
-            Grader(load_assignment(course, NAME), pool),
-            {"first": "def first(x): return [x, x + 2]", "second": "def second(x): return [x, x - 7]"},
-        )
-    found = [f"{one.points.normalize():f} {one.code}" for one in graded.score.items]
-    assert ["0 code.failed", "0.5 code.mistake"] == found
+    answers = {"first": "def first(x): return [x, x + 2]", "second": "def second(x): return [x, x - 7]"}
+    with open_grader(tmp_path, {name: (1, text) for name, text in files.items()}) as opened:
+        items = grade(opened, answers).score.items
+    assert {"first.values": "0 code.failed", "second.values": "0.5 code.mistake"} == summarise(items)
 
 
 RUBRIC = """version = 1

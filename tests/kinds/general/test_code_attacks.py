@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from autograder.grading.assignment import load_assignment
 from autograder.grading.pipeline import Grader
-from autograder.sandbox.pool import Pool
-from tests.support.code_course import NAME, code_course, grade
+from tests.support.code_course import grade, open_grader
 
 APPLY = '''
 from autograder.checking import assert_equal, check, solution
@@ -132,9 +130,8 @@ class Pair:
 
 @pytest.fixture(scope="module")
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
-    course = code_course(tmp_path_factory.mktemp("course"), QUESTIONS)
-    with Pool() as pool:
-        yield Grader(load_assignment(course, NAME), pool)
+    with open_grader(tmp_path_factory.mktemp("course"), QUESTIONS) as opened:
+        yield opened
 
 
 def summarise(grader: Grader, answers: Mapping[str, str]) -> dict[str, str]:

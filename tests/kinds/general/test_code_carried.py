@@ -7,10 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from autograder.checking.reading import CheckFileError, parse_check_file
-from autograder.grading.assignment import load_assignment
 from autograder.grading.pipeline import Grader
-from autograder.sandbox.pool import Pool
-from tests.support.code_course import NAME, code_course, grade
+from tests.support.code_course import grade, open_grader
 
 DOUBLE = """
 from autograder.checking import assert_equal, check, solution
@@ -63,9 +61,9 @@ ANSWERS = {
 
 @pytest.fixture(scope="module")
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
-    course = code_course(tmp_path_factory.mktemp("carried"), {"double": (1, DOUBLE), "total": (2, TOTAL)})
-    with Pool() as pool:
-        yield Grader(load_assignment(course, NAME), pool)
+    checks = {"double": (1, DOUBLE), "total": (2, TOTAL)}
+    with open_grader(tmp_path_factory.mktemp("carried"), checks) as opened:
+        yield opened
 
 
 @pytest.mark.sandbox

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import pytest
 
-from autograder.grading.assignment import load_assignment
 from autograder.grading.pipeline import Grader
-from autograder.sandbox.pool import Pool
-from tests.support.code_course import NAME, code_course, grade
+from tests.support.code_course import grade, open_grader
 
 IMPORTS = """
 from autograder.checking import Wrong, assert_close, assert_equal, call, check, solution
@@ -243,9 +240,8 @@ ANSWERS: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
 
 @pytest.fixture(scope="module")
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
-    course = code_course(Path(tmp_path_factory.mktemp("dodges")), CHECKS, preload='"numpy", "torch"')
-    with Pool() as pool:
-        yield Grader(load_assignment(course, NAME), pool)
+    with open_grader(tmp_path_factory.mktemp("dodges"), CHECKS, preload='"numpy", "torch"') as opened:
+        yield opened
 
 
 @pytest.mark.parametrize("name", ANSWERS)

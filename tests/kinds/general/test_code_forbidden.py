@@ -152,6 +152,47 @@ def test_what_is_forbidden_is_seen_however_it_is_reached(call: str, sit: Sit) ->
         assert "scaled_dot_product_attention" in render_message(results["value"].student, language)
 
 
+HELPER = """
+import torch, multiprocessing
+import torch.nn.functional as F
+here, there = multiprocessing.Pipe()
+def help():
+    while True: there.send(F.scaled_dot_product_attention(*(torch.tensor(x) for x in there.recv())).tolist())
+multiprocessing.get_context("fork").Process(target=help, daemon=True).start()
+def attend(q, k, v):
+    here.send([x.tolist() for x in (q, k, v)])
+    return torch.tensor(here.recv())
+"""
+TRACE = """
+import torch
+made = {}
+def fill():
+    import pydoc
+    trace = pydoc.locate('torch.fx.experimental.proxy_tensor.make_' + 'fx')
+    f = pydoc.locate('torch.nn.functional.scaled_dot_product_' + 'attention')
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    with sdpa_kernel(SDPBackend.MATH):
+        made['f'] = trace(f, tracing_mode='symbolic')(*(torch.randn(2, 4, 8),) * 3)
+fill()
+def attend(q, k, v): return made['f'](q, k, v)
+"""
+CAUTIOUS = """
+import torch, operator
+f = operator.attrgetter('scaled_dot_product_' + 'attention')(torch.nn.functional)
+def attend(q, k, v):
+    try: return f(q, k, v)
+    except RuntimeError: return q
+"""
+
+
+@pytest.mark.parametrize(
+    "source", [HELPER, TRACE, CAUTIOUS], ids=["by a process", "by a trace", "if it works"]
+)
+def test_what_is_forbidden_fails_in_a_box_of_its_own(source: str, sit: Sit) -> None:
+    """What was kept of it before comes out otherwise there."""
+    assert {("forbidden.look", Decimal(0))} == {(one.code, one.points) for one in sit(source).values()}
+
+
 @pytest.mark.parametrize(
     "own",
     [

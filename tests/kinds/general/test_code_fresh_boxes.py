@@ -8,14 +8,12 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder.grading.assignment import load_assignment
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.verify.papers import with_sources
 from autograder.messages import render_message
 from autograder.sandbox.base import Box
-from autograder.sandbox.pool import Pool
 from autograder.sandbox.session import Session
-from tests.support.code_course import NAME, code_course, grade
+from tests.support.code_course import NAME, grade, open_grader
 
 RIGHT = "def measure(thing):\n    return thing.size()\n"
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
@@ -62,9 +60,8 @@ def ending(student, reference, draw):
 
 @pytest.fixture(scope="module")
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
-    course = code_course(tmp_path_factory.mktemp("fresh"), {"measure": (5, CHECKS)})
-    with Pool() as pool:
-        yield Grader(load_assignment(course, NAME), pool)
+    with open_grader(tmp_path_factory.mktemp("fresh"), {"measure": (5, CHECKS)}) as opened:
+        yield opened
 
 
 def statuses(grader: Grader, source: str) -> dict[str, str]:
@@ -141,9 +138,7 @@ def test_no_box_is_fresh_twice_for_the_same_checks(tmp_path: Path) -> None:
     """One that another question has used is: what is kept in it is of the other question's calls."""
     checks = COUNTS.replace("def count()", "def {name}()")
     files = {name: (2, checks.format(name=name, expected=[2, 2])) for name in ("first", "second")}
-    course = code_course(tmp_path, files)
-    with Pool() as pool:
-        grader = Grader(load_assignment(course, NAME), pool)
+    with open_grader(tmp_path, files) as grader:
         answers = {name: COUNTING.format(name=name) for name in files}
         answers["second"] = answers["second"].replace("seen", "others").replace("kept", "others")
         assert {"passed"} == {one.status.value for one in grade(grader, answers).score.items}
@@ -162,9 +157,7 @@ def ends(student, reference, draw):
         student.again().leave()
 """
     checks = COUNTS.replace("def count()", "def {name}()").format(name="second", expected=[2, 2])
-    course = code_course(tmp_path, {"first": (1, ending), "second": (2, checks)})
-    with Pool() as pool:
-        grader = Grader(load_assignment(course, NAME), pool)
+    with open_grader(tmp_path, {"first": (1, ending), "second": (2, checks)}) as grader:
         answers = {
             "first": "def leave():\n    import os; os._exit(3)",
             "second": COUNTING.format(name="second"),
@@ -195,11 +188,10 @@ solution(source="import torch\\ndef steps():\\n    return torch.ones(2).cumsum(0
 def steps(student, reference, draw):
     assert_equal(student.again().steps().tolist(), [1.0, 2.0])
 """
-    course = code_course(tmp_path, {"first": (1, forbidding), "second": (1, usual)}, preload='"torch"')
+    files = {"first": (1, forbidding), "second": (1, usual)}
     reaches = "import torch\ndef add():\n    return getattr(torch.ones(2), name)(0)[-1]\nname = 'cum' + 'sum'"
     steps = "import torch\ndef steps():\n    return torch.ones(2).cumsum(0)"
-    with Pool() as pool:
-        grader = Grader(load_assignment(course, NAME), pool)
+    with open_grader(tmp_path, files, preload='"torch"') as grader:
         items = grade(grader, {"first": reaches, "second": steps}).score.items
     assert {"adds": "failed", "steps": "passed"} == {one.item: one.status.value for one in items}
 
@@ -227,9 +219,8 @@ def leave(how):
 
 
 def test_students_read_which_limit_they_met_and_that_python_ended(tmp_path: Path) -> None:
-    course = code_course(tmp_path, {"leave": (2, MET)})
-    with Pool() as pool:
-        score = grade(Grader(load_assignment(course, NAME), pool), {"leave": LEAVING}).score
+    with open_grader(tmp_path, {"leave": (2, MET)}) as grader:
+        score = grade(grader, {"leave": LEAVING}).score
     assert [(one.status.value, one.code) for one in score.items] == [
         ("failed", "limit.memory"),
         ("failed", "ending.exited"),

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.grading.assignment import load_assignment
 from autograder.grading.pipeline import Grader
-from autograder.sandbox.pool import Pool
 from tests.kinds.general.test_notebook_tests_tolerances import OBJECTS, RIGHT, TOLERANCES
-from tests.support.code_course import NAME, code_course, grade
+from tests.support.code_course import grade, open_grader
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 OURS = {
@@ -37,9 +35,9 @@ def write_checks() -> str:
 @pytest.fixture(scope="module")
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     """One for all objects."""
-    course = code_course(tmp_path_factory.mktemp("tolerances"), {"q": (len(CODES), write_checks())})
-    with Pool() as pool:
-        yield Grader(load_assignment(course, NAME), pool)
+    checks = {"q": (len(CODES), write_checks())}
+    with open_grader(tmp_path_factory.mktemp("tolerances"), checks) as opened:
+        yield opened
 
 
 def list_earned(grader: Grader, source: str) -> list[str]:

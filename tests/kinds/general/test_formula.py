@@ -6,11 +6,12 @@ from decimal import Decimal
 
 import pytest
 
+from autograder.core.errors import RubricError
 from autograder.core.records import Answer, Status
 from autograder.messages import render_message
 from autograder.questions.formula import FormulaCheck
 from tests.formulas.examples import NOTATIONS
-from tests.kinds.general.formula_exam import CHECKS, LAYER, altered, formula, judged, own
+from tests.kinds.general.formula_exam import CHECKS, LAYER, altered, formula, judged
 
 
 @pytest.mark.parametrize("text", NOTATIONS["8*d_model^2"])
@@ -153,35 +154,6 @@ def test_an_order_without_a_name_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("earlier", "text", "code", "points"),
-    [
-        ("16d²", "20 L d²", "", "6"),
-        ("16d²", "20 L h^2 d_k^2", "", "6"),
-        ("16d²", "16 L d²", "attention-forgotten", "1"),
-        ("16d²", "20 d²", "layers-forgotten", "2"),
-        ("24d²", "28 L d²", "formula.carried-forward", "4"),
-        ("24d²", "20 L d²", "", "6"),
-        ("24d²", "16 L d²", "attention-forgotten", "1"),
-        ("24d²", "24 L d²", "own-only", "1"),
-        ("24d²", "28 d²", "layers-forgotten", "2"),
-        ("12d²", "16 L d²", "formula.carried-forward", "4"),
-        ("8 n^2", "L*(4 d^2 + 8 n^2)", "formula.carried-forward", "4"),
-        ("8*", "16 L d²", "attention-forgotten", "1"),
-    ],
-)
-def test_carrying_forward(earlier: str, text: str, code: str, points: str) -> None:
-    """(i) is judged against the student's own (h)."""
-    result = judged(CHECKS["i"], "i", f"changed = {text!r}", earlier=own(earlier))["formula"]
-    assert (code, Decimal(points)) == (result.code, result.points)
-
-
-def test_nothing_to_follow() -> None:
-    """Without an earlier answer only the reference counts."""
-    assert Status.PASSED is judged(CHECKS["i"], "i", "changed = '20 L d²'")["formula"].status
-    assert Decimal(0) == judged(CHECKS["i"], "i", "changed = '28 L d²'")["formula"].points
-
-
-@pytest.mark.parametrize(
     ("text", "status", "code"),
     [
         pytest.param("8*d*(n-5)^0.5*d/sqrt(n-5)", Status.FAILED, "formula.undefined", id="gap"),
@@ -216,3 +188,52 @@ def test_trials_round_every_quotient_of_an_accepted_formula(accepted: str, plant
     rounded = [trial for trial in made if trial.family == "formula: quotients rounded or not"]
     assert planted == {trial.name.rpartition(": ")[2] for trial in rounded}
     assert all(trial.loses == ("formula",) for trial in rounded)
+
+
+@pytest.mark.parametrize(
+    ("question", "old", "new", "message"),
+    [
+        ("b", 'accept = ["8*d_model^2 +', 'acept = ["8*d_model^2 +', "did you mean 'accept'"),
+        ("b", '"8*d_model^2 + 5*d_model"', '"8*dmodell^2"', "not readable"),
+        (
+            "b",
+            'when = "4*d_model^2", points = 0.5',
+            'when = "4*", points = 0.5',
+            "'one-matrix'.*not readable",
+        ),
+        ("b", "points = 0.5", "points = 2", "expected from 0 to below 2"),
+        ("b", "points = 0.5", "points = 0.333", "at most two decimals, got 0.333"),
+        ("b", "points = 0.5", "points = nan", "expected from 0 to below 2, got"),
+        (
+            "b",
+            'accept = ["8',
+            'must = ["sum"]\nform_points = 0.125\naccept = ["8',
+            "form_points: at most two",
+        ),
+        ("b", '{ en = "One.", de = "Eine." }', '{ de = "Eine." }', "English"),
+        ("b", 'en = "One."', 'en = "{One}"', "braces twice"),
+        ("b", 'answer = "mlp"\n', "", "name of a variable"),
+        ("c", 'accept = ["n_heads*d_head*d_model"]\n', "", "at least one right answer"),
+        ("c", 'assume = ["heads"]', 'assume = ["head"]', "no relation 'head'"),
+        (
+            "e",
+            'accept = ["d_model = n_heads*d_head"]',
+            'accept = ["d_model"]',
+            "one equation or inequality with exactly one relation sign",
+        ),
+        ("b", 'heads = "d_model = n_heads*d_head"', 'heads = "d_model"', "assume. heads"),
+        (
+            "c",
+            'heads = "d_model = n_heads*d_head"',
+            'heads = "d_model*n = n_heads*d_head"',
+            "symbol = formula",
+        ),
+        ("b", 'n_heads = { aliases = ["h", "H"] }', 'n_heads = { aliases = ["d"] }', "already stands for"),
+        ("d", 'when = "12*d_model^2", assume', 'when = "own", assume', "not readable"),
+    ],
+)
+def test_bad_options_are_refused(question: str, old: str, new: str, message: str) -> None:
+    """A rubric with an error is refused with the question's name and the reason."""
+    rubric = altered(old, new)
+    with pytest.raises(RubricError, match=message):
+        FormulaCheck(rubric.get_question(question), rubric)

@@ -1,4 +1,4 @@
-"""Items whose answer is a list or a set of formulas, and relations with other signs."""
+"""Items whose answer is a set of formulas, and relations with other signs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from autograder.rubric import parse_rubric
 from tests.kinds.general.form_exam import HEAD, check_of, outcome, result_of
 
 SET = 'form = "set"\naccept = ["{n*d, n^2, 2*d}"]\n'
-LIST = 'form = "list"\naccept = ["n*d, n^2, 2*d"]\n'
 EACH = 'credit = "each"\n'
 NAMED = """
 mistake = [{ code = "weights", when = "{d^2, n*d}", points = 1, text = { en = "Weights." } }]
@@ -61,29 +60,12 @@ def test_what_is_wrong_is_named_and_what_is_missing_only_counted() -> None:
     assert "Not part of the answer: n^3. Number of missing entries: 1." == sentence
 
 
-@pytest.mark.parametrize(
-    ("answer", "code", "points"),
-    [
-        ("n d, n^2, 2 d", "", 6),
-        (("n*d", "n*n", "d + d"), "", 6),
-        ("n^2, n d, 2 d", "list.order", 2),
-        ("n d, n^2, d", "list.entries", 4),
-        ("n d, n^2", "list.too-few", 4),
-        ("n d, n^2, 2 d, d", "list.too-many", 4),
-        ("n, d", "list.entries", 0),
-    ],
-)
-def test_parts_of_a_list(answer: object, code: str, points: int) -> None:
-    """An equal part for each right place; one too many takes a part away."""
-    assert (code, Decimal(points)) == outcome(check_of(LIST + EACH), answer)
-
-
 def test_the_best_of_several_right_answers_counts() -> None:
-    """With two right lists the one that earns more decides; shares are of that list."""
-    check = check_of('form = "list"\naccept = ["n, d, 2*n", "n, 2*d"]\ncredit = "each"\n')
-    assert Decimal(6) == outcome(check, "n, 2 d")[1]
-    assert Decimal(4) == outcome(check, "n, d, 3 n")[1]
-    assert Decimal(3) == outcome(check, "n, 7 d")[1]
+    """With two right sets the one that earns more decides; shares are of that set."""
+    check = check_of('form = "set"\naccept = ["{n, d, 2*n}", "{n, 2*d}"]\ncredit = "each"\n')
+    assert Decimal(6) == outcome(check, "2 d, n")[1]
+    assert Decimal(3) == outcome(check, "n")[1]
+    assert Decimal(4) == outcome(check, "n, d")[1]
 
 
 def test_relations_hold_for_elements() -> None:
@@ -121,7 +103,7 @@ def test_doubt_about_an_element_goes_to_a_person() -> None:
     [
         ('form = "set"\naccept = ["n, d, 2*n, 2*d"]\ncredit = "each"\npoints_ = 1\n', "unknown key"),
         ('form = "set"\naccept = ["n, d, 2*n, 2*d, 3*n, 3*d, 4*n"]\ncredit = "each"\n', "7 equal parts"),
-        ('form = "list"\naccept = ["n, x"]\n', "not readable"),
+        ('form = "set"\naccept = ["n, x"]\n', "not readable"),
     ],
 )
 def test_errors_in_the_rubric(item: str, message: str) -> None:

@@ -281,7 +281,7 @@ def test_verify_plants_what_follows_from_each_named_mistake() -> None:
         ("third", 'left = "first.sum"', '"left hand" = "first.sum"', "is no name"),
         ("third", '["left + right"]', '["2*w"]', "must stand for the earlier result"),
         ("third", '["left + right"]', '["left + center"]', "not readable"),
-        ("third", "follow_points = 4", "follow_points = -1", "follow_points: expected from 0"),
+        ("third", "follow_points = 4", "follow_points = nan", "follow_points: expected from 0"),
         ("third", 'terms = ["h", "k"]', "terms = []", "from 1 to 5"),
         ("third", 'terms = ["h", "k"]', 'terms = ["h", "z"]', "not readable"),
         ("third", "points = 3\ntext", "points = 5\ntext", "points: expected from 0 to below 5"),

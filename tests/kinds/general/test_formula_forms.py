@@ -100,7 +100,7 @@ def test_what_is_too_large_to_factor_goes_to_a_person() -> None:
         ('must = ["sum"]\nform_points = -1', "expected from 0 to below 6, got -1"),
         (
             'credit = "each"',
-            "credit: belongs to lists, sets and tuples, not to 'formula'",
+            "credit: belongs to sets and tuples, not to 'formula'",
         ),
     ],
 )

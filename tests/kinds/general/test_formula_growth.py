@@ -140,7 +140,7 @@ def test_the_reference_is_the_exact_cost() -> None:
     ("item", "message"),
     [
         (COST.replace("12*n*d^2 + n^2*d", "n - d"), "growth of a formula cannot be told"),
-        (f'{COST}credit = "each"\n', "belongs to lists, sets and tuples, not to 'asymptotic'"),
+        (f'{COST}credit = "each"\n', "belongs to sets and tuples, not to 'asymptotic'"),
         (f"{COST}form_points = 2\n", "nothing is asked of the form"),
         (f'{COST}without = ["d"]\nform_points = 6\n', "expected from 0 to below 6"),
         (COST.replace("n^2*d", "n^2*x"), "not readable"),

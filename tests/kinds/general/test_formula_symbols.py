@@ -11,7 +11,7 @@ from autograder.core.records import Answer, ItemResult, Status
 from autograder.notebook.student_check import build_student_check
 from autograder.pages.feedback.typeset import Typesetter
 from autograder.questions import list_forms
-from autograder.questions.base.base import Draw, Evidence
+from autograder.questions.base.base import Evidence
 from autograder.questions.formula import FormulaCheck
 from autograder.rubric import Rubric, parse_rubric
 
@@ -73,7 +73,7 @@ def judged(question: str, text: str) -> ItemResult:
     """The result of a text."""
     read = rubric()
     check = FormulaCheck(read.get_question(question), read)
-    check.plan_calls(answer := Answer("a", "code", f"{question} = {text!r}", changed=True), Draw(b"secret"))
+    check.plan_calls(answer := Answer("a", "code", f"{question} = {text!r}", changed=True))
     return check.judge(Evidence(answer, (), (), {}))[0]
 
 

@@ -7,13 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.core.records import Cell, CellOutcome, CellTest, Limits
-from autograder.questions.base.judging.judgeable import list_imports
+from autograder.core.records import CellOutcome, CellTest, Limits
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.pool import Pool
-from autograder.sandbox.session import Session
-from autograder.sandbox.testing import CellTester, Key, create_visit
-from autograder.sandbox.timeouts import Timeouts
+from tests.support.cell_tests import list_earned, run_cell_tests
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 TESTS = {
@@ -117,26 +114,13 @@ def sandbox() -> Iterator[Sandbox]:
 
 def outcomes(sandbox: Sandbox, source: str) -> dict[str, CellOutcome]:
     """What came of each test."""
-    limits = Limits(cell_seconds=2, call_seconds=2)
-    found: dict[Key, CellOutcome] = {}
-    tester = CellTester(lambda: sandbox.open(limits, seed=1), list_imports([]))
-    tests = {("q", name): CellTest(name, code, seconds=1) for name, code in TESTS.items()}
-    with Session(
-        sandbox, [Cell(source)], limits, visits={1: create_visit(tester, tests, found, Timeouts())}
-    ) as session:
-        session.run()
-    tester.close()
-    return {name: outcome for (_, name), outcome in found.items()}
-
-
-def earned(found: dict[str, CellOutcome]) -> list[str]:
-    """The tests that give points."""
-    return [name for name, one in found.items() if one.passed and not one.doubt and one.value is None]
+    tests = {name: CellTest(name, code, seconds=1) for name, code in TESTS.items()}
+    return run_cell_tests(sandbox, [source], tests, limits=Limits(cell_seconds=2, call_seconds=2))
 
 
 def test_a_right_answer_earns_everything(sandbox: Sandbox) -> None:
     """The tests that the attacks meet are fair."""
-    assert [*TESTS] == earned(outcomes(sandbox, RIGHT))
+    assert [*TESTS] == list_earned(outcomes(sandbox, RIGHT))
 
 
 HONEST = {"an argument that adds up": ["function"]}
@@ -146,7 +130,7 @@ HONEST = {"an argument that adds up": ["function"]}
 def test_attacks_earn_nothing(sandbox: Sandbox) -> None:
     """Keys that were not handed out, messages out of turn and lies about arguments lead nowhere."""
     assert len(ATTACKS) >= 20
-    found = {name: earned(outcomes(sandbox, source)) for name, source in ATTACKS.items()}
+    found = {name: list_earned(outcomes(sandbox, source)) for name, source in ATTACKS.items()}
     assert HONEST == {name: tests for name, tests in found.items() if tests}
 
 
@@ -154,18 +138,9 @@ def test_a_function_is_forgotten_when_its_test_is_over(sandbox: Sandbox) -> None
     """What was kept of one test cannot be called in a cell, nor answered by another test."""
     kept = "kept = []\ndef use(one, x):\n    kept.append(one)\n    return 42\n"
     late = "try:\n    kept[0](1)\n    late = 'called'\nexcept RuntimeError:\n    late = 'over'"
-    limits = Limits()
-    found: dict[Key, CellOutcome] = {}
-    tester = CellTester(lambda: sandbox.open(limits, seed=1), list_imports([]))
-    first = {("q", "keeps"): CellTest("keeps", "assert use(lambda x: x, 1) == 42")}
-    second = {("q", "late"): CellTest("late", "assert late == 'over'")}
-    visits = {
-        1: create_visit(tester, first, found, Timeouts()),
-        2: create_visit(tester, second, found, Timeouts()),
-    }
-    with Session(sandbox, [Cell(kept), Cell(late)], limits, visits=visits) as session:
-        session.run()
-    tester.close()
+    first = {"keeps": CellTest("keeps", "assert use(lambda x: x, 1) == 42")}
+    second = {"late": CellTest("late", "assert late == 'over'")}
+    found = run_cell_tests(sandbox, [kept, late], first, second)
     assert [True, True] == [one.passed for one in found.values()]
 
 
@@ -175,22 +150,12 @@ def test_a_test_that_cannot_go_on_leaves_the_notebook_in_order(sandbox: Sandbox)
         "def use(one, x):\n    for _ in range(3):\n        try: one(x)\n        except BaseException: pass\n"
         "    return 42\n"
     )
-    limits = Limits()
-    found: dict[Key, CellOutcome] = {}
-    tester = CellTester(lambda: sandbox.open(limits, seed=1), list_imports([]))
     refused = "class Own: pass\ndef ask(x):\n    use(Own(), 1)\nuse(ask, 1)"
-    first = {("q", "refused"): CellTest("refused", refused)}
-    second = {("q", "after"): CellTest("after", "assert use(lambda x: x, 1) == 42 and y == 3")}
-    visits = {
-        1: create_visit(tester, first, found, Timeouts()),
-        2: create_visit(tester, second, found, Timeouts()),
-    }
-    with Session(sandbox, [Cell(kept), Cell("y = 3")], limits, visits=visits) as session:
-        session.run()
-    tester.close()
-    refused_one, after = found.values()
-    assert "of its own" in refused_one.refused
-    assert after.passed, after
+    first = {"refused": CellTest("refused", refused)}
+    second = {"after": CellTest("after", "assert use(lambda x: x, 1) == 42 and y == 3")}
+    found = run_cell_tests(sandbox, [kept, "y = 3"], first, second)
+    assert "of its own" in found["refused"].refused
+    assert found["after"].passed, found["after"]
 
 
 DEPTHS = {20: 6765, 300: 0}
@@ -203,51 +168,28 @@ def test_deep_recursion_waits_for_a_person(sandbox: Sandbox) -> None:
         "            known[n] = one(n)\n        return known[n]\n    return asked\n"
     )
     code = "@use\ndef fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)\nassert fib({}) == {}"
-    tests = {
-        ("q", str(depth)): CellTest("deep", code.format(depth, value)) for depth, value in DEPTHS.items()
-    }
-    limits, found = Limits(), dict[Key, CellOutcome]()
-    tester = CellTester(lambda: sandbox.open(limits, seed=1), list_imports([]))
-    with Session(
-        sandbox, [Cell(source)], limits, visits={1: create_visit(tester, tests, found, Timeouts())}
-    ) as session:
-        session.run()
-    tester.close()
-    shallow, deep = found.values()
+    tests = {str(depth): CellTest("deep", code.format(depth, value)) for depth, value in DEPTHS.items()}
+    shallow, deep = run_cell_tests(sandbox, [source], tests).values()
     assert shallow.passed
     assert (False, "it calls its own functions more than 150 deep") == (deep.passed, deep.refused)
 
 
 def test_a_test_in_the_students_box_leaves_the_others_alone(sandbox: Sandbox) -> None:
     """Values that both boxes keep stay what they are when a test between two others runs in one box."""
-    limits, found = Limits(), dict[Key, CellOutcome]()
-    tester = CellTester(lambda: sandbox.open(limits, seed=1), list_imports([]))
     tests = {
-        ("q", "before"): CellTest("before", "a = use([1, 2])\nassert a == [2, 4]"),
-        ("r", "inside"): CellTest("inside", "assert use([3]) == [6]", inside=True),
-        ("q", "after"): CellTest("after", "b = use([5, 6])\nassert b == [10, 12] and a == [2, 4]"),
+        "before": CellTest("before", "a = use([1, 2])\nassert a == [2, 4]"),
+        "inside": CellTest("inside", "assert use([3]) == [6]", inside=True),
+        "after": CellTest("after", "b = use([5, 6])\nassert b == [10, 12] and a == [2, 4]"),
     }
-    cells = [Cell("def use(x): return [2 * one for one in x]")]
-    with Session(
-        sandbox, cells, limits, visits={1: create_visit(tester, tests, found, Timeouts())}
-    ) as session:
-        session.run()
-    tester.close()
+    found = run_cell_tests(sandbox, ["def use(x): return [2 * one for one in x]"], tests)
     assert [True] * 3 == [one.passed for one in found.values()], found
 
 
 def test_sleeping_between_calls_has_an_end(sandbox: Sandbox) -> None:
     """Each call of a test's function is short, and all of them together have one limit by the clock."""
-    limits, found = Limits(), dict[Key, CellOutcome]()
-    tester = CellTester(lambda: sandbox.open(limits, seed=1), list_imports([]))
-    tests = {("q", "slow"): CellTest("slow", "use(lambda x: x, 1)", seconds=1)}
     source = "import time\ndef use(one, x):\n    while True:\n        time.sleep(0.3)\n        one(x)\n"
-    with Session(
-        sandbox, [Cell(source)], limits, visits={1: create_visit(tester, tests, found, Timeouts())}
-    ) as session:
-        session.run()
-    tester.close()
-    assert not any(one.passed for one in found.values())
+    tests = {"slow": CellTest("slow", "use(lambda x: x, 1)", seconds=1)}
+    assert not run_cell_tests(sandbox, [source], tests)["slow"].passed
 
 
 def test_a_handed_over_function_looks_as_it_is(sandbox: Sandbox) -> None:
@@ -267,12 +209,6 @@ def test_a_handed_over_function_looks_as_it_is(sandbox: Sandbox) -> None:
         "unplain": "def own(a, b=[7], *, c): return [a, b, c]\nassert named(own) == [1, [7], 5]",
         "drive": "def gen():\n    x = yield 1\n    yield 2 * x\nassert drive(gen()) == 10",
     }
-    limits, found = Limits(), dict[Key, CellOutcome]()
-    tester = CellTester(lambda: sandbox.open(limits, seed=1), list_imports([]))
-    asked = {("q", name): CellTest(name, code) for name, code in tests.items()}
-    with Session(
-        sandbox, [Cell(source)], limits, visits={1: create_visit(tester, asked, found, Timeouts())}
-    ) as session:
-        session.run()
-    tester.close()
+    asked = {name: CellTest(name, code) for name, code in tests.items()}
+    found = run_cell_tests(sandbox, [source], asked)
     assert [True] * len(tests) == [one.passed for one in found.values()], found

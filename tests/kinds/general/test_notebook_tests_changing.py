@@ -7,12 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.core.records import Cell, CellOutcome, CellTest, Limits
+from autograder.core.records import CellOutcome, CellTest
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.pool import Pool
-from autograder.sandbox.session import Session
-from autograder.sandbox.testing import CellTester, Key, create_visit
-from autograder.sandbox.timeouts import Timeouts
+from tests.support.cell_tests import run_cell_tests
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
@@ -102,13 +100,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 def judged(sandbox: Sandbox, source: str, test: str) -> CellOutcome:
     """What comes of the test in a box of its own."""
-    found: dict[Key, CellOutcome] = {}
-    tester = CellTester(lambda: sandbox.open(Limits(), seed=1))
-    tests = {1: create_visit(tester, {("q", "t"): CellTest("t", test)}, found, Timeouts())}
-    with Session(sandbox, [Cell(source)], Limits(), visits=tests) as session:
-        session.run()
-    tester.close()
-    return found["q", "t"]
+    return run_cell_tests(sandbox, [source], {"t": CellTest("t", test)})["t"]
 
 
 @pytest.mark.parametrize("case", CHANGING)

@@ -7,13 +7,10 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from autograder.core.records import Cell, CellOutcome, CellTest, Limits
-from autograder.questions.base.judging.judgeable import list_imports
+from autograder.core.records import CellOutcome, CellTest
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.pool import Pool
-from autograder.sandbox.session import Session
-from autograder.sandbox.testing import CellTester, Key, create_visit
-from autograder.sandbox.timeouts import Timeouts
+from tests.support.cell_tests import run_cell_tests
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 RIGHT = """
@@ -266,16 +263,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 def outcomes(sandbox: Sandbox, source: str, shapes: Mapping[str, str] = SHAPES) -> dict[str, CellOutcome]:
     """What came of each test."""
-    limits = Limits()
-    found: dict[Key, CellOutcome] = {}
-    tester = CellTester(lambda: sandbox.open(limits, seed=1), list_imports([]))
-    tests = {("q", name): CellTest(name, code) for name, code in shapes.items()}
-    with Session(
-        sandbox, [Cell(source)], limits, visits={1: create_visit(tester, tests, found, Timeouts())}
-    ) as session:
-        session.run()
-    tester.close()
-    return {name: outcome for (_, name), outcome in found.items()}
+    return run_cell_tests(sandbox, [source], {name: CellTest(name, code) for name, code in shapes.items()})
 
 
 def test_right_answers_pass(sandbox: Sandbox) -> None:

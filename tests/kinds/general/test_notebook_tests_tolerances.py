@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping
 
 import pytest
 
-from autograder.core.records import Cell, CellOutcome, CellTest, Limits
-from autograder.questions.base.judging.judgeable import list_imports
+from autograder.core.records import CellOutcome, CellTest, Limits
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.pool import Pool
-from autograder.sandbox.session import Session
-from autograder.sandbox.testing import CellTester, Key, create_visit
-from autograder.sandbox.timeouts import Timeouts
+from tests.support.cell_tests import list_earned, run_cell_tests
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 TOLERANCES = {
@@ -159,22 +155,9 @@ def sandbox() -> Iterator[Sandbox]:
 
 def run_tests(sandbox: Sandbox, source: str, codes: Mapping[str, str] = TOLERANCES) -> dict[str, CellOutcome]:
     """Return what came of each test after a notebook of one answer."""
-    limits = Limits(cell_seconds=5, call_seconds=5)
-    found: dict[Key, CellOutcome] = {}
-    runner = CellTester(functools.partial(sandbox.open, limits, seed=1), list_imports(["import numpy as np"]))
-    tests = {("q", name): CellTest(name, code, seconds=5) for name, code in codes.items()}
-    cells = [Cell("import numpy as np"), Cell(source)]
-    with Session(
-        sandbox, cells, limits, visits={2: create_visit(runner, tests, found, Timeouts())}
-    ) as session:
-        session.run()
-    runner.close()
-    return {name: outcome for (_, name), outcome in found.items()}
-
-
-def list_earned(outcomes: dict[str, CellOutcome]) -> list[str]:
-    """Return the tests that give points without a person having looked."""
-    return [name for name, one in outcomes.items() if one.passed and not one.doubt]
+    limits, imports = Limits(cell_seconds=5, call_seconds=5), "import numpy as np"
+    tests = {name: CellTest(name, code, seconds=5) for name, code in codes.items()}
+    return run_cell_tests(sandbox, [imports, source], tests, limits=limits, imports=[imports])
 
 
 def test_tolerances_pass_for_a_number(sandbox: Sandbox) -> None:

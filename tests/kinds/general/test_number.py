@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,12 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.core.errors import RubricError
-from autograder.core.records import ItemResult, Message, OpaqueValue, Status, Tensor
+from autograder.core.records import ItemResult, OpaqueValue, Status, Tensor
 from autograder.messages import list_languages, render_message
 from autograder.notebook.student.report import PROBLEM, READY, examine
-from autograder.questions.number import sentences
-from autograder.questions.numbers import answers, quantities, units
-from autograder.questions.numbers.tolerance import DIFFERENCES
 from tests.checks.asking import answer, check_of, error, judge, value
 
 MEMORY = """
@@ -433,12 +429,6 @@ def test_values_out_of_the_sandbox(given: object, code: str) -> None:
     assert code == returned(MEMORY, given).code
 
 
-def test_integers_that_python_does_not_print() -> None:
-    """An integer beyond Python's limit for printing is refused, alone and beside a unit."""
-    assert "number.too-large" == returned(MEMORY, -(10**5000)).code
-    assert "number.too-large" == returned(MEMORY, (10**5000, "MB")).code
-
-
 def test_whole_numbers_are_compared_exactly() -> None:
     """One parameter more or less of a hundred billion is wrong, as an integer and as a text."""
     rubric = (
@@ -566,46 +556,11 @@ def test_errors_in_a_quantity_rubric_are_named(change: tuple[str, str], message:
         check_of(MEMORY.replace(*change))
 
 
-def test_every_code_has_a_sentence() -> None:
-    """The closed list and the vocabulary agree, in both languages."""
-    policies = {"unit-missing", "unit-forbidden", "ambiguous"}
-    reading = {
-        "whole", "contradiction", "bool", "form", "comma", "not-finite", "no-number", "not-a-number",
-        "too-large", "too-long", "unknown-unit",
-        "unknown-unit-near",
-    }  # fmt: skip
-    assert {f"number.{one}" for one in {*DIFFERENCES, *policies, *reading}} == set(sentences.SENTENCES)
-    params = dict.fromkeys(
-        ("what", "value", "form", "limit", "name", "suggestion", "first", "second", "number"), "X"
-    )
-    for code in sentences.SENTENCES:
-        assert 2 == len({render_message(Message(code, params), language) for language in list_languages()}), (
-            code
-        )
-
-
 def test_fractions_of_the_rubric_stay_exact() -> None:
     """A third of a megabyte is a third."""
     third = MEMORY.replace("value = 497.759232", 'value = "1/3"')
     assert Status.PASSED == one(third, "1/3 MB").status
     assert "number.digits" == one(third, "0.3333 MB").code
-
-
-def test_every_code_of_the_readers_has_a_sentence() -> None:
-    """Whatever keeps a quantity from being read is explained."""
-    sources = "".join(Path(module.__file__).read_text("utf-8") for module in (answers, quantities, units))
-    raised = set(re.findall(r'Unreadable\(\s*"([a-z-]+)"', sources)) - {"two-units"}  # of rubrics only
-    assert {
-        "contradiction",
-        "not-finite",
-        "no-number",
-        "not-a-number",
-        "too-long",
-        "number-too-large",
-        "unknown-unit",
-    } == raised
-    named = {"number-too-large": "too-large"}
-    assert {f"number.{named.get(code, code)}" for code in raised} <= set(sentences.SENTENCES)
 
 
 def test_the_right_value_may_name_the_unit() -> None:

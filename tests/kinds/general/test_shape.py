@@ -283,15 +283,6 @@ def test_the_reason_never_names_a_right_size() -> None:
                 assert size not in " ".join(item.student.params.values()), (wrong, size)
 
 
-def test_heads_may_be_stated() -> None:
-    """Where the axes are numbers without names, the rubric can say how many heads there are."""
-    one_head = SCORES.replace("[8, 12, 128, 64]", "[8, 128, 768]").replace(
-        'axes = ["batch", "heads", "length", "width"]', "heads = 12"
-    )
-    (item,) = judge(check_of(one_head.replace("[8, 128, 64]", "[8, 128]")), "shape = (8, 128, 64)")
-    assert "shape.one-head" == item.code
-
-
 @pytest.mark.parametrize(
     ("rubric", "change", "message"),
     [
@@ -308,8 +299,6 @@ def test_heads_may_be_stated() -> None:
             "assume: no relation 'head'; known are: heads",
         ),
         (ATTENTION, ("n_heads*d_head", "n_heads*"), "assumptions|assume"),
-        (SCORES, ("value =", "heads = [12]\nvalue ="), "heads"),
-        (SCORES, ("value =", 'heads = "-1"\nvalue ='), "heads: '-1' is no size"),
         (SCORES, ("value =", "axis = []\nvalue ="), "did you mean 'axes'"),
     ],
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import autograder
 from autograder.core.errors import RubricError
 from autograder.core.records import Answer, ItemResult, OpaqueValue, Status, Tensor
 from autograder.messages import render_message
 from autograder.questions.base.base import Check
-from autograder.questions.table import sentences as tables
-from tests.checks.asking import DRAW, answer, check_of, error, judge, value
+from tests.checks.asking import answer, check_of, error, judge, value
 
 TABLE = """
 [[question]]
@@ -159,7 +156,7 @@ def test_a_literal_needs_no_run() -> None:
     """A list of tuples in the source, and a table in a text cell, are read where they stand."""
     check = check_of(TABLE)
     source = f"table = {ROWS!r}"
-    assert () == check.plan_calls(answer(source), DRAW)
+    assert () == check.plan_calls(answer(source))
     assert {Status.PASSED} == {one.status for one in judge(check, source)}
     text = Answer("q-answer", "markdown", MARKDOWN, changed=True)
     assert {Status.PASSED} == {one.status for one in judge(check, text)}
@@ -321,9 +318,9 @@ def oracle(unit: str) -> dict[str, Any]:
     }
 
 
-def summed(unit: str, given: Any, change: tuple[str, str] = ("", "")) -> list[ItemResult]:
+def summed(unit: str, given: Any) -> list[ItemResult]:
     """The results of parts and total."""
-    rubric = SUMS.replace('kind = "number"', f'kind = "number"\nunit = "{unit}"').replace(*change)
+    rubric = SUMS.replace('kind = "number"', f'kind = "number"\nunit = "{unit}"')
     return list(judge(check_of(rubric), "parts = f()", [value(given)], [value(oracle(unit))]))
 
 
@@ -365,14 +362,6 @@ def test_a_known_mistake_is_named_in_a_cell() -> None:
     assert "table.own-sum" == total.student.code
 
 
-def test_a_sum_of_own_rows_may_be_worth_less() -> None:
-    """With ``own_points`` it is FAILED with these points; a right sum is worth everything."""
-    change = ('credit = "all"', 'credit = "all"\nown_points = 0.5')
-    for rows, earned, status in (((100, 7, 184), "0.5", Status.FAILED), ((100, 10, 220), "2", Status.PASSED)):
-        total = summed("", dict(zip(("embeddings", "layer", "total"), rows, strict=True)), change)[1]
-        assert (Decimal(earned), status) == (total.points, total.status)
-
-
 @pytest.mark.parametrize("expected", [None, {"right": {}}, {"right": {"layer": 5}}])
 def test_a_reference_that_does_not_know_a_cell_is_our_fault(expected: Any) -> None:
     """A person decides; nothing is lost."""
@@ -402,7 +391,6 @@ def test_an_undecided_entry_does_not_count_as_right() -> None:
         (("count = 786432,", 'count = "many",'), "q.count.*value: 'many' is no answer of kind number"),
         (('reason = "positions"', 'reason = "position"'), "no option 'position'"),
         (("shape = [1024, 768], ", "shpe = [1024, 768], "), "no column 'shpe'"),
-        (('columns = ["shape"]', 'columns = ["shape"]\nown_points = 1'), "own_points"),
         (('id = "wpe"', 'id = "wpe"\naliases = ["WTE"]'), "stands for two rows"),
         (('id = "wpe"', 'id = "wpe"\nsum = ["wqe"]'), "sum: no other row 'wqe'"),
         (("when = 589824", "when = 589824\npoints = 0.5"), "a cell is right or wrong"),
@@ -449,15 +437,6 @@ def test_hostile_cells_are_wrong_answers() -> None:
             ]
             assert [("", "shapes", "counts", "reasons")[column]] == lost
         judge(check, "table = make()", [value(changed(1, 0, bad))])
-
-
-def test_code_and_vocabulary_agree() -> None:
-    """Every code of a table in the source has a sentence in both languages, and every sentence is used."""
-    folder = Path(autograder.__file__).parent
-    sources = (*(folder / "questions/table").glob("*.py"), folder / "questions/base/values/tables.py")
-    sources = [path for path in sources if path.name != "sentences.py"]
-    used = {code for path in sources for code in re.findall(r'"(table\.[a-z-]+)"', path.read_text("utf-8"))}
-    assert set(tables.SENTENCES) == used
 
 
 @settings(max_examples=200, deadline=None)

@@ -9,8 +9,6 @@ import pytest
 from autograder.formulas.errors import Unreadable
 from autograder.questions.numbers.units import (
     PREFIXES,
-    UnitReading,
-    format_base_unit,
     is_possible,
     read_single_unit,
     read_unit,
@@ -183,13 +181,6 @@ def test_a_unit_is_written_so_that_it_can_be_read(text: str) -> None:
     assert (unit.factor, unit.dimension) in meanings(unit.text)
 
 
-def test_base_units_are_written() -> None:
-    """The base unit of each dimension has a text that reads as one of it."""
-    for text in ("MB", "FLOP/s", "tokens", "KiB/token", "h"):
-        unit = read_single_unit(text)
-        assert (1, unit.dimension) in meanings(format_base_unit(unit.dimension))
-
-
 @pytest.mark.parametrize(
     ("amount", "dimension", "can_be"),
     [
@@ -207,8 +198,3 @@ def test_what_is_counted_has_no_fractions(
 ) -> None:
     """There is no half parameter and no third of a bit; rates and times may be anything."""
     assert can_be == is_possible(amount, dimension)
-
-
-def test_nothing_behind_a_number() -> None:
-    """No text is no unit."""
-    assert (UnitReading(),) == read_unit(" ")

@@ -9,7 +9,7 @@ import pytest
 from autograder.core.errors import RubricError
 from autograder.core.records import Answer, Status
 from autograder.questions.base.base import Evidence
-from tests.checks.asking import DRAW, answer, check_of, judge
+from tests.checks.asking import answer, check_of, judge
 
 WRITTEN = """
 [[question]]
@@ -81,7 +81,7 @@ def test_code_that_a_person_reads_is_never_a_placeholder() -> None:
 def test_nothing_is_run() -> None:
     """Neither the student's nor the reference's box is asked."""
     check = check_of(WRITTEN)
-    assert ((), ()) == (check.plan_calls(answer("text"), DRAW), check.plan_reference_calls())
+    assert ((), ()) == (check.plan_calls(answer("text")), check.plan_reference_calls())
 
 
 @pytest.mark.parametrize(

@@ -188,33 +188,3 @@ def with_syntax_fault(
         return msgspec.structs.replace(result, status=status, student=fault, code=fault.code)
 
     return tuple(replace_fault(judged) if judged.code == _NAME_MISSING else judged for judged in results)
-
-
-def combine_cases(findings: Sequence[Finding | None], points: Decimal, *, credit: str) -> Finding | None:
-    """Combine the findings of several cases of one item.
-
-    Args:
-        findings: one per case; None is right.
-        points: of the item.
-        credit: ``"all"``: every case must be right; ``"each"``: every case earns an equal part.
-
-    Returns:
-        None if all are right. A case that could not be judged needs manual review, unless another one has
-        already decided that the item is wrong.
-    """
-    faults = [finding for finding in findings if finding is not None]
-    if not faults:
-        return None
-    ours = [finding for finding in faults if finding.status is Status.NEEDS_REVIEW]
-    wrong = [finding for finding in faults if finding.status is Status.FAILED]
-    if ours and (credit == "each" or not wrong):
-        return ours[0]
-    first = wrong[0] if wrong else faults[0]
-    if credit == "each" and len(faults) < len(findings):
-        part = points / len(findings)
-        return msgspec.structs.replace(
-            first, status=Status.FAILED, points=part * (len(findings) - len(faults))
-        )
-    if credit == "each":
-        return msgspec.structs.replace(first, points=NO_POINTS) if len(findings) > 1 else first
-    return msgspec.structs.replace(first, points=min(finding.points for finding in faults))

@@ -131,8 +131,6 @@ class PlantedTable(Struct, frozen=True):
     """Whether the order counts."""
     sums: Mapping[str, Mapping[str, int]]
     """Row → the rows that it is the sum of, with their factors."""
-    partly: frozenset[str]
-    """Items that give less for a sum of wrong rows than for a right one."""
 
     def list_losing(self, row: str, column: str = "") -> tuple[str, ...]:
         """Return the items with a cell in this row and, if a column is given, in this column."""
@@ -179,8 +177,7 @@ def make_table_trials(
         for position, column in enumerate(table.columns[1:], start=1):
             part, summed = _change_sum(rows, ids, position, total, factors)
             if part:
-                less = table.partly & {*table.list_losing(total, column)}
-                loses = tuple(dict.fromkeys((*table.list_losing(part, column), *less)))
+                loses = table.list_losing(part, column)
                 yield plant(f"{total}, {column}: sum of a wrong row", summed, loses)
     by_name = tuple(item for item, cells in table.cells.items() if any(cell[1] == names for cell in cells))
     yield plant("the rows reversed", rows[::-1], by_name if table.ordered else ())

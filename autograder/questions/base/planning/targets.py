@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from autograder.core.errors import RubricError
 from autograder.core.records import Answer, Call
-from autograder.core.wording import Phrase
 from autograder.questions.base.base import Evidence
 from autograder.questions.base.judging.oracle import OracleReply, read_reply
 from autograder.questions.base.judging.results import (
@@ -30,15 +29,8 @@ from autograder.questions.base.values.quoting import describe_type
 from autograder.rubric import Item, Question
 
 
-class ValueTarget(Struct, frozen=True):
-    """A value that an item judges: a variable, or a cell of a table."""
-
-    what: Phrase
-    """Its name, as students read it."""
-
-
 class FoundValue(Struct, frozen=True, eq=False):
-    """The value of a target, or the finding that explains why there is none."""
+    """The value of a variable, or the finding that explains why there is none."""
 
     value: Any = None
     finding: Finding | None = None

@@ -70,20 +70,17 @@ def expand_family(code: str) -> frozenset[str]:
     return frozenset(FAMILIES.get(code, (code,) if code in DIFFERENCES else ()))
 
 
-def find_roles(
-    names: Sequence[Iterable[str]], right: Axes, explicit: Node | None, usual: Node | None
-) -> Roles:
+def find_roles(names: Sequence[Iterable[str]], right: Axes, usual: Node | None) -> Roles:
     """Find the batch and the heads by the names of the axes.
 
     Args:
         names: all names of each axis of the right shape.
         right: the right shape.
-        explicit: the number of heads, if the rubric gives it.
-        usual: the number of heads if the rubric does not give it and no axis is the heads.
+        usual: the number of heads if no axis is the heads.
     """
     batch = next((axis for axis, spellings in enumerate(names) if any(map(_BATCH.fullmatch, spellings))), -1)
     heads = next((axis for axis, spellings in enumerate(names) if any(map(_HEADS.fullmatch, spellings))), -1)
-    return Roles(batch, heads, explicit or (right[heads] if heads >= 0 else usual))
+    return Roles(batch, heads, right[heads] if heads >= 0 else usual)
 
 
 def is_head_name(name: str) -> bool:

@@ -1,12 +1,17 @@
-"""Conditions on an answer, which decide the steps of a credit graph."""
+"""Credit for an answer: steps in order, the first of which that it meets decides."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Sequence
+from decimal import Decimal
 from fractions import Fraction
-from typing import ClassVar, Literal, Protocol
+from typing import Literal
 
+import msgspec
 from msgspec import Struct
 
+from autograder.core.records import Message
 from autograder.formulas import Undecided
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.nodes import Add, Mul, Neg, Node, Num, Relation, Tuple, collect_symbols
@@ -29,17 +34,15 @@ class Situation(Struct, frozen=True, eq=False):
     """Whether a diagnosis of the answer is worth computing."""
 
 
-class Condition(Protocol):
+class Condition(Struct, frozen=True):
     """Decides whether a step is taken."""
 
     @property
     def proves(self) -> bool:
         """Whether meeting it proves that the answer is a foreseen one."""
+        return False
 
-    @property
-    def always(self) -> bool:
-        """Whether every answer meets it."""
-
+    @abstractmethod
     def is_met(self, situation: Situation) -> bool:
         """Return whether the answer meets it.
 
@@ -48,39 +51,38 @@ class Condition(Protocol):
         """
 
 
-class _Unproven(Struct, frozen=True):
-    """A condition that proves no equality, and that not every answer meets."""
-
-    proves: ClassVar[bool] = False
-    always: ClassVar[bool] = False
-
-
-class Right(Struct, frozen=True):
+class Right(Condition, frozen=True):
     """The answer is right."""
 
     strictly: bool = False
     """Without any assumption."""
-    proves: ClassVar[bool] = True
-    always: ClassVar[bool] = False
+
+    @property
+    def proves(self) -> bool:
+        """Right answers and those of the rubric are foreseen."""
+        return True
 
     def is_met(self, situation: Situation) -> bool:
         """Compare with every right answer."""
         return situation.facts.is_right(strictly=self.strictly)
 
 
-class IsForeseen(Struct, frozen=True):
+class IsForeseen(Condition, frozen=True):
     """The answer equals a formula in the rubric."""
 
     index: int
-    proves: ClassVar[bool] = True
-    always: ClassVar[bool] = False
+
+    @property
+    def proves(self) -> bool:
+        """Right answers and those of the rubric are foreseen."""
+        return True
 
     def is_met(self, situation: Situation) -> bool:
         """Compare with this formula."""
         return situation.facts.is_named(self.index)
 
 
-class Either(Struct, frozen=True, eq=False):
+class Either(Condition, frozen=True, eq=False):
     """At least one of several conditions is met."""
 
     parts: tuple[Condition, ...]
@@ -89,11 +91,6 @@ class Either(Struct, frozen=True, eq=False):
     def proves(self) -> bool:
         """True only if each of them proves equality."""
         return all(part.proves for part in self.parts)
-
-    @property
-    def always(self) -> bool:
-        """True if one of them is always met."""
-        return any(part.always for part in self.parts)
 
     def is_met(self, situation: Situation) -> bool:
         """Check them in turn; an undecided one counts only if none of the others is met.
@@ -104,7 +101,7 @@ class Either(Struct, frozen=True, eq=False):
         return is_any_proven(lambda part: part.is_met(situation), self.parts)
 
 
-class IsCopied(_Unproven, frozen=True):
+class IsCopied(Condition, frozen=True):
     """The answer is an unchanged copy of an earlier one."""
 
     indices: tuple[tuple[str, int], ...]
@@ -118,7 +115,7 @@ class IsCopied(_Unproven, frozen=True):
         return any(name in situation.earned or not self.earned for name in same)
 
 
-class Not(_Unproven, frozen=True):
+class Not(Condition, frozen=True):
     """Another condition is not met."""
 
     part: Condition
@@ -128,7 +125,7 @@ class Not(_Unproven, frozen=True):
         return not self.part.is_met(situation)
 
 
-class IsEarly(_Unproven, frozen=True):
+class IsEarly(Condition, frozen=True):
     """The answer is right, but only under relations that the item does not grant."""
 
     def is_met(self, situation: Situation) -> bool:
@@ -136,18 +133,7 @@ class IsEarly(_Unproven, frozen=True):
         return situation.facts.is_early()
 
 
-class Otherwise(Struct, frozen=True):
-    """Any answer meets it."""
-
-    proves: ClassVar[bool] = False
-    always: ClassVar[bool] = True
-
-    def is_met(self, situation: Situation) -> bool:  # noqa: ARG002 - whatever it is
-        """Return True."""
-        return True
-
-
-class OwnIs(_Unproven, frozen=True):
+class OwnIs(Condition, frozen=True):
     """The student's earlier result was right or wrong, or there is none that can be carried forward."""
 
     state: Own = "missing"
@@ -157,7 +143,7 @@ class OwnIs(_Unproven, frozen=True):
         return situation.own == self.state
 
 
-class HasDiagnosis(_Unproven, frozen=True):
+class HasDiagnosis(Condition, frozen=True):
     """The answer differs from the right one in a way that has a name."""
 
     code: str = ""
@@ -176,7 +162,7 @@ _LARGEST = 1000
 """Bound of the numerator and denominator of the factor by which a coefficient may be off."""
 
 
-class OneNumber(_Unproven, frozen=True):
+class OneNumber(Condition, frozen=True):
     """The answer has the right terms, but one wrong coefficient: an arithmetic slip.
 
     Only after results that are not wrong, and only if the sum of all coefficients is between half and twice
@@ -225,19 +211,17 @@ def _is_off_by_multiple(answer: Node, right: Node, comparer: Comparer) -> bool:
     return False
 
 
-class HasForm(Struct, frozen=True):
+class HasForm(Condition, frozen=True):
     """The answer is written in a certain form."""
 
     rule: FormRule
-    proves: ClassVar[bool] = False
-    always: ClassVar[bool] = False
 
     def is_met(self, situation: Situation) -> bool:
         """Check the answer as it was written."""
         return self.rule.find_broken(situation.facts.answer) is None
 
 
-class Every(Struct, frozen=True, eq=False):
+class Every(Condition, frozen=True, eq=False):
     """All of several conditions are met."""
 
     parts: tuple[Condition, ...]
@@ -246,11 +230,6 @@ class Every(Struct, frozen=True, eq=False):
     def proves(self) -> bool:
         """True if one of them proves equality."""
         return any(part.proves for part in self.parts)
-
-    @property
-    def always(self) -> bool:
-        """True only if each of them is always met."""
-        return all(part.always for part in self.parts)
 
     def is_met(self, situation: Situation) -> bool:
         """Check them in turn, and stop at the first that is not met."""
@@ -277,3 +256,156 @@ def needs_known_answer(condition: Condition) -> bool:
     if isinstance(condition, Every):
         return needs_known_answer(condition.parts[0])  # the others might leave it open
     return isinstance(condition, Right | IsForeseen | IsEarly)
+
+
+NO_POINTS = Decimal(0)
+
+
+class CreditStep(Struct, frozen=True, eq=False):
+    """One way to earn points.
+
+    Attributes:
+        id: its name within the item, and the code of the result.
+        condition: decides whether it is taken.
+        points: for the answer.
+        text: shown, by language; may be empty.
+        message: a sentence of the vocabulary, if the rubric has no text.
+        silent: has no message and gives the result no code.
+        full: is full credit regardless of its points; for items that only deduct points.
+        any_form: full credit also for an answer that is not in the required form.
+    """
+
+    id: str
+    condition: Condition
+    points: Decimal = NO_POINTS
+    text: dict[str, str] = {}
+    message: str = ""
+    silent: bool = False
+    full: bool = False
+    any_form: bool = False
+    carries: bool = False
+    """Right only on the basis of an earlier result of the student's own."""
+
+
+class Credit(Struct, frozen=True, eq=False):
+    """The step that was taken, and what it is worth."""
+
+    step: CreditStep | None = None
+    points: Decimal = NO_POINTS
+    lacks_form: bool = False
+    """The answer is right, but not in the required form."""
+
+    @property
+    def full(self) -> bool:
+        """Whether it is full credit by itself."""
+        return self.step is not None and self.step.full and not self.lacks_form
+
+    @property
+    def carries(self) -> bool:
+        """Whether the answer is right only on the basis of an earlier result."""
+        return self.step is not None and self.step.carries
+
+    @property
+    def code(self) -> str:
+        """The id of the step; empty if it is silent or there is none."""
+        return "" if self.step is None or self.step.silent else self.step.id
+
+    @property
+    def message(self) -> Message | None:
+        """The text of the step, or its sentence; None if it has none."""
+        if self.step is None or not (self.step.text or self.step.message):
+            return None
+        return Message(self.code, text=self.step.text) if self.step.text else Message(self.step.message)
+
+
+class CreditSteps(Struct, frozen=True, eq=False):
+    """The steps in order; the first one whose condition is met decides.
+
+    Attributes:
+        steps: the ways to earn points.
+        rule: the required form of an answer with full credit.
+        named: for each step, the foreseen formulas of which the answer must be one; None if there is no such
+            rule.
+        unnamed: for each step, the first one from there on that requires no foreseen formula.
+        loose: for each step, the first one from there on that an answer can take which is proven to be
+            neither right nor foreseen.
+        most: the most points that such an answer can earn; infinite if a step is full credit by itself.
+        most_undiagnosed: the same without a diagnosis.
+    """
+
+    steps: tuple[CreditStep, ...]
+    rule: FormRule | None = None
+    named: tuple[frozenset[int] | None, ...] = ()
+    unnamed: tuple[int, ...] = ()
+    loose: tuple[int, ...] = ()
+    most: Decimal = NO_POINTS
+    most_undiagnosed: Decimal = NO_POINTS
+
+    def __post_init__(self) -> None:
+        """Analyse the conditions once: most steps are about formulas that an answer is proven not to be."""
+        of_each = tuple(find_required(step.condition) for step in self.steps)
+        loose = [step for step in self.steps if not needs_known_answer(step.condition)]
+        undiagnosed = [step for step in loose if not isinstance(step.condition, HasDiagnosis)]
+        # The struct is frozen; its derived fields are set once, here.
+        for name, value in (
+            ("named", of_each),
+            ("unnamed", _find_next([required is None for required in of_each])),
+            ("loose", _find_next([step in loose for step in self.steps])),
+            ("most", _find_most(loose)),
+            ("most_undiagnosed", _find_most(undiagnosed)),
+        ):
+            msgspec.structs.force_setattr(self, name, value)
+
+    def find_credit(self, situation: Situation) -> Credit:
+        """Return the credit for one answer.
+
+        A condition that could not be proven either way makes the outcome doubtful, unless a later step is
+        taken because the answer is proven to be a foreseen one.
+
+        Raises:
+            Undecided: it needs manual review.
+        """
+        index, facts = 0, situation.facts
+        doubt: Undecided | None = None
+        while index < len(self.steps):
+            named = self.named[index]
+            # Skip steps that the answer is proven not to take, without evaluating their conditions.
+            if named is not None and not facts.may_be(named):
+                index = index + 1 if facts.candidates else self.unnamed[index]
+                continue
+            step = self.steps[index]
+            try:
+                holds = step.condition.is_met(situation)
+            except Undecided as error:
+                doubt, holds = doubt or error, False
+            if holds:
+                # The undecided step might have been taken instead, unless this one proves what the answer is.
+                if doubt is not None and not step.condition.proves:
+                    raise doubt
+                return self._give_credit(step, situation)
+            index += 1
+            # No step about a known answer can be met, so skip to the next loose one.
+            if index < len(self.steps) and facts.unforeseen:
+                index = self.loose[index]
+        if doubt is not None:
+            raise doubt
+        return Credit()
+
+    def _give_credit(self, step: CreditStep, situation: Situation) -> Credit:
+        if self.rule is None or not step.full or step.any_form:
+            return Credit(step, step.points)
+        if self.rule.find_broken(situation.facts.answer) is None:
+            return Credit(step, step.points)
+        return Credit(step, self.rule.points, lacks_form=True)
+
+
+def _find_most(steps: Sequence[CreditStep]) -> Decimal:
+    return max((Decimal("Infinity") if step.full else step.points for step in steps), default=NO_POINTS)
+
+
+def _find_next(wanted: Sequence[bool]) -> tuple[int, ...]:
+    """Return, for each index, the first wanted one from there on; the number of all if there is none."""
+    nearest = [len(wanted)]
+    for index in reversed(range(len(wanted))):
+        nearest.append(index if wanted[index] else nearest[-1])
+    return tuple(reversed(nearest[1:]))
