@@ -11,6 +11,7 @@ from autograder.core import atomic
 from autograder.core.errors import CourseError, NotebookError, Place, RubricError
 from autograder.core.paths import find_path_fault, list_files_below
 from autograder.course import Course, schedule
+from autograder.course.references import check_references
 from autograder.exchange.adopting import otter
 from autograder.exchange.adopting.settings import get_stubs, read_settings
 from autograder.messages import list_languages
@@ -81,6 +82,7 @@ def generate_release(course: Course, name: str, language: str | None = None) -> 
         _check_languages(rubric)
         for question in rubric.questions:
             make_check(question, rubric)
+        check_references(course, rubric)
     files = build_release_files(course, rubric, language)
     data = list_data_files(course, rubric)
     if rubric.assignment.adopted != "otter":  # otter builds these releases; sources are optional
