@@ -11,7 +11,7 @@ import pytest
 from autograder.notebook.document import parse_notebook
 from autograder.notebook.student.report import PROBLEM
 from autograder.notebook.student.saved_notebook import report_on
-from autograder.notebook.student.surroundings import find_failing_code, find_in_history
+from autograder.notebook.student.surroundings import find_failing_code, find_in_history, read_names
 
 SPECIFICATION = {
     "assignment": "small",
@@ -36,9 +36,18 @@ SPECIFICATION = {
         ("def load():\n    return open('/Users/me/corpus.txt')", "/Users/me"),
         ("%cd /content/drive", "/content/drive"),
         ("get_ipython().run_line_magic('cd', '/content/drive')", "/content/drive"),
+        ("ask = input\nn = ask()", "n = ask()"),
+        ("from getpass import getpass as secret\nkey = secret()", "key = secret()"),
+        ("import sys\nn = sys.stdin.readline()", "sys.stdin.readline()"),
+        ("import sys\nfor line in sys.stdin:\n    print(line)", "for line in sys.stdin:"),
+        ("import sys\nrows = [row for row in sys.stdin]", ""),
+        ("def ask():\n    return input()\nn = ask()", "n = ask()"),
+        ("def ask():\n    return input()\ndef main():\n    return ask()\nif True:\n    main()", "main()"),
+        ("from pathlib import Path\nfolder = Path.home() / 'data'", "Path.home()"),
         ("import os\nfolder = os.path.expanduser('~/data')", "~/data"),
         ("torch.save(model, f'/content/drive/{name}.pt')", "/content/drive"),
         ("frame.to_csv(path_or_buf='/Users/me/a.csv')", "/Users/me/a.csv"),
+        ("folder = 'C:\\\\data'\ntext = read(folder + '/a.txt')", "C:\\data"),
         ("%run other.py", "%run other.py"),
         ("get_ipython().run_line_magic('run', 'other.py')", "%run other.py"),
         ("!pip install einops", "!pip install einops"),
@@ -68,12 +77,16 @@ def test_find_failing_code_quotes_what_fails(source: str, expected: str) -> None
         'open("corpus.txt")\nopen("data/corpus.txt")',
         'open("/tmp/notes.txt", "w")',
         'size = "C:/ is a drive"\nprint("../here")',
+        "import sys\nprint(sys.stdin)\nsys.stdin.isatty()",
+        "def ask():\n    try:\n        return input()\n    except EOFError:\n        return 3\nn = ask()",
+        "ask = 3\nmodel.ask()",
         "try:\n    from google.colab import drive\nexcept ImportError:\n    drive = None",
         "if IN_COLAB:\n    from google.colab import drive",
         "answer = '/home/ada/corpus.txt'\nprint('/home/ada/corpus.txt')",
         '"""~/notes: a text"""',
         "get('https://example.org/home/ada')\nroute('/about')",
         "text = 'a ~/b'\nshow(text)",
+        "house.home()\nHouse.home()",
         "%matplotlib inline\n%time f()\n!ls\n%timeit run()",
         "def broken(:",
         "",
@@ -82,6 +95,16 @@ def test_find_failing_code_quotes_what_fails(source: str, expected: str) -> None
 def test_find_failing_code_is_silent_about_what_works(source: str) -> None:
     """Functions that only could ask, names of one's own, and files beside the notebook."""
     assert find_failing_code(source, "en") == []
+
+
+def test_find_failing_code_knows_the_functions_of_other_cells() -> None:
+    """The cell that calls is named, and not the one that only defines."""
+    define, call = "def ask():\n    return input()", "n = ask()"
+    known = read_names([define, call])
+    assert find_failing_code(define, "en", known) == []
+    assert [call in said for said in find_failing_code(call, "en", known)] == [True]
+    assert len(find_in_history(["", define, call], "en")) == 1
+    assert find_in_history(["", define, call, "def ask():\n    return 3"], "en") == []
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from autograder.notebook.student.report import (
     report_unwritten,
 )
 from autograder.notebook.student.saved_files import Handed, decode_text, find_content, report_file
-from autograder.notebook.student.surroundings import find_failing_code
+from autograder.notebook.student.surroundings import find_failing_code, read_names
 from autograder.questions.base.values.literal import (
     NoFormula,
     extract_markdown_formula,
@@ -327,9 +327,10 @@ def _report_failing_code(
         language: language of the warnings.
         answers: names of answer cells, which report syntax errors with their question.
     """
+    known_names = read_names([cell.source for cell in cells if cell.cell_type == "code"])
     for cell in cells:
         if cell.cell_type == "code" and not _is_as_released(cell):
-            for problem in find_failing_code(cell.source, language):
+            for problem in find_failing_code(cell.source, language, known_names):
                 said = format_sentence("student.in-cell", language, cell=str(cell.number), found=problem)
                 yield ReportLine(PROBLEM, said)
             fault = None if cell.grade_id in answers else find_syntax_fault(cell.source)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from autograder.messages.catalogue import format_sentence
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _WAITS = ("input", "getpass")
+_READS = ("read", "readline", "readlines")
 _OPENS = ("open", "chdir", "Path", "load", "loadtxt", "genfromtxt", "listdir", "glob", "imread")
 """Functions that take a path as text, in addition to those with names that begin with ``read_``."""
 _ELSEWHERE = re.compile(
@@ -27,29 +28,61 @@ _MOST = 5
 """Most findings of one kind in one cell; more say the same."""
 
 
-def find_failing_code(source: str, language: str) -> list[str]:
+class KnownNames(NamedTuple):
+    """Facts about the names in a notebook's cells."""
+
+    waiting: Mapping[str, bool]
+    """Whether a call asks for input; a name that is not listed does not."""
+    handed: frozenset[str]
+    """Names with values that are passed to functions."""
+
+
+def read_names(sources: Iterable[str]) -> KnownNames:
+    """Return the facts about the names of a notebook; the last cell to bind a name counts.
+
+    Args:
+        sources: sources of its code cells, in order.
+    """
+    waiting, handed = dict.fromkeys(_WAITS, True), set[str]()
+    for tree in filter(None, map(_parse_cell, sources)):
+        # A name that a cell binds anew no longer asks for input, unless the new function does.
+        waiting |= dict.fromkeys(_find_stored_names(tree), False)
+        for statement in tree.body:
+            waiting |= dict.fromkeys(_find_waiting_names(statement, waiting), True)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and _get_called_name(node) != "print":
+                arguments = (*node.args, *(keyword.value for keyword in node.keywords))
+                inner = (name for argument in arguments for name in ast.walk(argument))
+                handed |= {name.id for name in inner if isinstance(name, ast.Name)}
+    return KnownNames(waiting, frozenset(handed))
+
+
+def find_failing_code(source: str, language: str, known_names: KnownNames | None = None) -> list[str]:
     """Return sentences about code in one cell that fails when the notebook is graded.
 
     Args:
         source: source of the cell.
         language: language of the sentences.
+        known_names: names of the notebook; by default those of the cell alone.
     """
     tree = _parse_cell(source)
     if tree is None:
         return []
+    known_names = known_names or read_names([source])
     problems: dict[str, dict[str, None]] = {}
-    bound = _find_bound_names(tree)
     for node in _walk_executed(tree.body):
-        # A name that the cell binds itself need not ask for input.
-        if _is_waiting(node) and _get_called_name(node) not in bound:
-            line = source.split("\n")[node.lineno - 1]  # type: ignore[attr-defined]
-            problems.setdefault("student.asks-for-input", {})[line.strip()[:_LONGEST]] = None
+        if _is_waiting(node, known_names.waiting):
+            shown = _quote_line(source, getattr(node, "lineno", 1))
+            problems.setdefault("student.asks-for-input", {})[shown] = None
     # Inside an `if` or `try` the author has considered other environments.
     if any(map(_is_colab_import, tree.body)):
         problems["student.colab-alone"] = {"google.colab": None}
+    for text in _find_assigned_paths(tree, known_names.handed):
+        problems.setdefault("student.other-folder", {})[text[:_LONGEST]] = None
     for node in ast.walk(tree):
-        for code, text in _find_failing_call(node) if isinstance(node, ast.Call) else ():
-            problems.setdefault(code, {})[text[:_LONGEST]] = None
+        for code, find in _PATTERNS.items():
+            for text in find(node):
+                problems.setdefault(code, {})[text[:_LONGEST]] = None
     return [
         format_sentence(code, language, found=text)
         for code, texts in problems.items()
@@ -57,21 +90,34 @@ def find_failing_code(source: str, language: str) -> list[str]:
     ]
 
 
+def _quote_line(source: str, line: int) -> str:
+    """Return a line of a cell, shortened for a sentence."""
+    lines = source.split("\n")
+    return lines[line - 1].strip()[:_LONGEST] if line <= len(lines) else ""
+
+
 def find_in_history(sources: Any, language: str) -> list[str]:
-    """Return the same for the cells that a running notebook has run, except those that were corrected.
+    """Return the same for the cells that a running notebook has run, except those that were run again.
 
     Args:
         sources: IPython's ``In``, of any type.
         language: language of the sentences.
     """
     texts = [text for text in sources if isinstance(text, str)] if isinstance(sources, (list, tuple)) else []
-    names = [_find_bound_names(_parse_cell(text)) for text in texts]
+    known_names = read_names(texts)
     problems: list[str] = []
     for number, text in enumerate(texts):
-        # A corrected cell stays in the history, but a later cell binds all of its names again.
-        if not names[number] or not any(names[number] <= later for later in names[number + 1 :]):
-            problems += find_failing_code(text, language)
+        said = find_failing_code(text, language, known_names)
+        # A corrected cell stays in the history; only its last version matters.
+        if said and not _is_run_anew(text, texts[number + 1 :]):
+            problems += said
     return list(dict.fromkeys(problems))
+
+
+def _is_run_anew(source: str, later: Sequence[str]) -> bool:
+    """Decide whether a later cell binds all the names of this one, as after a correction."""
+    names = _find_bound_names(source)
+    return bool(names) and any(names <= _find_bound_names(text) for text in later)
 
 
 def _parse_cell(source: str) -> ast.Module | None:
@@ -98,18 +144,63 @@ def _as_call(line: re.Match[str]) -> str:
     return f"{margin}get_ipython().run_line_magic({name!r}, {words.strip()!r})"
 
 
-def _find_bound_names(tree: ast.Module | None) -> set[str]:
-    """Return the names that a cell assigns or defines."""
-    nodes = list(ast.walk(tree)) if tree else []
-    definitions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    assigned = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return assigned | {node.name for node in nodes if isinstance(node, definitions)}
+def _find_bound_names(source: str) -> set[str]:
+    """Return the names that a cell binds outside of functions."""
+    tree = _parse_cell(source)
+    assigned = {
+        node.id
+        for statement in (tree.body if tree else ())
+        if not isinstance(statement, _FUNCTIONS)
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    return assigned | {
+        statement.name
+        for statement in (tree.body if tree else ())
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+    }
 
 
-def _is_waiting(node: ast.AST) -> bool:
+def _find_waiting_names(node: ast.AST, waiting: Mapping[str, bool]) -> list[str]:
+    """Return the names that a statement of a cell makes ask for input when they are called."""
+    # An alias such as ``ask = input`` asks for input as well.
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and waiting.get(node.value.id):
+        return [name.id for name in node.targets if isinstance(name, ast.Name)]
+    if isinstance(node, ast.ImportFrom) and node.module == "getpass":
+        return [alias.asname or alias.name for alias in node.names]
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return [node.name] if any(_is_waiting(inner, waiting) for inner in _walk_executed(node.body)) else []
+    return []
+
+
+def _find_stored_names(tree: ast.Module) -> set[str]:
+    """Return the names that a cell binds anywhere."""
+    return {
+        node.name if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else node.id
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+        or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    }
+
+
+def _is_waiting(node: ast.AST, names: Mapping[str, bool]) -> bool:
     """Decide whether this very node asks for input."""
+    # ``for line in sys.stdin`` reads input without a call.
+    if isinstance(node, (ast.For, ast.comprehension)):
+        return _is_standard_input(node.iter)
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Attribute) and node.func.attr in _READS:
+        return _is_standard_input(node.func.value)
     called = _get_called_name(node)
-    return called == "getpass" or (called in _WAITS and isinstance(getattr(node, "func", None), ast.Name))
+    if isinstance(node.func, ast.Attribute):
+        return called == "getpass" and names[called]
+    return names.get(called, False)
+
+
+def _is_standard_input(node: ast.AST) -> bool:
+    """Decide whether an expression is ``sys.stdin``."""
+    return isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.stdin"
 
 
 def _walk_executed(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
@@ -132,23 +223,30 @@ def _is_colab_import(node: ast.AST) -> bool:
     return any(f"{name}.".startswith("google.colab.") for name in modules)
 
 
-def _find_failing_call(node: ast.Call) -> Iterator[tuple[str, str]]:
-    """Yield the code of the sentence and the text to quote, for a call with a path elsewhere or a magic."""
-    called = _get_called_name(node)
-    texts = [*map(_read_beginning, (*node.args, *(keyword.value for keyword in node.keywords)))]
-    if called in ("run_line_magic", "system"):
-        line = " ".join(texts)
-        if _INSTALLS.match(line):
-            yield "student.installs", f"{'!' if called == 'system' else '%'}{line}"
-        elif line.startswith("run "):
-            yield "student.runs-file", f"%{line}"
-        elif line.startswith("cd ") and line.strip() != "cd":
-            yield "student.other-folder", line[3:]
-    elif called != "print":
-        opens = called in _OPENS or called.startswith("read_")
-        for text in texts:
-            if _ELSEWHERE.match(text) if opens else _WHOLE_PATH.fullmatch(text):
-                yield "student.other-folder", text
+def _find_assigned_paths(tree: ast.Module, handed: Collection[str]) -> Iterator[str]:
+    """Yield paths elsewhere that become values of these names; the value of another name may be an answer."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            names = {name.id for name in node.targets if isinstance(name, ast.Name)}
+            text = _read_beginning(node.value)
+            if names.intersection(handed) and _WHOLE_PATH.fullmatch(text):
+                yield text
+
+
+def _find_outside_paths(node: ast.AST) -> Iterator[str]:
+    """Yield paths outside the notebook's folder that are passed to a function."""
+    if not isinstance(node, ast.Call) or _get_called_name(node) == "print":
+        return
+    if _get_called_name(node) == "run_line_magic":
+        name, argument = [*map(_read_beginning, node.args), "", ""][:2]
+        yield from [argument] if name == "cd" and argument else []
+    elif _get_called_name(node) == "home" and isinstance(node.func, ast.Attribute):
+        # ``Path.home()`` leads to another folder on every computer.
+        yield from [f"{ast.unparse(node.func)}()"] if ast.unparse(node.func.value).endswith("Path") else []
+    opens = _get_called_name(node) in _OPENS or _get_called_name(node).startswith("read_")
+    for text in map(_read_beginning, (*node.args, *(keyword.value for keyword in node.keywords))):
+        if _ELSEWHERE.match(text) if opens else _WHOLE_PATH.fullmatch(text):
+            yield text
 
 
 def _read_beginning(node: ast.AST | None) -> str:
@@ -160,9 +258,31 @@ def _read_beginning(node: ast.AST | None) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
-def _get_called_name(node: ast.AST) -> str:
-    """Return the name of a called function, without the part before the last point; empty for no call."""
-    called = node.func if isinstance(node, ast.Call) else None
-    if isinstance(called, ast.Attribute):
-        return called.attr
-    return called.id if isinstance(called, ast.Name) else ""
+def _find_run_files(node: ast.AST) -> Iterator[str]:
+    """Yield lines of IPython that run another file."""
+    if isinstance(node, ast.Call) and _get_called_name(node) == "run_line_magic":
+        name, argument = [*map(_read_beginning, node.args), "", ""][:2]
+        yield from [f"%run {argument}"] if name == "run" else []
+
+
+def _find_installs(node: ast.AST) -> Iterator[str]:
+    """Yield lines of IPython that install a package."""
+    if isinstance(node, ast.Call) and _get_called_name(node) in ("run_line_magic", "system"):
+        line = " ".join(map(_read_beginning, node.args))
+        sign = "!" if _get_called_name(node) == "system" else "%"
+        yield from [f"{sign}{line}"] if _INSTALLS.match(line) else []
+
+
+_PATTERNS: dict[str, Callable[[ast.AST], Iterator[str]]] = {
+    "student.other-folder": _find_outside_paths,
+    "student.runs-file": _find_run_files,
+    "student.installs": _find_installs,
+}
+"""Searches on each node of the tree, by the code of the sentence about their findings."""
+
+
+def _get_called_name(node: ast.Call) -> str:
+    """Return the name of a called function, without the part before the last point."""
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr
+    return node.func.id if isinstance(node.func, ast.Name) else ""
