@@ -20,7 +20,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
-from autograder.sandbox.proof.doctor import Start
 from hypothesis import settings
 
 from autograder.core.errors import SandboxUnavailable
@@ -30,6 +29,7 @@ from autograder.sandbox.base import Environment
 from autograder.sandbox.levels import Isolation
 from autograder.sandbox.outside.namespaces import ENVIRONMENT, NamespaceSandbox, ZygoteSandbox
 from autograder.sandbox.proof import selftest
+from autograder.sandbox.proof.selftest import Start
 from autograder.sandbox.runtime import get_current_runtime
 from autograder.service.postgres import EmbeddedPostgres
 from tests.support import launching

@@ -16,6 +16,7 @@ from autograder.exchange.adopting import otter
 from autograder.exchange.adopting.settings import get_stubs, read_settings
 from autograder.messages import list_languages
 from autograder.notebook.build import build_file_notebook, build_release, build_starter
+from autograder.notebook.equal_formulas import read_vocabularies
 from autograder.notebook.files import read_file
 from autograder.notebook.fill import Listing, fill_notebook
 from autograder.notebook.leaks import (
@@ -314,7 +315,10 @@ def _list_withheld(course: Course, rubric: Rubric, key: Mapping[str, bytes]) -> 
     if rubric.assignment.adopted == "otter":
         return []  # otter builds the release
     folder = course.locate_source(rubric.assignment.name)
-    withheld = [answer for name, source in key.items() for answer in list_withheld_answers(source, name)]
+    vocabularies = read_vocabularies(rubric)
+    withheld = [
+        answer for name, source in key.items() for answer in list_withheld_answers(source, name, vocabularies)
+    ]
     for notebook in rubric.assignment.notebooks:
         for path in notebook.starter:
             text = _read_starter(folder, path).decode(errors="replace")

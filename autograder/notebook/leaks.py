@@ -1,4 +1,4 @@
-"""Refuse a release that reveals what its source withholds: solutions, model answers, values and formulas.
+"""Refuse a release that reveals what its source withholds: solutions, model answers, key formulas.
 
 Code is compared as tokens without comments, docstrings, quotes, brackets of calls and layout; text as words.
 A match of a short or trivial solution proves nothing, so every rule requires a minimum of tokens or words,
@@ -9,7 +9,8 @@ the minima stops at most one of them.
 from __future__ import annotations
 
 import ast
-import functools
+import base64
+import binascii
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +20,9 @@ from msgspec import Struct
 
 from autograder.core.errors import NotebookError
 from autograder.core.syntax import UNREADABLE, parse_module
+from autograder.formulas import Vocabulary
+from autograder.notebook.document import join_source, load_tree
+from autograder.notebook.equal_formulas import compute_number, find_equal_formula, find_formulas
 from autograder.notebook.markers import split_regions
 from autograder.notebook.release import ReleaseCell, load_release
 
@@ -50,6 +54,8 @@ _PARAGRAPH = re.compile(r"\n\s*\n|\n\s*(?:[-*+]|\d{1,2}[.)])\s|\n?<!--[ \t]*\w+[
 _QUESTION = re.compile(r"[^.!?:]*\?")
 _DROPPED_IN_FORMULAS = frozenset({"*", "·", "\\", "{", "}", "$", "cdot", "times", "left", "right", "[", "]"})
 
+_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
+"""Operators that Python and formulas share: ``^`` has another meaning in Python."""
 
 _LINE_TOKENS = 4
 """Fewest tokens of a line that counts; a shorter one, such as ``x = 1``, occurs anywhere."""
@@ -64,6 +70,9 @@ _FAR_OPERATORS = 4
 only: elsewhere it may be an example of how to write formulas."""
 _DIGITS = 4
 """Fewest digits of a number, or of all numbers in a tuple, that is searched in its own question."""
+_LONG_NUMBER = 100_000
+"""From this size on, a number inside a table or dictionary is searched by itself, and a number that is a
+whole answer is searched everywhere, unless it is round."""
 _RUN_WORDS = 6
 """Words in a row that count as copied; shorter runs are common phrases."""
 _PARAGRAPH_WORDS = 8
@@ -97,6 +106,8 @@ class WithheldAnswer(Struct, frozen=True):
     number: int
     since: int
     """First cell after the previous answer: the start of this question's prompt."""
+    vocabulary: Vocabulary | None = None
+    """Symbols of its formulas, if equal formulas reveal it."""
 
 
 class _CodeLine(Struct, frozen=True):
@@ -107,14 +118,26 @@ class _CodeLine(Struct, frozen=True):
     said: str
 
 
+class _Assignment(Struct, frozen=True):
+    """Line that assigns a literal, or a number computed from numbers."""
+
+    tokens: str
+    said: str
+    is_telling: bool
+
+
 class _CodeKey(Struct, frozen=True):
     """Solution in the forms that are compared."""
 
     lines: tuple[_CodeLine, ...]
-    values: tuple[str, ...] = ()
-    """Formulas in strings, and numbers or tuples of them that are assigned to a name."""
-    assignments: Mapping[str, bool] = {}
-    """``name = literal``, if the solution consists only of such lines → whether the literal is telling."""
+    definitions: tuple[tuple[_CodeLine, ...], ...]
+    formulas: tuple[str, ...]
+    values: tuple[str, ...]
+    """Numbers, and tuples and lists of them, that are assigned to a name."""
+    assignments: tuple[_Assignment, ...]
+    """``name = literal``, if the solution consists only of such lines."""
+    far: tuple[str, ...] = ()
+    """Values among these assignments that are searched everywhere."""
 
 
 def check_leaks(withheld: Sequence[WithheldAnswer], released_texts: Sequence[GivenText]) -> None:
@@ -135,7 +158,7 @@ def check_leaks(withheld: Sequence[WithheldAnswer], released_texts: Sequence[Giv
     shown = [_SearchableText(text) for text in released_texts]
     for answer in withheld:
         leak = _find_leaked_code(answer, shown) if answer.code else _find_leaked_text(answer, shown)
-        if leak:
+        if leak := leak or _find_leaked_formula(answer, released_texts):
             place, passage = leak
             raise NotebookError(
                 "solution-left",
@@ -146,12 +169,15 @@ def check_leaks(withheld: Sequence[WithheldAnswer], released_texts: Sequence[Giv
             )
 
 
-def list_withheld_answers(source: bytes, notebook: str) -> Iterator[WithheldAnswer]:
+def list_withheld_answers(
+    source: bytes, notebook: str, vocabularies: Mapping[str, Vocabulary] = {}
+) -> Iterator[WithheldAnswer]:
     """Yield the withheld content of a source notebook: solutions, whole model answers, and mark schemes.
 
     Args:
         source: bytes of the notebook.
         notebook: its name.
+        vocabularies: symbols of formulas, by the grade_id of the answer cell.
 
     Raises:
         CourseError: it is not a notebook, or its metadata is not usable.
@@ -172,6 +198,7 @@ def list_withheld_answers(source: bytes, notebook: str) -> Iterator[WithheldAnsw
             notebook,
             cell.number,
             since,
+            vocabularies.get(cell.grade_id),
         )
         since = cell.number + 1
 
@@ -183,7 +210,7 @@ def list_withheld_in_file(source: str, path: str) -> Iterator[WithheldAnswer]:
 
 
 def list_given_texts(release: bytes, notebook: str, *, tests: bool = True) -> Iterator[GivenText]:
-    """Yield the sources of a released notebook's cells; nothing else of the author's is released.
+    """Yield all texts in a released notebook: cells, their outputs, attachments and metadata.
 
     Args:
         release: bytes of the release.
@@ -193,12 +220,21 @@ def list_given_texts(release: bytes, notebook: str, *, tests: bool = True) -> It
     Raises:
         CourseError: it is not a notebook.
     """
-    for cell in load_release(release, notebook).cells:
+    tree = load_tree(release, [])
+    for cell, raw in zip(load_release(release, notebook).cells, tree["cells"], strict=True):
+        place = name_cell(notebook, cell)
         if tests or cell.is_answer or not cell.grade:
             code = cell.cell_type == "code"
             fixed = code and (cell.is_answer or cell.is_locked)
-            place = name_cell(notebook, cell)
             yield GivenText(place, cell.source, code, fixed, notebook, cell.number)
+        # nbgrader's metadata contains no text of the author.
+        metadata = {key: value for key, value in raw.get("metadata", {}).items() if key != "nbgrader"}
+        beside = {"outputs": raw.get("outputs"), "metadata": metadata}
+        for part_name, tree_of in (*beside.items(), ("an attachment", raw.get("attachments"))):
+            if text := "\n".join(_list_strings(tree_of)):
+                yield GivenText(f"{place}, {part_name}", text, notebook=notebook, number=cell.number)
+    if text := "\n".join(_list_strings({key: value for key, value in tree.items() if key != "cells"})):
+        yield GivenText(f"notebook {notebook!r}, metadata", text)
 
 
 def name_cell(notebook: str, cell: ReleaseCell) -> str:
@@ -208,22 +244,19 @@ def name_cell(notebook: str, cell: ReleaseCell) -> str:
 
 
 class _SearchableText:
-    """Given text with its tokens and words."""
+    """Given text with its tokens and words, each computed at first use."""
 
     def __init__(self, given_text: GivenText) -> None:
         self.given = given_text
-        forms = {given_text.text, *([_normalize_code(given_text.text)] if given_text.code else [])}
+        computed = _normalize_code(given_text.text, compute=True) if given_text.code else given_text.text
+        # Numbers are compared as written and as computed: "1024 * 768" also reveals 786432.
+        forms = {given_text.text, computed, *([_normalize_code(given_text.text)] if given_text.code else [])}
         self._tokens = [f" {_read_code_tokens(form)} " for form in forms]
-        self._formula = f" {_read_formula_tokens(given_text.text)} "
-
-    # Computed at the first use, because most answers are code.
-    @functools.cached_property
-    def _words(self) -> list[str]:
-        return _split_words(self.given.text)
-
-    @functools.cached_property
-    def _runs(self) -> frozenset[tuple[str, ...]]:
-        return frozenset(_list_runs(self._words))
+        self._formula = " ; ".join(
+            f" {_read_formula_tokens(form)} " for form in dict.fromkeys((given_text.text, computed))
+        )
+        self._words = ""
+        self._runs: frozenset[tuple[str, ...]] | None = None
 
     def has_code(self, tokens: str) -> bool:
         """Decide whether the text contains the tokens of a line of code."""
@@ -231,15 +264,27 @@ class _SearchableText:
 
     def has_formula(self, tokens: str) -> bool:
         """Decide whether the text contains a formula by itself, not as a part of a longer one."""
-        around = rf"(?<![-+/^]) {re.escape(tokens)} (?![-+/^] )"
-        return bool(re.search(around, self._formula))
+        position = self._formula.find(f" {tokens} ")
+        while position >= 0:
+            before, behind = (
+                self._formula[:position].rsplit(" ", 1)[-1],
+                self._formula[position + len(tokens) + 2 :],
+            )
+            if before not in ("+", "-", "/", "^") and behind.split(" ", 1)[0] not in ("+", "-", "/", "^"):
+                return True
+            position = self._formula.find(f" {tokens} ", position + 1)
+        return False
 
     def has_words(self, words: Sequence[str]) -> bool:
         """Decide whether the text contains the words in a row."""
-        return f" {' '.join(words)} " in f" {' '.join(self._words)} "
+        if not self._words:
+            self._words = f" {' '.join(_split_words(self.given.text))} "
+        return f" {' '.join(words)} " in self._words
 
     def count_shared_words(self, words: Sequence[str]) -> int:
         """Return how many of the words occur in the text within a long run of them."""
+        if self._runs is None:
+            self._runs = frozenset(_list_runs(_split_words(self.given.text)))
         shared = set[int]()
         for position, run in enumerate(_list_runs(words)):
             shared.update(range(position, position + _RUN_WORDS) if run in self._runs else ())
@@ -266,25 +311,28 @@ def _find_leaked_code(answer: WithheldAnswer, shown: Sequence[_SearchableText]) 
 def _find_value(text: _SearchableText, key: _CodeKey, answer: WithheldAnswer) -> str:
     """Return the formula or value of a solution that a text contains; empty if it contains none."""
     near = _is_near(answer, text.given)
-    for value in key.values:
-        is_long = len(_OPERATOR.findall(value)) >= _FAR_OPERATORS
-        if (near or is_long) and text.has_formula(_read_formula_tokens(value)):
+    for value in (*key.formulas, *(key.values if near else key.far)):
+        long = len(_OPERATOR.findall(value)) >= _FAR_OPERATORS or value in key.far
+        if (near or long) and text.has_formula(_read_formula_tokens(value)):
             return value
-    is_stub = near and text.given.number == answer.number > 0
-    for said, is_telling in key.assignments.items():
-        searched = is_stub or (is_telling and not text.given.fixed)
-        if searched and text.has_code(_read_code_tokens(said)):
-            return said
+    is_own = _is_own(answer, text.given)  # the stub
+    for line in key.assignments:
+        if (is_own or (line.is_telling and not text.given.fixed)) and text.has_code(line.tokens):
+            return line.said
     return ""
 
 
 def _find_solution(text: _SearchableText, key: _CodeKey, given_lines: Collection[str]) -> str:
-    """Return a line of a solution of which a text contains too much.
+    """Return a line of a solution, or of a definition in it, of which a text contains too much.
 
-    Lines that students receive as code (``given_lines``) reveal nothing.
+    Lines that students receive as code (``known``) reveal nothing.
     """
-    lines = [line for line in key.lines if line.tokens not in given_lines]
-    return _find_covered(lines, text, _SHARE, _KEY_TOKENS)
+    for lines, share in ((key.lines, _SHARE), *((definition, 1.0) for definition in key.definitions)):
+        if passage := _find_covered(
+            [line for line in lines if line.tokens not in given_lines], text, share, _KEY_TOKENS
+        ):
+            return passage
+    return ""
 
 
 def _find_covered(lines: Iterable[_CodeLine], text: _SearchableText, share: float, least: int) -> str:
@@ -315,32 +363,84 @@ def _find_leaked_text(answer: WithheldAnswer, shown: Sequence[_SearchableText]) 
     return None
 
 
-def _read_key(source: str) -> _CodeKey:
-    """Return a solution in the forms that are compared; unreadable code as lines only."""
-    plain = _normalize_code(source)
-    lines = _read_code_lines(plain)
-    try:
-        tree = parse_module(plain)
-    except UNREADABLE:
-        return _CodeKey(lines)
-    constants = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
-    formulas = [text.strip() for text in constants if isinstance(text, str) and _is_formula(text)]
-    assigned = [node for node in tree.body if isinstance(node, ast.Assign) and _is_plain(node.value)]
-    values = [value for node in assigned if _is_telling(value := ast.unparse(node.value))]
-    targets = {ast.unparse(node.targets[0]) for node in assigned}
-    assignments: dict[str, bool] = {}
-    if len(assigned) == len(tree.body) == len(targets):
-        for node in assigned:
-            value = ast.unparse(node.value)
-            # Values that any code may contain are no evidence.
-            if ast.literal_eval(node.value) not in (None, "", 0, 1, [], (), {}) and "..." not in value:
-                assignments[ast.unparse(node)] = _is_telling(value)
-    return _CodeKey(lines, tuple(dict.fromkeys([*formulas, *values])), assignments)
+def _find_leaked_formula(
+    answer: WithheldAnswer, released_texts: Sequence[GivenText]
+) -> tuple[str, str] | None:
+    """Return where an equal formula reveals a key in its own question, and which one; None if none does.
+
+    Copying such a formula would earn the points.
+    """
+    if answer.vocabulary is None:
+        return None
+    formulas = (
+        _read_key(answer.text).formulas if answer.code else find_formulas(answer.text, answer.vocabulary)
+    )
+    keys = [key for key in formulas if _OPERATOR.search(key)]
+    for text in released_texts:
+        if _is_near(answer, text) and (passage := find_equal_formula(text.text, keys, answer.vocabulary)):
+            return text.place, passage
+    return None
+
+
+def _is_own(answer: WithheldAnswer, given_text: GivenText) -> bool:
+    """Decide whether a text is the cell of an answer itself."""
+    return given_text.number > 0 and (given_text.notebook, given_text.number) == (
+        answer.notebook,
+        answer.number,
+    )
 
 
 def _is_near(answer: WithheldAnswer, given_text: GivenText) -> bool:
     """Decide whether a text belongs to the question of an answer."""
     return given_text.notebook == answer.notebook and answer.since <= given_text.number <= answer.number
+
+
+def _read_key(source: str) -> _CodeKey:
+    """Return a solution in the forms that are compared; unreadable code as lines only."""
+    plain = _normalize_code(source)
+    try:
+        tree = parse_module(_normalize_code(source, compute=True))
+    except UNREADABLE:
+        return _CodeKey(_read_code_lines(plain), (), (), (), ())
+    definitions = [
+        _read_code_lines(ast.unparse(ast.Module(node.body, [])))
+        for node in parse_module(plain).body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    ]
+    strings = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    formulas = dict.fromkeys(text.strip() for text in strings if _is_formula(text))
+    assigned = [node.value for node in tree.body if isinstance(node, ast.Assign) and _is_plain(node.value)]
+    values = [ast.unparse(node) for node in assigned]
+    assignments = tuple(_list_assignments(parse_module(plain), tree))
+    far = values if assignments else []
+    # Long numbers count wherever they are inside a value.
+    values += [ast.unparse(node) for value in assigned for node in ast.walk(value) if _is_long_number(node)]
+    return _CodeKey(
+        _read_code_lines(plain),
+        tuple(definitions),
+        tuple(formulas),
+        tuple(value for value in values if _is_telling(value)),
+        assignments,
+        tuple(value for value in far if _is_rare(value)),
+    )
+
+
+def _list_assignments(written: ast.Module, computed: ast.Module) -> Iterator[_Assignment]:
+    """Yield the assignments of a solution that only assigns plain values to its own names."""
+    values = [node.value for node in computed.body if isinstance(node, ast.Assign) and _is_plain(node.value)]
+    targets = [ast.unparse(node.targets[0]) for node in computed.body if isinstance(node, ast.Assign)]
+    if len(values) < len(computed.body) or len(set(targets)) < len(targets):
+        return
+    for *forms, value in zip(written.body, computed.body, values, strict=True):
+        literal = ast.literal_eval(value)
+        # Values that any code may contain are no evidence.
+        if literal not in (None, "", 0, 1, [], (), {}) and "..." not in ast.unparse(value):
+            for said in dict.fromkeys(ast.unparse(form) for form in forms):
+                yield _Assignment(_read_code_tokens(said), said, _is_telling(ast.unparse(value)))
 
 
 def _is_plain(node: ast.expr) -> bool:
@@ -356,6 +456,16 @@ def _is_telling(value: str) -> bool:
     """Decide whether a value consists of numbers with so many digits that a match is no coincidence."""
     numbers = re.fullmatch(r"[\d\s.,()\[\]\-]+", value)
     return bool(numbers) and sum(char.isdigit() for char in value) >= _DIGITS
+
+
+def _is_rare(value: str) -> bool:
+    """Decide whether a value is a whole number that no other question would state by coincidence."""
+    return value.isdecimal() and int(value) >= _LONG_NUMBER and len(value.rstrip("0")) >= _DIGITS
+
+
+def _is_long_number(node: ast.AST) -> bool:
+    """Decide whether a node is an integer that is searched by itself."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value >= _LONG_NUMBER
 
 
 def _is_formula(text: str) -> bool:
@@ -377,8 +487,13 @@ def _read_code_lines(plain: str) -> tuple[_CodeLine, ...]:
     return tuple(lines.values())
 
 
-def _normalize_code(source: str) -> str:
-    """Return code in Python's own layout, without comments and docstrings; unreadable code only dedented."""
+def _normalize_code(source: str, *, compute: bool = False) -> str:
+    """Return code in Python's own layout, without comments and docstrings; unreadable code only dedented.
+
+    Args:
+        source: source of a cell or file.
+        compute: replace numbers computed from numbers, such as ``1024 * 768``, by their value.
+    """
     lines = source.split("\n")
     # A region cut out of a function is indented and would not parse.
     margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
@@ -390,9 +505,24 @@ def _normalize_code(source: str) -> str:
             if isinstance(body, list):
                 kept = [statement for statement in body if not _is_remark(statement)]
                 node.body = kept or [ast.Pass()]  # type: ignore[attr-defined]
-        return ast.unparse(tree)
+        return ast.unparse(_Computing().visit(tree) if compute else tree)
     except UNREADABLE:
         return dedented
+
+
+class _Computing(ast.NodeTransformer):
+    """Replaces whole numbers that are computed from numbers by their values."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        operands = (node.left, node.right)
+        if isinstance(node.op, _ARITHMETIC) and all(
+            isinstance(operand, ast.Constant) for operand in operands
+        ):
+            value = compute_number(ast.unparse(node))
+            if value is not None:
+                return ast.Constant(value)
+        return node
 
 
 def _is_remark(node: Any) -> bool:
@@ -428,6 +558,28 @@ def _list_runs(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Yield all runs of words of the fixed length."""
     for start in range(len(words) - _RUN_WORDS + 1):
         yield tuple(words[start : start + _RUN_WORDS])
+
+
+def _list_strings(tree: Any) -> Iterator[str]:
+    """Yield every string of a JSON tree: a source's lines as one, a base64 SVG picture as its text."""
+    if (whole := join_source(tree)) is not None:
+        yield whole
+    elif isinstance(tree, list | tuple):
+        for entry in tree:
+            yield from _list_strings(entry)
+    elif isinstance(tree, Mapping):
+        for key, value in tree.items():
+            yield str(key)
+            yield from _list_strings(_decode_image(value) if key == "image/svg+xml" else value)
+
+
+def _decode_image(value: Any) -> Any:
+    """Return the text of a base64 picture; other values as they are."""
+    text = join_source(value)
+    try:
+        return text if text is None else base64.b64decode(text, validate=True).decode()
+    except (binascii.Error, ValueError):
+        return text
 
 
 def _quote_passage(passage: str, limit: int = 80) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable
 from decimal import Decimal
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 from autograder.core.errors import CourseError, NotebookError
 from autograder.grading import generate
 from autograder.notebook.build import build_release
+from autograder.notebook.equal_formulas import read_vocabularies
 from autograder.notebook.leaks import check_leaks, list_given_texts, list_withheld_answers
 from autograder.rubric import Rubric
 from tests.support import files_course
@@ -69,7 +71,8 @@ def refuse(tree: dict[str, Any], rubric: Rubric) -> str:
     source = json.dumps(tree).encode()
     try:
         released = build_release(source, rubric, NAME)
-        check_leaks(list(list_withheld_answers(source, NAME)), list(list_given_texts(released, NAME)))
+        withheld = list(list_withheld_answers(source, NAME, read_vocabularies(rubric)))
+        check_leaks(withheld, list(list_given_texts(released, NAME)))
     except NotebookError as error:
         return str(error)
     return ""
@@ -183,6 +186,74 @@ def test_leaks_refuse_the_formula_of_the_key_in_its_prompt(
     assert "" == refuse(with_sources(source_bytes, essay_prompt="Write formulas as in d_model^2."), rubric)
 
 
+EQUAL_FORMULAS = {
+    "abbreviated": "It is 8 d**2 + 5 d.",
+    "rearranged": "Hint: `5*d_model + 8*d_model*d_model`",
+    "factored": "- d (8 d + 5)",
+    "LaTeX": r"It is $d_{\text{model}} \cdot (5 + 8 d_{\text{model}})$.",
+    "an assignment": "# projection_size = '2*(4*d^2) + 5d'",
+}
+
+
+@pytest.mark.parametrize("passage", EQUAL_FORMULAS.values(), ids=EQUAL_FORMULAS)
+@pytest.mark.parametrize("cell", ["formula-prompt", "formula-answer"])
+def test_leaks_refuse_an_equal_formula_in_its_own_question(
+    source_bytes: bytes, rubric: Rubric, passage: str, cell: str
+) -> None:
+    """A copy of it would earn the points; in another question it may be an example."""
+    rubric = replace(
+        rubric,
+        assignment=replace(
+            rubric.assignment,
+            symbols={"d_model": replace(rubric.assignment.symbols["d_model"], aliases=("d",))},
+        ),
+    )
+    key = '### BEGIN SOLUTION\nprojection_size = "8*d_model^2 + 5*d_model"\n### END SOLUTION'
+    tree = with_sources(source_bytes, formula_answer=key)
+    stub = "# " if cell == "formula-answer" else ""
+    behind = f"\n{key}" if stub else ""
+    cell_of(tree, cell)["source"] = f"{stub}{passage}{behind}"
+    said = refuse(tree, rubric)
+    assert f"({cell}): gives away the solution of notebook 'small-exam', cell 4 (formula-answer)" in said
+    tree = with_sources(source_bytes, formula_answer=key, essay_prompt=passage)
+    assert "" == refuse(tree, rubric)
+
+
+@pytest.mark.parametrize(
+    "passage",
+    [
+        "8 d_model^2 + 5 d_model + 1",
+        "8 d_model^2",
+        "d_model",
+        "There are 8 of them, and 5.",
+        "8 d_model^3 + 5 (",
+        "",
+    ],
+)
+def test_leaks_pass_other_formulas_in_a_prompt(source_bytes: bytes, rubric: Rubric, passage: str) -> None:
+    """Longer, shorter and unreadable ones give nothing away."""
+    key = '### BEGIN SOLUTION\nprojection_size = "8*d_model^2 + 5*d_model"\n### END SOLUTION'
+    assert "" == refuse(with_sources(source_bytes, formula_answer=key, formula_prompt=passage), rubric)
+
+
+@pytest.mark.parametrize(
+    "options", [{"must": ("sum",)}, {"without": ("sqrt",)}, {}], ids=["must", "without", "none"]
+)
+def test_leaks_pass_the_formula_that_a_prompt_asks_to_rewrite(
+    source_bytes: bytes, rubric: Rubric, options: dict[str, Any]
+) -> None:
+    """Where the form is asked for, a copy of an equal formula does not earn the points."""
+    question = rubric.get_question("formula")
+    item = replace(question.items[0], options={**question.items[0].options, **options})
+    changed = replace(question, items=(item, *question.items[1:]))
+    rubric = replace(rubric, questions=tuple(changed if one is question else one for one in rubric.questions))
+    key = '### BEGIN SOLUTION\nprojection_size = "d_model^2 + 2*d_model + 1"\n### END SOLUTION'
+    said = refuse(
+        with_sources(source_bytes, formula_answer=key, formula_prompt="Expand $(d_model + 1)^2$."), rubric
+    )
+    assert bool(said) == (not options)
+
+
 def test_leaks_refuse_a_long_formula_anywhere(source_bytes: bytes, rubric: Rubric) -> None:
     """With so many operators it is no example of how to write formulas."""
     key = '### BEGIN SOLUTION\nprojection_size = "8*d_model^2 + 5*d_model"\n### END SOLUTION'
@@ -198,6 +269,7 @@ def test_leaks_refuse_a_long_formula_anywhere(source_bytes: bytes, rubric: Rubri
         pytest.param("formula-answer", '# size = "d_model^2"', 'size = "d_model^2"', id="formula"),
         pytest.param("formula-answer", "# cause = 'typical'", 'cause = "typical"', id="choice"),
         pytest.param("shape-answer", "size = (2, 8, 128, 128)", "size = (2, 8, 128, 128)", id="shape"),
+        pytest.param("shape-answer", "# 124_441_344", 'size = {"tied": 124441344}', id="large number"),
     ],
 )
 def test_leaks_refuse_the_value_of_the_key_in_its_stub(
@@ -210,18 +282,21 @@ def test_leaks_refuse_the_value_of_the_key_in_its_stub(
     assert 2 == said.count(f"({cell})")
 
 
+@pytest.mark.parametrize("key", ["size = 1024 * 768", "size = 786432", "size = 2**18 * 3"])
 @pytest.mark.parametrize(
     ("cell", "source"),
     [
         pytest.param("shape-prompt", "You should get 786432.", id="its prompt"),
         pytest.param("shape-answer", "# for the teacher: 786_432", id="its stub"),
+        pytest.param("essay-prompt", "The table holds 786432 numbers.", id="another prompt"),
+        pytest.param("given", "print(1024 * 768)", id="given code that computes it"),
     ],
 )
 def test_leaks_refuse_the_number_of_the_key(
-    source_bytes: bytes, rubric: Rubric, cell: str, source: str
+    source_bytes: bytes, rubric: Rubric, cell: str, source: str, key: str
 ) -> None:
-    """A number is looked for in its own question, however its digits are grouped."""
-    tree = with_sources(source_bytes, shape_answer="### BEGIN SOLUTION\nsize = 786432\n### END SOLUTION")
+    """Numbers are compared by value, whether the key or the text computes them."""
+    tree = with_sources(source_bytes, shape_answer=f"### BEGIN SOLUTION\n{key}\n### END SOLUTION")
     cell_of(tree, cell)["source"] = source + f"\n{cell_of(tree, cell)['source']}"
     said = refuse(tree, rubric)
     assert f"({cell}): gives away the solution of" in said
@@ -233,18 +308,21 @@ def test_leaks_refuse_the_whole_line_of_the_key_anywhere(
     source_bytes: bytes, rubric: Rubric, cell_type: str
 ) -> None:
     """Short as it is, it earns the points; the same value under another name may be an example."""
-    key = "### BEGIN SOLUTION\nsize = 2048\n### END SOLUTION"
+    key = "### BEGIN SOLUTION\nsize = 64 * 32\n### END SOLUTION"
     tree = with_sources(source_bytes, shape_answer=key)
-    assert "'size = 2048'" in refuse(with_cell(tree, cell_type, "size=2048"), rubric)
+    assert "'size = 64 * 32'" in refuse(with_cell(tree, cell_type, "size = 64*32"), rubric)
     tree = with_sources(source_bytes, shape_answer=key)
-    assert "" == refuse(with_cell(tree, cell_type, "width = 2048"), rubric)
+    assert "" == refuse(with_cell(tree, cell_type, "width = 64*32"), rubric)
 
 
 @pytest.mark.parametrize(
     ("key", "passage"),
     [
-        pytest.param("size = 12", "There are 12 of them.", id="few digits"),
-        pytest.param("size = 50_257", "GPT-2 has 50257 tokens.", id="in another question"),
+        pytest.param("size = 3 * 4", "There are 12 of them.", id="few digits"),
+        pytest.param("size = 10 * 100_000", "Corpora have 1000000 words.", id="round, in another question"),
+        pytest.param("size = 50_257", "GPT-2 has 50257 tokens.", id="short, in another question"),
+        pytest.param("size = 1024 * 768", "It has 7864320 numbers.", id="another number"),
+        pytest.param("seed = 786432\nprint(seed)", "Take the seed 786432.", id="not all of the answer"),
     ],
 )
 def test_leaks_pass_numbers_that_prove_nothing(
@@ -253,6 +331,13 @@ def test_leaks_pass_numbers_that_prove_nothing(
     """A number that stands in many notebooks stops no release."""
     key = f"### BEGIN SOLUTION\n{key}\n### END SOLUTION"
     assert "" == refuse(with_sources(source_bytes, shape_answer=key, essay_prompt=passage), rubric)
+
+
+def test_leaks_pass_the_factors_of_a_number_in_its_prompt(source_bytes: bytes, rubric: Rubric) -> None:
+    """The shape of a matrix is what its number of entries is asked for."""
+    key = "### BEGIN SOLUTION\nsize = 1024 * 768\n### END SOLUTION"
+    prompt = r"How many entries has a matrix of $1024 \times 768$?"
+    assert "" == refuse(with_sources(source_bytes, shape_answer=key, shape_prompt=prompt), rubric)
 
 
 @pytest.mark.parametrize("text", ["</w>", "/tmp", "<br/>"])
@@ -345,6 +430,35 @@ def test_leaks_pass_words_that_mark_nothing(source_bytes: bytes, rubric: Rubric)
     assert "" == refuse(with_cell(with_sources(source_bytes), "markdown", text), rubric)
 
 
+def test_leaks_refuse_a_solution_in_a_picture_of_text(source_bytes: bytes, rubric: Rubric) -> None:
+    """An SVG picture is text, in base64 or not."""
+    drawn = f"<svg><text>{ESSAY}</text></svg>"
+    for content in (drawn, base64.b64encode(drawn.encode()).decode()):
+        picture = {"a.svg": {"image/svg+xml": content}}
+        tree = with_cell(
+            with_sources(source_bytes, essay=ESSAY), "markdown", "![](attachment:a.svg)", attachments=picture
+        )
+        assert "cell 16, an attachment: gives away" in refuse(tree, rubric)
+
+
+def test_leaks_refuse_solutions_in_outputs_and_metadata(source_bytes: bytes, rubric: Rubric) -> None:
+    """A release that some other program made may still have them; ours has neither."""
+    source = json.dumps(with_sources(source_bytes, double_answer=KEY, essay=ESSAY)).encode()
+    output = {"output_type": "stream", "name": "stdout", "text": SOFTMAX.splitlines(keepends=True)}
+    for fields, place in (
+        ({"outputs": [output]}, "cell 2 (setup), outputs"),
+        ({"metadata": {"notes": [ESSAY]}}, "cell 2 (setup), metadata"),
+    ):
+        released = json.loads(build_release(source, rubric, NAME))
+        cell = cell_of(released, "setup")
+        cell["metadata"] |= fields.pop("metadata", {})
+        cell |= fields
+        given = list(list_given_texts(json.dumps(released).encode(), NAME))
+        with pytest.raises(NotebookError) as caught:
+            check_leaks(list(list_withheld_answers(source, NAME)), given)
+        assert place in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("path", "text"),
     [
@@ -372,25 +486,6 @@ def test_generate_refuses_solutions_in_files(tmp_path: Path, path: str, text: st
     assert before == {
         file: file.read_bytes() for file in course.locate_release("model").rglob("*") if file.is_file()
     }
-
-
-@pytest.mark.parametrize(
-    ("source", "is_kept"),
-    [
-        ("Look.", False),
-        ("Look.\n<!-- ![](attachment:key%20one.png)\n-->", False),
-        ("![](attachment:key%20one.png)", True),
-        ('<img src="attachment:key one.png">', True),
-    ],
-)
-def test_build_drops_pictures_that_no_text_shows(
-    source_bytes: bytes, rubric: Rubric, source: str, is_kept: bool
-) -> None:
-    """Students would find them in the file."""
-    tree = with_sources(source_bytes, essay_prompt=source)
-    cell_of(tree, "essay-prompt")["attachments"] = {"key one.png": {"image/png": "AAAA"}}
-    released = json.loads(build_release(json.dumps(tree).encode(), rubric, NAME))
-    assert is_kept == ("attachments" in cell_of(released, "essay-prompt"))
 
 
 def test_build_drops_pictures_of_withheld_parts(source_bytes: bytes, rubric: Rubric) -> None:
