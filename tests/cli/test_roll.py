@@ -160,6 +160,7 @@ def test_numbers_tell_assignments_apart(tmp_path: Path) -> None:
 @pytest.mark.sandbox
 def test_grading_nothing_says_so(empty: Course) -> None:
     """An empty table alone would look like success; the place that is looked into is named."""
+    shutil.rmtree(empty.root / "submitted" / "bob")
     put(empty, "submitted/ada/captioning.ipynb")
     done = run("grade", NAME, cwd=empty.root)
     assert 1 == done.returncode
