@@ -16,7 +16,7 @@ from flint import Ordering, fmpz_mpoly_ctx
 
 from autograder.formulas.errors import Undecided
 from autograder.formulas.nodes import Add, Div, Mul, Neg, Node, Num, Pow
-from autograder.formulas.values.evaluate import TooLarge, Undefined, evaluate_constant
+from autograder.formulas.values.evaluate import try_constant
 
 MAX_GENERATORS = 10
 MAX_TERMS = 120
@@ -134,20 +134,12 @@ class Ring:
         _, irreducible = polynomial.factor()
         return sum(int(times) for _, times in irreducible)
 
-    def find_common_divisor(self, first: Node, second: Node) -> Node | None:
-        """Return the greatest common divisor of two polynomials, or the first one if it has several terms.
-
-        Returns:
-            None if the divisor is 1, also for parts that are fractions themselves.
-        """
-        (left, left_denominator), (right, right_denominator) = (
-            self.to_quotient(first),
-            self.to_quotient(second),
-        )
+    def have_common_divisor(self, first: Node, second: Node) -> bool:
+        """Return whether two polynomials have a common divisor other than 1; False for fractions."""
+        (left, left_denominator), (right, right_denominator) = map(self.to_quotient, (first, second))
         if not (left_denominator.is_one() and right_denominator.is_one()) or not left or not right:
-            return None
-        divisor = left.gcd(right)
-        return None if divisor.is_one() else self._to_formula(divisor) or first
+            return False
+        return not left.gcd(right).is_one()
 
     def _to_formula(self, polynomial: Polynomial) -> Node | None:
         """Return a polynomial of one term as a formula; None for 1 and for several terms."""
@@ -207,13 +199,8 @@ def _collect_generators(node: Node, generators: dict[Node, int]) -> None:
 
 def _get_whole_exponent(node: Pow) -> int | None:
     """Return the exponent if it is a constant whole number."""
-    try:
-        power = evaluate_constant(node.exponent)
-    except (TooLarge, Undefined):
-        return None
-    if power is None or power != int(power):
-        return None
-    return int(power)
+    power = try_constant(node.exponent)
+    return None if power is None or power != int(power) else int(power)
 
 
 def _add_quotients(
