@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.check_files import list_answers, open_program
-from tests.support.checked import CheckedAnswer, run_checks
+from tests.support.checked import CheckedAnswer, list_answers, open_program, run_checks
 
 QUESTIONS = ("top_k", "top_p", "no_repeat", "chain", "sample", "greedy", "beam")
 STATED = [

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.check_files import list_answers, open_program, read_file
-from tests.support.checked import CheckedAnswer, run_checks
+from tests.support.checked import CheckedAnswer, list_answers, open_program, read_file, run_checks
 
 SOURCE = read_file("memorisation").solution
 STATED = [pytest.param(*answer, id=name) for name, answer in list_answers("memorisation").items()]

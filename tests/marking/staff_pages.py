@@ -26,7 +26,7 @@ from autograder.marking.similarity.works import FeatureExtractor, Work, WorkPiec
 from autograder.marking.statistics import compute_figures
 from autograder.marking.statistics_page import render_statistics
 from autograder.rubric import Rubric
-from tests.support.copied_class import CopiedClass, copied_class
+from tests.marking.copied_class import CopiedClass, copied_class
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>"

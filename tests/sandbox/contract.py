@@ -24,7 +24,7 @@ from autograder.core.records import (
     Tensor,
 )
 from autograder.sandbox.base import Box, Sandbox
-from tests.support.fake_sandbox import FakeSandbox
+from tests.sandbox.fake_sandbox import FakeSandbox
 
 LIMITS = Limits(
     cell_seconds=5, call_seconds=5, memory_mb=512, processes=32, output_kb=64, reply_mb=4, scratch_mb=16

@@ -18,7 +18,7 @@ from autograder.core.records import Call, Cell, Limits
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session
 from tests.support.leftovers import fresh_seeds
-from tests.support.rotation import rotating
+from tests.support.thorough import rotating
 
 pytestmark = pytest.mark.sandbox
 

@@ -17,8 +17,8 @@ from autograder.sandbox.proof.doctor import Layer
 from autograder.sandbox.proof.selftest import FILE_NAME, ensure, read_last_proof
 from autograder.sandbox.retry import MAX_FAULTS
 from tests.conftest import start_sandbox
+from tests.sandbox.fake_sandbox import FakeSandbox
 from tests.support.broken_sandbox import tried_here
-from tests.support.fake_sandbox import FakeSandbox
 from tests.support.leftovers import zygote_pid
 
 HOLDS = [Layer("no network", ok=True, found="nothing")]

@@ -14,7 +14,7 @@ from autograder.sandbox.pool import Pool
 from autograder.sandbox.session import Session
 from autograder.sandbox.testing import CellTester, Key, create_visit
 from autograder.sandbox.timeouts import Timeouts
-from tests.support.cell_attacks import ATTACKS, TESTS
+from tests.kinds.general.cell_attacks import ATTACKS, TESTS
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 RIGHT = """
