@@ -22,7 +22,7 @@ from typing import Any
 from autograder.core.errors import AutograderError
 from autograder.core.images import build_image_uri
 from autograder.core.records import Cell
-from autograder.notebook import cell_types, document, language, match, owntexts, prepare
+from autograder.notebook import cell_types, document, language, owntexts, prepare
 from autograder.pages.feedback import sanitise
 from autograder.questions import closed
 from autograder.questions.base.judging import forbidden
@@ -42,6 +42,7 @@ SLOWEST = 6
 """Of how many pieces the ratio is looked at in any case."""
 MUCH = 2
 """Times the usual, beyond which it is looked at for every piece."""
+NAMES = closed.Options(lambda name: "a" if name == "a" else "", begun=lambda word: "x" if word == "x" else "")
 COLUMNS = reading.Columns({"name": (), "count": ()}), reading.Columns({"name": (), "count": (), "shape": ()})
 
 PIECES = (
@@ -86,7 +87,7 @@ FUNCTIONS: Mapping[str, tuple[Callable[[str], Any], int]] = {
     "quote": (quoting.quote_text, 200_000),
     "name of a closed list": (closed.normalize_name, 2000),
     "entries of a closed list": (lambda text: closed.split_entries(text, {"a"}), 2000),
-    "option of a closed list": (closed.Options({"a": "a"}.get, begun={"x": "x"}.get).read_entry, 2000),
+    "option of a closed list": (NAMES.read_entry, 2000),
     "table of two columns": (lambda text: reading.read_table(text, COLUMNS[0]), 19_000),
     "table of three columns": (lambda text: reading.read_table(text, COLUMNS[1]), 19_000),
     "column": (reading.normalise_name, 200_000),
@@ -95,7 +96,7 @@ FUNCTIONS: Mapping[str, tuple[Callable[[str], Any], int]] = {
     "compiling": (lambda text: limit_notes.list_compiling_notes([Cell(text)]), 200_000),
     "strings of a notebook": (lambda text: document._STRING.sub("", text), 400_000),
     "strings of a reply": (lambda text: wire.count_values(text.encode(errors="replace")), 400_000),
-    "canonical": (match.normalize_source, 200_000),
+    "canonical": (document.normalize_source, 200_000),
     "formulas": (cell_types._FORMULA.findall, 200_000),
     "words in a row": (owntexts._WORDS_APART.findall, 200_000),
     "ends of lists": (owntexts._END_OF_LIST.findall, 200_000),

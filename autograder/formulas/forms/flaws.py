@@ -121,7 +121,7 @@ def _check_irreducible(factor: Add) -> Flaw | None:
     # The cheap check comes first; the polynomial ring below is slower and may be undecided.
     part = to_text(factor)
     ring = Ring((factor,))
-    polynomial = ring.to_polynomial(factor)
+    polynomial, _ = ring.to_lowest_terms(factor)
     if not polynomial:
         return Flaw("cancels", {"part": part})
     # A sum that collapses to one term, or has a symbol in a denominator, can be written as a product.

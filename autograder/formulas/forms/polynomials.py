@@ -87,29 +87,24 @@ class Ring:
                 return raised if power >= 0 else self._divide_quotients(self._combine_factors(()), raised)
         return self._generators[self._places[node]], self._make_constant(1)
 
-    def to_polynomial(self, node: Node) -> Polynomial:
-        """Return the numerator of a formula in lowest terms."""
+    def to_lowest_terms(self, node: Node) -> tuple[Polynomial, Polynomial]:
+        """Return numerator and denominator of a formula without common factors."""
         above, below = self.to_quotient(node)
-        return above / above.gcd(below) if above else above
+        common = above.gcd(below)
+        return above / common, below / common
 
     def is_whole(self, node: Node) -> bool:
         """Return whether a formula in lowest terms has no symbol below a fraction line."""
-        above, below = self.to_quotient(node)
-        return not above or bool((below / above.gcd(below)).is_constant())
+        return bool(self.to_lowest_terms(node)[1].is_constant())
 
     def strip_number(self, node: Node) -> tuple[str, str]:
         """Return numerator and denominator in lowest terms without the numeric factor, as text."""
-        above, below = self.to_quotient(node)
-        common = above.gcd(below)
-        return str(_strip_number(above / common)), str(_strip_number(below / common))
+        above, below = self.to_lowest_terms(node)
+        return str(_strip_number(above)), str(_strip_number(below))
 
     def is_whole_valued(self, node: Node) -> bool:
         """Return whether whole generators give whole values, as for ``n*(n - 1)/2``."""
-        above, below = self.to_quotient(node)
-        if not above:
-            return True
-        common = above.gcd(below)
-        above, below = above / common, below / common
+        above, below = self.to_lowest_terms(node)
         # If the denominator is a number, values modulo it depend only on the residues of the generators.
         divisor, count = abs(int(below.coeffs()[0])), max(len(self._places), 1)
         if not below.is_constant() or divisor**count > MAX_CLASSES:
@@ -124,9 +119,7 @@ class Ring:
 
     def find_numeric_content(self, node: Node) -> Fraction:
         """Return the greatest number common to all terms, e.g. 1/2 for ``n/2 + 3*d/2``."""
-        above, below = self.to_quotient(node)
-        common = above.gcd(below)
-        above, below = above / common, below / common
+        above, below = self.to_lowest_terms(node)
         return Fraction(int(above.content()), int(below.content()))
 
     def count_factors(self, polynomial: Polynomial) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import chain
 
 from msgspec import Struct
@@ -416,16 +417,21 @@ def _replace_functions(node: Node, name: str) -> Iterator[tuple[str, Node]]:
     """Yield the formula with each application of a function replaced in the same way."""
     if name in LOGARITHMS:
         for base in (0, 2, 10):
-            yield (
-                "log-base",
-                replace_calls(node, name, lambda fn, base=base: make_logarithm(fn.arguments[0], base)),
-            )
+            yield "log-base", replace_calls(node, name, partial(_to_base, base))
     for group in (("floor", "ceil"), ("max", "min"), ("sin", "cos"), ("sigmoid", "tanh")):
         if name in group:
             other = group[1 - group.index(name)]
             code = "rounding" if name in ("floor", "ceil") else "function-replaced"
-            yield code, replace_calls(node, name, lambda fn, other=other: Fn(other, fn.arguments))
+            yield code, replace_calls(node, name, partial(_rename_function, other))
     yield "function-too-much", replace_calls(node, name, lambda fn: fn.arguments[0])
+
+
+def _to_base(base: int, function: Fn) -> Node:
+    return make_logarithm(function.arguments[0], base)
+
+
+def _rename_function(name: str, function: Fn) -> Node:
+    return Fn(name, function.arguments)
 
 
 def _format_part(node: Node) -> str:

@@ -168,12 +168,8 @@ class Vocabulary:
         self.names: Mapping[str, str] = names
         self.functions: Mapping[str, str] = functions
         self.nodes: Mapping[str, Sym] = {spelling: Sym(name) for spelling, name in names.items()}
-        # A Greek letter behind another letter is a factor: hθ is h*θ, also if h_θ is declared.
         self._run_together = {
-            form: spelling
-            for spelling in names
-            for form in _generate_abbreviations(spelling)
-            if form.isascii()
+            form: spelling for spelling in names for form in _generate_abbreviations(spelling)
         }
         # A run such as dk is ambiguous only if all of its letters are symbols themselves.
         self._doubtful = tuple(run for run in self._run_together if all(letter in names for letter in run))
@@ -290,8 +286,8 @@ def _generate_abbreviations(spelling: str) -> Iterable[str]:
     """Yield short forms of a name with underscores: ``d_head`` → ``dhead``, ``dh``."""
     parts = spelling.split("_")
     if len(parts) > 1:
-        yield "".join(parts)
-        yield "".join(part[:1] for part in parts)
+        # A Greek letter behind another letter is a factor: hθ is h*θ, also if h_θ is declared.
+        yield from filter(str.isascii, ("".join(parts), "".join(part[:1] for part in parts)))
 
 
 def _generate_transliterations(spelling: str) -> Iterator[str]:
