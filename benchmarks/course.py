@@ -1,7 +1,7 @@
 """A whole course from Moodle's downloads to its uploads: `python benchmarks/course.py [--students 200]
 [--json]`.
 
-An invented class in groups of one to three submits two assignments (tests/support/scripted_class.py): in
+An invented class in groups of one to three submits two assignments (tests/cli/scripted_class.py): in
 time, late, several times, with extensions and slip days, or not at all. Every step is a command as an
 instructor types it, including its start-up time: collecting from two downloads, grading, manual marks on a
 sheet, pages, statistics, a change of the rubric and regrading, similar submissions, the worksheets for
@@ -23,8 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.support.scripted_class import scripted_class  # noqa: E402 - the script lies in tests
-from tests.support.scripted_course import make_files, scripted_term  # noqa: E402
+from tests.cli.scripted_class import scripted_class  # noqa: E402 - the script lies in tests
+from tests.cli.scripted_course import make_files, scripted_term  # noqa: E402
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:

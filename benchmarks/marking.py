@@ -7,8 +7,6 @@ The demo's class takes the exam and is graded; a service opens its folder, on th
    slider, with an empty cache and once more, a group of 200 marked at once and undone. Then the next
    answer and saving with three markers at once.
 2. ``bench``: inputs tried on a warm bench, of a notebook that needs numpy and of one that needs torch.
-3. ``actions``: keys, clicks and loaded pages until the demo's class is marked, in formgrader and here, both
-   driven in Chromium; see formgrader.py.
 
 Times are wall-clock milliseconds, measured by a program on the same processors, and so an upper bound; the
 load of the machine (`os.getloadavg`, one minute) is reported with them. With --json the last line is one JSON
@@ -21,7 +19,6 @@ import argparse
 import json
 import os
 import re
-import shutil
 import statistics
 import sys
 import tempfile
@@ -38,9 +35,7 @@ from msgspec.structs import replace
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-import formgrader  # noqa: E402 - served.py lies in tests
-
-from autograder.app import demo_run, open_course  # noqa: E402
+from autograder.app import demo_run, open_course  # noqa: E402 - the tests are found only now
 from autograder.app.stores import open_store  # noqa: E402
 from autograder.core.records import GradingResult, Markdown, Status  # noqa: E402
 from autograder.grading import assignment as assignments  # noqa: E402
@@ -407,7 +402,6 @@ def measure_parts(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Serve the demo's course, and measure; yield each part as soon as it is done."""
     folder, results = assignment.course.root, load_results(assignment)
-    formgrader_folder = Path(shutil.copytree(folder, root / "formgrader"))
     with Served(folder, "--workers", "-1") as service, setup.open_tables(service.database_url):
         from autograder.service.models import CourseRecord, Offer
 
@@ -424,12 +418,6 @@ def measure_parts(
                 "bench",
                 {name: try_on_bench(service, root / name, name, options.tries) for name in NOTEBOOKS},
             )
-        if not options.only or "actions" in options.only:
-            offer = Offer.objects.select_related("course").get(course__slug=service.slug, assignment=EXAM)
-            yield (
-                "actions",
-                formgrader.compare_marking(service, offer, formgrader_folder, (MARKERS[0], PASSWORD)),
-            )
 
 
 def main() -> None:
@@ -441,7 +429,7 @@ def main() -> None:
     parser.add_argument("--answers", type=int, default=2000, help="students of the large class")
     parser.add_argument("--each", type=int, default=100, help="answers that are gone through in a run")
     parser.add_argument("--tries", type=int, default=20, help="inputs of each of three people on the bench")
-    parser.add_argument("--only", nargs="*", choices=("large", "bench", "actions"), help="default: all")
+    parser.add_argument("--only", nargs="*", choices=("large", "bench"), help="default: all")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     figures_by_part = {}

@@ -1,6 +1,6 @@
 """Recall and cost of the search for copies: `python benchmarks/similarity.py [--students 200] [--json]`.
 
-An invented class submits notebooks of the assignment ``gpt2`` (tests/support/copied_class.py): each student
+An invented class submits notebooks of the assignment ``gpt2`` (tests/marking/copied_class.py): each student
 wrote every function individually, composed of common and rare steps, and one in seven follows the textbook
 nearly everywhere. Ten have another student's code, hidden in ten ways: renamed, reordered, reformatted, with
 translated comments, and combinations of these; eight of them wrote their own text. No copy has a textbook
@@ -33,7 +33,7 @@ sys.path.insert(0, str(ROOT))
 from autograder.app import similar  # noqa: E402 - the invented class lies in tests
 from autograder.course import Course  # noqa: E402
 from autograder.grading.generate import generate_release  # noqa: E402
-from tests.support.copied_class import NAME, CopiedClass, copied_class, hand_in  # noqa: E402
+from tests.marking.copied_class import NAME, CopiedClass, copied_class, hand_in  # noqa: E402
 
 FIRST = 15
 

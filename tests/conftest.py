@@ -33,8 +33,8 @@ from autograder.sandbox.proof.selftest import Start
 from autograder.sandbox.runtime import get_current_runtime
 from autograder.service.postgres import EmbeddedPostgres
 from tests.support import launching
-from tests.support.rotation import current_rotation, describe_rotation
 from tests.support.secrecy import fixed
+from tests.support.thorough import current_rotation, describe_rotation
 
 # Shared cores make deadlines flicker, a database of examples would be written beside the sources, and what is
 # drawn must not decide whether a run is green. `--hypothesis-profile=explore` draws anew.

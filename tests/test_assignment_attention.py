@@ -15,37 +15,15 @@ from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.verify.papers import with_sources
 from autograder.messages import render_message
-from autograder.notebook.build import build_release
 from autograder.sandbox.pool import Pool
-from tests.demo.marking import ROOT, shipped
-from tests.support.attention_classes import COMPILED, PLAIN
-from tests.support.attention_samples import ITEMS
-from tests.support.solution_lines import leaked, solution_fragments
+from tests.checking.attention_classes import COMPILED, PLAIN
+from tests.demo.marking import ROOT
 
 NAME = "attention"
 SOURCE = ROOT / "assignments" / NAME / f"{NAME}.ipynb"
 NOTEBOOK = nbformat.reads(SOURCE.read_text("utf-8"), as_version=4)
 CELLS = {cell.metadata.nbgrader.grade_id: cell.source for cell in NOTEBOOK.cells}
 SOLVED = "\n".join(line for line in CELLS["mha-answer"].splitlines() if " SOLUTION" not in line)
-
-
-def test_the_source_is_a_valid_notebook_without_outputs() -> None:
-    """The source is nbformat 4.5 and holds nothing that was run."""
-    nbformat.validate(NOTEBOOK)
-    assert (4, 5) == (NOTEBOOK.nbformat, NOTEBOOK.nbformat_minor)
-    assert all(not cell.get("outputs") for cell in NOTEBOOK.cells)
-
-
-@pytest.mark.parametrize("language", ["", "en", "de"])
-def test_the_release_holds_no_solution(language: str) -> None:
-    """No line of the solution can be found in the release, whatever its language."""
-    fragments = solution_fragments(SOURCE.read_bytes())
-    release = build_release(SOURCE.read_bytes(), shipped(NAME), NAME, language)
-    assert len(fragments) > 10
-    assert () == leaked(fragments, release)
-    headings = {"": 2, "en": 1, "de": 1}[language]
-    cells = {cell.metadata.nbgrader.grade_id: cell.source for cell in nbformat.reads(release, 4).cells}
-    assert {headings} == {cells[name].count("\n#") + 1 for name in ("title", "mha-prompt")}
 
 
 @pytest.fixture(scope="module")
@@ -69,13 +47,6 @@ def grade(grader: Grader, source: str) -> GradingResult:
 def codes(graded: GradingResult) -> dict[str, str]:
     """Return the codes of the items that do not earn everything."""
     return {one.item: one.code for one in graded.score.items if one.points < one.possible}
-
-
-@pytest.mark.sandbox
-@pytest.mark.slow
-def test_the_answer_key_earns_everything(grader: Grader) -> None:
-    """The source notebook's own class earns all points."""
-    assert dict(ITEMS) == {one.item: one.points for one in grade(grader, SOLVED).score.items}
 
 
 @pytest.mark.sandbox

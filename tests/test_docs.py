@@ -220,18 +220,6 @@ def test_layers_as_enforced() -> None:
 
 @pytest.mark.slow
 @pytest.mark.sandbox
-def test_tutorial_works(warmup: Path) -> None:
-    """Whoever follows the tutorial gets an assignment whose key earns everything."""
-    written = run("generate", "warmup", cwd=warmup)
-    assert (0, "") == (written.returncode, written.stderr)
-    verified = run("verify", "warmup", "--quick", "--json", cwd=warmup)
-    told = only_object(verified.stdout)
-    assert ("namespaces", 0) == (told["isolation"], told["findings"])
-    assert ["warmup"] == [verified["assignment"] for verified in told["assignments"]]
-
-
-@pytest.mark.slow
-@pytest.mark.sandbox
 def test_tutorial_proves_its_checks(warmup: Path) -> None:
     """With the tutorial's mutants every check is seen to fail; without them the check is named."""
     bare = run("verify", "warmup", "--json", cwd=warmup)
@@ -249,7 +237,8 @@ def test_tutorial_proves_its_checks(warmup: Path) -> None:
 @pytest.mark.sandbox
 def test_tutorial_students_are_graded(warmup: Path) -> None:
     """A student of the tutorial's course gets the points that its rubric promises."""
-    run("generate", "warmup", cwd=warmup)
+    written = run("generate", "warmup", cwd=warmup)
+    assert (0, "") == (written.returncode, written.stderr)
     notebook = json.loads((warmup / "release/warmup/warmup.ipynb").read_text("utf-8"))
     answers = {
         "mlp-answer": 'mlp_parameters = "4 d^2"',

@@ -176,5 +176,3 @@ def _select_remarks(class_figures: ClassStatistics) -> tuple[str, ...]:
         f"remarks about the class: {len(class_figures.remarks)}, which name people and are shown with "
         "--names",
     )
-
-

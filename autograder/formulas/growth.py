@@ -393,9 +393,8 @@ class _GrowthBuilder:
                 )
             case "ceil":  # positive values are rounded up to at least 1
                 return self._compute_function("max", (first, Num(1)))
-            case "floor" if (growth := self.compute_growth(first))[
-                1
-            ] == UNIT:  # from 1 on, rounding down at most halves
+            # From 1 on, rounding down at most halves.
+            case "floor" if (growth := self.compute_growth(first))[1] == UNIT:
                 return self._attach_unknown(self._find_large_terms(growth[0])), UNIT
         return self._compute_combinatorial(name, first, *remaining)
 

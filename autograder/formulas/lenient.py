@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from decimal import Context, Decimal
 
 from autograder.formulas.errors import Unreadable
@@ -67,7 +66,7 @@ def read_leniently(text: str, form: str, vocabulary: Vocabulary) -> tuple[Tree, 
     try:
         return read_text(text, form, vocabulary)
     except Unreadable as error:
-        parts = next(_split_remarks(text), None)
+        parts = _split_remark(text)
         if parts is None:
             raise
         head, remark = parts
@@ -98,11 +97,11 @@ def _round_noise(match: re.Match[str]) -> str:
     return f"{rounded:f}" if is_noise else match.group()
 
 
-def _split_remarks(text: str) -> Iterator[tuple[str, str]]:
-    """Yield ways to split a text into a formula and the remark behind it."""
+def _split_remark(text: str) -> tuple[str, str] | None:
+    """Return a formula and the remark behind it; None if there is no remark."""
     match = _BRACKETED.search(text)
     if match is not None and match.start() > 0:
-        yield text[: match.start()], match["remark"]
+        return text[: match.start()], match["remark"]
     depth, start = 0, 0
     for match in _BEHIND.finditer(text):
         between = text[start : match.start()]
@@ -110,7 +109,8 @@ def _split_remarks(text: str) -> Iterator[tuple[str, str]]:
         depth += sum(map(between.count, "([{")) - sum(map(between.count, ")]}"))
         start = match.start()
         if depth == 0 and text[:start].strip():
-            yield text[:start], text[match.end() :]
+            return text[:start], text[match.end() :]
+    return None
 
 
 def _is_harmless(remark: str, head: str, vocabulary: Vocabulary) -> bool:

@@ -6,20 +6,15 @@ They are run in this process; that handles give the same is for tests of the kin
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-import torch
 
-from autograder.checking.reading import load_check_file
 from autograder.checking.running import CheckProgram
-from tests.support import attention_samples
-from tests.support.attention_catalogue import VARIANTS
-from tests.support.attention_classes import OWN, RIGHT, WRONG, Sample
-from tests.support.checked import run_checks
+from tests.checking.attention_catalogue import VARIANTS
+from tests.checking.attention_classes import OWN, RIGHT, WRONG, Sample
+from tests.support.checked import open_program, run_checks
 from tests.support.thorough import sample
 
-REFERENCE = Path(__file__).parents[2] / "reference"
 FORBIDDEN = {"a forbidden function", "sdpa_call"}
 """Found by name, before anything is compared."""
 OTHERWISE = {
@@ -33,12 +28,8 @@ EXPECTED = {"output and weights": frozenset({"self"})}
 
 @pytest.fixture(scope="module")
 def program() -> Iterator[CheckProgram]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    made = CheckProgram(load_check_file(REFERENCE, "attention.py"), str(REFERENCE.parent))
-    yield made
-    made.close()
-    torch.set_num_threads(threads)
+    with open_program("attention") as opened:
+        yield opened
 
 
 @pytest.mark.parametrize("name", sample(list(RIGHT), 8))
@@ -79,11 +70,6 @@ def test_mistakes_lose_exactly_their_items(name: str, program: CheckProgram) -> 
 @pytest.mark.parametrize("name", sample(sorted(OTHERWISE & {*WRONG}), 3))
 def test_mistakes_lose_the_items_without_a_mask(name: str, program: CheckProgram) -> None:
     assert {"self", "cross"} <= run_checks(program, WRONG[name].source).lost
-
-
-@pytest.mark.parametrize("one", attention_samples.WRONG, ids=lambda one: one.portrait)
-def test_samples_earn_what_they_say(one: attention_samples.Sample, program: CheckProgram) -> None:
-    assert dict(one.points) == run_checks(program, one.source).points
 
 
 def test_mutants_name_mistakes_of_other_styles(program: CheckProgram) -> None:

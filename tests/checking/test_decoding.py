@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.check_files import open_program
-from tests.support.checked import CheckedAnswer, run_checks
+from tests.support.checked import CheckedAnswer, open_program, run_checks
 
 IMPORTS = "import math, random\nimport numpy\nimport torch\n"
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.check_files import open_program, read_file
-from tests.support.checked import CheckedAnswer, run_checks
+from tests.support.checked import CheckedAnswer, open_program, read_file, run_checks
 
 SOURCE = read_file("memorisation").solution
 

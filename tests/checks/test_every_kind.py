@@ -21,7 +21,7 @@ from autograder.messages import checks, list_languages, load_sentences, render_m
 from autograder.questions import make_check
 from autograder.questions.base.base import Check, Draw, Evidence
 from autograder.rubric import Rubric, load_rubric
-from tests.support import anything
+from tests.checks import anything
 from tests.test_docs_rubric import EXAMPLES, rubric_of
 
 DRAW = Draw(b"any")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import run
-from tests.support.scripted_class import WAYS, scripted_class
-from tests.support.scripted_course import make_files, scripted_term
+from tests.cli.scripted_class import WAYS, scripted_class
+from tests.cli.scripted_course import make_files, scripted_term
 
 pytestmark = pytest.mark.slow
 STUDENTS = 20

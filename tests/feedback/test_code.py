@@ -76,7 +76,14 @@ def test_lines_far_from_a_change_are_folded() -> None:
 
 
 @pytest.mark.parametrize("text", [" \n", "a.b.", "'{", "@", "(", "match x:\n", "\n", '"""', "as "])
-def test_hostile_code_ends(text: str) -> None:
-    """As much of anything as is coloured takes less than a second and a half, beside a starter as well."""
+def test_hostile_code_is_shown_line_by_line(text: str) -> None:
+    """As much of anything as is coloured has a line for each of its own, beside a starter as well."""
     source = (text * MOST_COLOURED)[:MOST_COLOURED]
-    build_code_lines(source, "a.b\n" * 100)
+    own = [line for line in build_code_lines(source, "a.b\n" * 100) if line.sign != "-"]
+    assert len(own) == len(source.splitlines())
+
+
+def test_more_than_is_coloured_is_shown_as_it_is() -> None:
+    """Without a mark, and escaped."""
+    lines = build_code_lines("x = '<'\n" * MOST_COLOURED)
+    assert {"x = &#39;&lt;&#39;"} == {line.code for line in lines}

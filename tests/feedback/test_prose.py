@@ -134,9 +134,11 @@ def test_what_students_write_shows_no_picture() -> None:
 @pytest.mark.parametrize(
     "text", ["[", "](", "*a ", "`", "> ", "- ", "$a", "<div>", "<a ", "|a", "~", "&", "![", "**a*b", "\\"]
 )
-def test_hostile_prose_ends(text: str) -> None:
-    """Twenty thousand characters of anything take less than two seconds."""
-    render_student_prose((text * 20_000)[:20_000])
+def test_hostile_prose_closes_what_it_opens(text: str) -> None:
+    """Twenty thousand characters of anything become markup that ends where the text does."""
+    shown = str(render_student_prose((text * 20_000)[:20_000]))
+    opened = [tag for tag in re.findall(r"<([a-z]\w*)", shown) if tag not in ("br", "hr")]
+    assert sorted(opened) == sorted(re.findall(r"</([a-z]\w*)", shown))
 
 
 def test_what_would_take_long_to_clean_is_shown_as_it_was_written() -> None:

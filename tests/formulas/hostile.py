@@ -39,6 +39,7 @@ REFUSED = {
     "decimals in lines": "0.5\n" * 490,
     "signs of sums": "∑" * 1_990,
     "many names": "ab " * 600,
+    "superscripts": "d²" * 190,
 }
 DECIDED = {
     "large power": "(d^999)^999",
@@ -65,6 +66,5 @@ DECIDED = {
     "continued fraction": "1/(d^20+" * 38 + "n" + ")" * 38,
     "floors around sums": "floor(d/2+" * 30 + "n" + ")" * 30,
     "maxima of maxima": "max(" + ",".join(f"max(n+{k}, d)" for k in range(16)) + ")" + "+max(n, d)" * 24,
-    "superscripts": "d²" * 190,
     "exponent by cancellation": "d^(n-n+2)*8",
 }

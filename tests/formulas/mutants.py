@@ -22,6 +22,7 @@ from autograder.formulas.nodes import (
     Sym,
     collect_symbols,
     get_children,
+    rebuild_node,
 )
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.notation.several import parse_single
@@ -111,7 +112,7 @@ def _anywhere(node: Node) -> Iterator[tuple[str, Node]]:
     below = get_children(node)
     for index, child in enumerate(below):
         for kind, changed in _anywhere(child):
-            yield kind, _rebuilt(node, (*below[:index], changed, *below[index + 1 :]))
+            yield kind, rebuild_node(node, (*below[:index], changed, *below[index + 1 :]))
 
 
 def _here(node: Node) -> Iterator[tuple[str, Node]]:
@@ -175,18 +176,4 @@ def _whole(tree: Node) -> Iterator[tuple[str, Node]]:
 def _renamed(node: Node, names: dict[str, Node]) -> Node:
     if isinstance(node, Sym):
         return names.get(node.name, node)
-    below = get_children(node)
-    return _rebuilt(node, tuple(_renamed(child, names) for child in below)) if below else node
-
-
-def _rebuilt(node: Node, below: tuple[Node, ...]) -> Node:
-    match node:
-        case Neg():
-            return Neg(*below)
-        case Add() | Mul():
-            return type(node)(below)
-        case Div() | Pow():
-            return type(node)(*below)
-        case Fn(name):
-            return Fn(name, below)
-    return node
+    return rebuild_node(node, [_renamed(child, names) for child in get_children(node)])

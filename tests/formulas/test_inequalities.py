@@ -9,8 +9,10 @@ import pytest
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided, Unreadable
 from autograder.formulas.nodes import Relation
+from autograder.formulas.notation.parse import parse
 from autograder.formulas.notation.several import parse_chain, parse_single
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
+from autograder.formulas.printing.mathml import to_mathml
 from autograder.formulas.values.points import Points
 from tests.formulas.examples import VOCABULARY
 
@@ -45,6 +47,7 @@ def test_spellings_of_signs(sign: str, spelling: str) -> None:
     [
         ("n < d <= h", "<≤"),
         (r"n \leq d = h", "≤="),
+        (r"\left(n\right) = d < h", "=<"),
         ("0 < n ≤ d ≤ n*h", "<≤≤"),
     ],
 )
@@ -61,7 +64,7 @@ def test_chains_are_neighbours_in_pairs(text: str, signs: str) -> None:
     "text",
     ["h*d_k > d", "d < h d_k", "d - h d_k < 0", "0 < h d_k - d", "-d > -h d_k", "2d < 2h d_k", "d/h < d_k",
      r"d_k > \frac{d}{h}", "d/(h d_k) < 1", "1 < h d_k/d", "d + 1 <= h d_k", "d ≤ h d_k - 1", "h d_k - d ≥ 1",
-     "Lt(d, h*d_k)", "sympy.Gt(h*d_k, d)", "d n < h d_k n", "d - n < h d_k - n"],
+     "Lt(d, h*d_k)", "sympy.Gt(h*d_k, d)", "sp.Ge(h*d_k, d + 1)", "d n < h d_k n", "d - n < h d_k - n"],
 )  # fmt: skip
 def test_an_inequality_in_every_arrangement(text: str) -> None:
     """Turned round, solved for another symbol, multiplied through; for whole symbols also with ≤."""
@@ -170,3 +173,76 @@ def test_linear_relations_with_other_solutions_are_wrong(domain: str, text: str,
 def test_other_arrangements_are_not_refused(domain: str, text: str, right: str, same: bool | None) -> None:
     """What may be right after a step that is not known is left to a human."""
     assert _said_over(domain, text, right) is same
+
+
+MIXED = Vocabulary({
+    "n": Symbol(), "d": Symbol(), "h": Symbol(), "p": Symbol("positive"), "x": Symbol("real"),
+    "y": Symbol("real"), "z": Symbol("real"),
+})  # fmt: skip
+MIXED_COMPARER = Comparer(Points(MIXED.domains, b"a test"))
+
+
+@pytest.mark.parametrize(
+    "text", ["n", "n != d", "n <", "< n", "n <> d", "Eq(n)", "n = = d", "=" * 2500, "n<" * 30]
+)
+def test_what_is_no_relation(text: str) -> None:
+    """A relation has a sign between two formulas."""
+    with pytest.raises(Unreadable):
+        parse_chain(text, MIXED)
+
+
+def verdict_both_ways(first: str, second: str) -> bool | None:
+    """Whether two relations are the same; None where that is left open. Turning the question round agrees."""
+    verdicts = []
+    for left, right in ((first, second), (second, first)):
+        try:
+            verdicts.append(MIXED_COMPARER.is_equal(parse_single(left, MIXED), parse_single(right, MIXED)))
+        except Undecided:
+            verdicts.append(None)  # type: ignore[arg-type]
+    assert verdicts[0] == verdicts[1]
+    return verdicts[0]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("n < d", "d > n", True),
+        ("n < d", "2*n < 2*d", True),
+        ("n < d", "n/d < 1", True),
+        ("n < d", "-d < -n", True),
+        ("n*h <= d", "h <= d/n", True),
+        ("n < d", "n + 1 <= d", True),
+        ("n < d", "n <= d - 1", True),
+        ("n < d", "n > d", False),
+        ("n < d", "n <= d", False),
+        ("n < d", "n = d", False),
+        ("n < d", "n < d + h", False),
+        ("n^2 < d^2", "n < d", None),
+        ("log(n) < log(d)", "n < d", None),
+        ("x < y", "2*x < 2*y", True),
+        ("x < y", "x*z < y*z", False),
+        ("x < y", "-x < -y", False),
+        ("x < y", "-x > -y", True),
+        ("x = y", "2*x = 2*y", True),
+        ("x*z = y*z", "x = y", None),
+        ("n*d = n*h", "d = h", True),
+        ("1/x < 1", "x > 1", False),
+    ],
+)
+def test_inequalities(first: str, second: str, expected: bool | None) -> None:
+    """The same, not the same, or left open; multiplying with what may be negative or zero proves nothing."""
+    assert expected is verdict_both_ways(first, second)
+
+
+def test_numbers_that_are_not_whole_leave_no_gap() -> None:
+    """Between a positive number and the next whole one there may be room."""
+    assert verdict_both_ways("p < n", "p + 1 <= n") in (False, None)
+    assert verdict_both_ways("x < y", "x + 1 <= y") in (False, None)
+
+
+def test_the_sign_is_part_of_a_relation() -> None:
+    """The same sides with another sign are another relation, in words and typeset."""
+    relation = Relation(parse("n", MIXED), parse("d", MIXED), "≤")
+    assert relation != Relation(relation.left, relation.right)
+    assert "<mo>≤</mo>" in to_mathml(relation)
+    assert "<mo>&lt;</mo>" in to_mathml(Relation(relation.left, relation.right, "<"))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import FormulaError, Unreadable
@@ -155,22 +153,6 @@ def test_errors_point_at_their_place(text: str, code: str, offset: int) -> None:
     assert (code, offset) == (caught.value.code, caught.value.offset)
 
 
-@pytest.mark.parametrize(
-    ("name", "suggestion"),
-    [
-        ("dmodl", "d_model"), ("d_modell", "d_model"), ("D_Modle", "d_model"), ("dm", "d_model"),
-        ("nhead", "n_heads"), ("n_head", "n_heads"), ("n_layesr", "n_layers"), ("srqt", "sqrt"),
-        ("num_heads", "n_heads"), ("zebra", ""), ("x", ""), ("vocab_size", ""), ("batch_size", ""),
-        ("FLOPs", ""), ("softmax", ""), ("four", ""), ("cost", ""), ("d_x", ""), ("floors", "floor"),
-    ],
-)  # fmt: skip
-def test_misspelt_names_get_a_suggestion(name: str, suggestion: str) -> None:
-    """An unknown name is reported with the declared name that was most likely meant, or none."""
-    with pytest.raises(Unreadable) as caught:
-        parse(f"2*{name}", VOCABULARY)
-    assert {"name": name, "suggestion": suggestion} == caught.value.params
-
-
 def test_latex_in_an_ordinary_python_string() -> None:
     r"""``"\frac"`` and ``"\times"`` without ``r`` lose their backslash; they are read all the same."""
     assert parse(r"\frac{1}{2} \times d_{\text{model}}", VOCABULARY) == parse(
@@ -221,35 +203,6 @@ def test_commas_separate_in_tuples() -> None:
     assert Tuple((Num(8), Num(128), Num(64))) == parse_tuple("(8,128,64)", VOCABULARY)
     assert Tuple((Mul((N, D)), Mul((Num(2), H)))) == parse_tuple("(n)(d), (2×h)", VOCABULARY)
     assert Tuple((Mul((N, D)),)) == parse_tuple("(n)*(d)", VOCABULARY)
-
-
-def _offset(text: str) -> int:
-    """Where each reader gives up; 0 where none does."""
-    offsets = [0]
-    for reader in (parse_sides, parse_tuple, parse_single):
-        try:
-            reader(text, VOCABULARY)
-        except Unreadable as error:
-            offsets.append(error.offset)
-    return max(offsets) if min(offsets) >= 0 else -1
-
-
-@given(st.text(max_size=60))
-def test_any_text_is_read_or_refused(text: str) -> None:
-    """Reading ends in a tree or in `Unreadable` with an offset inside the text."""
-    assert 0 <= _offset(text) <= len(text)
-
-
-PIECES = (
-    *"dhnL0123456789+-*/^()[]{}!,=_ .eÉ²×·√'$:\\", "d_model", "\\frac", "\\text{", "log", "max(", "sqrt",
-    "log_", "\\left(", "\\cdot ", "1,000", "\t",
-)  # fmt: skip
-
-
-@given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
-def test_near_formulas_are_read_or_refused(text: str) -> None:
-    """The same for texts that are nearly formulas."""
-    assert 0 <= _offset(text) <= len(text)
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import random
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -48,23 +45,11 @@ def ends(text: str) -> list[Unreadable]:
 
 
 @settings(max_examples=300)
-@given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
+@given(st.lists(st.sampled_from(PIECES) | st.characters(), max_size=25).map("".join))
 def test_soups_are_read_or_refused(text: str) -> None:
     """Nothing but `Unreadable` is raised, with a place inside the text; the sentence about it can be said."""
     for error in ends(text):
         assert -1 <= error.offset <= len(text)
-
-
-@pytest.mark.slow
-def test_many_soups_are_read_or_refused() -> None:
-    """The same for texts that are typed, with pieces exchanged, doubled and left out."""
-    draw = random.Random(12)
-    for one in TYPED:
-        for _ in range(3):
-            place = draw.randrange(len(one.text) + 1)
-            text = one.text[:place] + draw.choice(PIECES) + one.text[place + draw.randrange(3) :]
-            for error in ends(text):
-                assert -1 <= error.offset <= len(text)
 
 
 @pytest.mark.parametrize(
@@ -76,14 +61,12 @@ def test_many_soups_are_read_or_refused() -> None:
         "#", "\n", "und ", "\\", "_{", "d_{", "'", "&", "x ", "\\mathrm{d", "N (", "N: ", "per token ",
     ],
 )  # fmt: skip
-def test_long_repetitions_are_read_or_refused(piece: str) -> None:
-    """The longest text of any piece, over and over, is read or refused by every reader."""
+def test_long_repetitions_are_refused(piece: str) -> None:
+    """The longest text of any piece, over and over, is refused at a place inside it by some reader."""
     text = (piece * LONG)[: LONG - 1]
-    for form in FORMS:
-        with contextlib.suppress(Unreadable):
-            read_text(text, form, SPOKEN["both"])
-    with contextlib.suppress(Unreadable):
-        read_whole(text[:100])
+    offsets = [error.offset for error in ends(text)]
+    assert offsets
+    assert all(-1 <= offset <= len(text) for offset in offsets)
 
 
 @pytest.mark.parametrize(

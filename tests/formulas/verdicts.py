@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
 from autograder.formulas.equality.compare import Comparer
-from autograder.formulas.errors import Undecided
+from autograder.formulas.errors import Undecided, Unreadable
 from autograder.formulas.mistakes.diagnose import Difference
 from autograder.formulas.nodes import Tree
+from autograder.formulas.notation.parse import parse
+from autograder.formulas.notation.vocabulary import Vocabulary
 from autograder.questions.formula.answer_key import FormulaKey, NamedAnswer
 
 
@@ -73,3 +75,20 @@ class JudgingKey(FormulaKey):
         if facts.is_early():
             return Verdict(right=False, early=True)
         return Verdict(right=False, difference=facts.find_difference())
+
+
+def judge(
+    text: str,
+    right: str | Tree,
+    vocabulary: Vocabulary,
+    readings: Sequence[Comparer],
+    read: Callable[[str, Vocabulary], Tree] = parse,
+) -> str:
+    """Return ``right``, ``wrong``, ``undecided`` or ``refused``."""
+    key = JudgingKey([parse(right, vocabulary) if isinstance(right, str) else right], readings)
+    try:
+        return "right" if key.verdict(read(text, vocabulary)).right else "wrong"
+    except Unreadable:
+        return "refused"
+    except Undecided:
+        return "undecided"

@@ -12,7 +12,7 @@ import torch
 
 from autograder.grading import harmless
 from autograder.grading.harmless import is_unreachable
-from tests.support.attention_classes import OWN, RIGHT
+from tests.checking.attention_classes import OWN, RIGHT
 
 NAMES = ("MultiheadAttention", "scaled_dot_product_attention", "flex_attention")
 IMPORTS = "import math\nimport torch\nfrom torch import nn\nimport torch.nn.functional as F\n"

@@ -23,7 +23,7 @@ from autograder.marking.similarity.pairs import compute_weights, find_similar_pa
 from autograder.marking.similarity.works import FeatureExtractor, Work, WorkPiece
 from autograder.marking.statistics import compute_figures, render_statistics
 from autograder.rubric import Rubric
-from tests.support.copied_class import CopiedClass, copied_class
+from tests.marking.copied_class import CopiedClass, copied_class
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>"

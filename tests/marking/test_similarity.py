@@ -15,7 +15,7 @@ from autograder.marking.similarity.code import MOST_CHARACTERS, collect_names, e
 from autograder.marking.similarity.pairs import AlikePair, compute_weights, find_similar_pairs, to_percent
 from autograder.marking.similarity.prose import make_shingles
 from autograder.marking.similarity.works import ComparedWork, FeatureExtractor, Work, WorkPiece, list_pieces
-from tests.support.copied_class import FORMS, copied_class, hidden
+from tests.marking.copied_class import FORMS, copied_class, hidden
 
 SOURCE = '''\
 def attention(query, key, value, mask=None):

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests.feedback.test_render import Page
 from tests.marking.staff_pages import HOSTILE, similar_page, statistics_page
-from tests.support.rotation import rotating
+from tests.support.thorough import rotating
 
 PAGES: dict[str, Callable[[], str]] = {"statistics": statistics_page, "similar": similar_page}
 _SHOTS = os.environ.get("SCREENSHOTS", "")

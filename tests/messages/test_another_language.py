@@ -44,10 +44,10 @@ from autograder.rubric import Rubric
 from autograder.rubric.timestamps import Timing, Window
 from autograder.store.gradebook.book import format_comments
 from tests.feedback import examples
+from tests.messages.pseudo import LANGUAGE, accented, english, write
 from tests.notebook.test_student_check import KINDS, TEXT, question
 from tests.rubric.test_exam import GOOD
 from tests.support.code_course import write_empty_checks
-from tests.support.pseudo import LANGUAGE, accented, english, write
 
 BERLIN = ZoneInfo("Europe/Berlin")
 END = datetime.datetime(2026, 2, 12, 11, 30, tzinfo=BERLIN)

@@ -98,6 +98,7 @@ def test_mutated_notebooks_have_an_outcome(seed: int, release: Release, release_
     """A hundred notebooks with one to eight values replaced, removed, doubled or exchanged are all read."""
     generator = random.Random(seed)
     original = json.loads(release_bytes)
+    outcomes = []
     for _ in range(100):
         tree = copy.deepcopy(original)
         for _ in range(generator.randint(1, 8)):
@@ -114,13 +115,15 @@ def test_mutated_notebooks_have_an_outcome(seed: int, release: Release, release_
                 parent[key] = copy.deepcopy(other[other_key])
             if not tree:
                 break
-        outcome(json.dumps(tree).encode(), release)
+        outcomes.append(outcome(json.dumps(tree).encode(), release))
+    assert sum(isinstance(one, Submission) for one in outcomes) > 50
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_damaged_bytes_have_an_outcome(seed: int, release: Release, release_bytes: bytes) -> None:
     """Bytes flipped, cut out or doubled anywhere in the file never raise anything unforeseen."""
     generator = random.Random(seed)
+    outcomes = []
     for _ in range(150):
         data = bytearray(release_bytes)
         for _ in range(generator.randint(1, 4)):
@@ -133,7 +136,8 @@ def test_damaged_bytes_have_an_outcome(seed: int, release: Release, release_byte
                 del data[at : at + length]
             else:
                 data[at:at] = data[at : at + length]
-        outcome(bytes(data), release)
+        outcomes.append(outcome(bytes(data), release))
+    assert {type(one) for one in outcomes} == {str, Submission}
 
 
 @QUICK

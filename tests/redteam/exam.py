@@ -23,9 +23,9 @@ from autograder.grading.assignment import Assignment
 from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import SubmittedFiles
 from autograder.rubric import Item, Question
+from tests.checking.attention_classes import WRONG
 from tests.redteam.attack import HONEST, PRELUDE, Attack
 from tests.redteam.numbers import numbers
-from tests.support.attention_samples import WRONG
 
 NAME = "dl4nlp-exam"
 FURTHER = "attention"
@@ -121,7 +121,7 @@ class Exam(Struct, frozen=True):
                 checks = self.assignment.rubric.checks[question.id]
                 wrong = checks.make_listing(fault.id for fault in checks.faults)
             elif question.id == "mha":  # as an attack answers that is called by the checks
-                wrong = WRONG[0].source
+                wrong = WRONG["not scaled"].source
             cell["source"] = (answers or {}).get(question.id, wrong)
         return paper
 
@@ -135,7 +135,7 @@ class Exam(Struct, frozen=True):
         if attack.answers:
             *own, answers[attack.answers] = attack.cells
         elif attack.gives:
-            answers["mha"] = WRONG[0].source + CALLED
+            answers["mha"] = WRONG["not scaled"].source + CALLED
         paper = self.wrong(answers)
         return with_cells(paper, (PRELUDE + told(targets), HONEST, *own), (ASKED,))
 

@@ -25,7 +25,7 @@ from tests.redteam.numbers import numbers
 from tests.redteam.world import World, opened
 from tests.support.leftovers import adopted_orphans, settled, traces
 from tests.support.pace import patient_grader
-from tests.support.rotation import rotating
+from tests.support.thorough import rotating
 
 pytestmark = pytest.mark.sandbox
 

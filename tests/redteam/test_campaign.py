@@ -18,7 +18,7 @@ from tests.redteam.exam import Exam
 from tests.redteam.report import COLUMNS, Line, totals
 from tests.redteam.uploads import UPLOADS
 from tests.redteam.world import opened
-from tests.support.rotation import rotating
+from tests.support.thorough import rotating
 
 pytestmark = [pytest.mark.long, pytest.mark.sandbox, pytest.mark.apart]
 

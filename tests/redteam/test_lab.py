@@ -19,7 +19,7 @@ from tests.redteam.entrants import lab_entrants
 from tests.redteam.lab import ATTACKS, ATTEND, CHECKS, ITEMS, NAME, Lab
 from tests.redteam.lab_uploads import HANDED_FILES
 from tests.support.pace import patient_grader
-from tests.support.rotation import rotating
+from tests.support.thorough import rotating
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from reference import decoding
 from reference.outcomes import beam_outcomes, greedy_outcomes
-from tests.support.gpt2_twin import tiny, twin
+from tests.reference.gpt2_twin import tiny, twin
 
 SEEDS = range(60)
 

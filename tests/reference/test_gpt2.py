@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tests.support.gpt2_twin import tiny, twin
+from tests.reference.gpt2_twin import tiny, twin
 
 SEEDS = range(12)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from autograder.sandbox.outside.cgroups import Driver, Version2, find_driver
-from tests.support.cgroup2_tree import Kernel
+from tests.sandbox.cgroup2_tree import Kernel
 
 USER = "user.slice/user-1000.slice/user@1000.service"
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 from autograder.core.records import Call, Cell, Limits
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session
-from tests.support.rotation import rotating
+from tests.support.thorough import rotating
 
 pytestmark = pytest.mark.sandbox
 

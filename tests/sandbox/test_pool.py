@@ -17,7 +17,7 @@ from autograder.sandbox.pool import Pool
 from autograder.sandbox.retry import MAX_FAULTS
 from tests.conftest import start_sandbox
 from tests.sandbox.contract import LIMITS
-from tests.support.fake_sandbox import FakeSandbox
+from tests.sandbox.fake_sandbox import FakeSandbox
 from tests.support.leftovers import zygote_pid
 
 FIRST, SECOND = Environment(), Environment(preload=("json",))

@@ -16,8 +16,8 @@ from autograder.sandbox.proof import selftest
 from autograder.sandbox.proof.selftest import FILE_NAME, Layer, ensure, read_last_proof
 from autograder.sandbox.retry import MAX_FAULTS
 from tests.conftest import start_sandbox
+from tests.sandbox.fake_sandbox import FakeSandbox
 from tests.support.broken_sandbox import tried_here
-from tests.support.fake_sandbox import FakeSandbox
 from tests.support.leftovers import zygote_pid
 
 HOLDS = [Layer("no network", ok=True, found="nothing")]

@@ -19,7 +19,7 @@ from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.retry import MAX_FAULTS, MAX_LOST_BOXES
 from autograder.sandbox.session import ENDINGS_PER_QUESTION, LEFT_OUT, Session
 from tests.sandbox.contract import LIMITS
-from tests.support.fake_sandbox import FakeBox, FakeSandbox
+from tests.sandbox.fake_sandbox import FakeBox, FakeSandbox
 
 CELLS = (Cell("one"), Markdown("# text"), Cell("two"), Cell("  \n"), Cell("three"))
 OK = Observation(ok=True, value=42)

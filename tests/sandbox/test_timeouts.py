@@ -12,7 +12,7 @@ from autograder.sandbox.base import Box
 from autograder.sandbox.session import Session, Visit
 from autograder.sandbox.testing import CellTester, Key, create_visit
 from autograder.sandbox.timeouts import NewTimeout, SubmissionTimeouts, Timeouts
-from tests.support.fake_sandbox import FakeSandbox
+from tests.sandbox.fake_sandbox import FakeSandbox
 
 CELLS = (Cell("one"), Cell("loop"), Cell("three"))
 OK = Observation(ok=True, value=42)

@@ -14,9 +14,9 @@ import pytest
 
 from autograder.app import open_course
 from autograder.grading.generate import generate_release
+from tests.marking import copied_class
+from tests.marking.copied_class import CopiedClass
 from tests.service import course
-from tests.support import copied_class
-from tests.support.copied_class import CopiedClass
 from tests.support.thorough import THOROUGH
 
 if TYPE_CHECKING:

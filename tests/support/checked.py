@@ -1,16 +1,20 @@
-"""Runs files of checks on answers in this process, without a sandbox."""
+"""The shipped files of checks, and how answers are run by them in this process, without a sandbox."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from decimal import Decimal
+from pathlib import Path
 
 from msgspec import Struct
 
 from autograder.checking.drawing import derive_seed
 from autograder.checking.objects import Objects, install_objects
+from autograder.checking.reading import CheckFile, load_check_file
 from autograder.checking.running import CheckOutcome, CheckProgram
 
+ROOT = Path(__file__).parents[2]
 FILE = "<answer>"
 
 
@@ -71,3 +75,33 @@ def _summarise(program: CheckProgram, outcomes: dict[tuple[str, str], CheckOutco
             unclear.add(one.id)
     lost = frozenset(one.id for one in program.file.checks if points[one.id] < one.points)
     return CheckedAnswer(points, lost - unclear, frozenset(unclear), outcomes)
+
+
+def read_file(name: str) -> CheckFile:
+    """Return a file of the folder ``reference/checks``."""
+    return load_check_file(ROOT / "reference", f"{name}.py")
+
+
+@contextmanager
+def open_program(name: str) -> Iterator[CheckProgram]:
+    """Load a file of checks; afterwards modules of the reference are those that were imported before."""
+    import torch  # seconds, and most who run checks need none
+
+    program, threads = CheckProgram(read_file(name), str(ROOT)), torch.get_num_threads()
+    torch.set_num_threads(1)  # the matrices are tiny
+    try:
+        yield program
+    finally:
+        program.close()
+        torch.set_num_threads(threads)
+
+
+def list_answers(name: str) -> dict[str, tuple[str, tuple[str, ...] | None, str]]:
+    """Return what a file states: answer → its source, the checks it loses, and the mutant that names it.
+
+    None of the checks stands for at least one.
+    """
+    file = read_file(name)
+    mutants = {one.name: (one.source, one.loses, one.name if one.title else "") for one in file.mutants}
+    planted = {one.name: (one.source, one.loses, "") for one in file.planted}
+    return {"the solution": (file.solution, (), ""), **mutants, **planted}

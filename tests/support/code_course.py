@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
 from autograder.checking.reading import load_check_file
 from autograder.core.records import GradingResult, ItemResult
 from autograder.course import Course
@@ -17,7 +15,7 @@ from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.verify.papers import with_sources
 from autograder.sandbox.pool import Pool
-from tests.support.small_course import answer, cell
+from tests.support.small_course import answer, cell, write_course
 
 NAME = "code"
 
@@ -41,33 +39,25 @@ def code_course(
         kind: of all questions; students of ``repair`` get the listing with all of them.
         given: the cell before the questions.
     """
-    for folder in ("rubrics", f"assignments/{NAME}", "reference/checks"):
-        (root / folder).mkdir(parents=True, exist_ok=True)
-    (root / "reference" / "__init__.py").write_text("")
-    for path, text in reference.items():
-        (root / "reference" / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / "reference" / path).write_text(text, "utf-8")
+    sources = {f"checks/{question}.py": text for question, (_, text) in checks.items()}
+    for name, text in {**reference, **sources}.items():
+        path = root / "reference" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
     rubric = f'version = 1\n[assignment]\nname = "{NAME}"\nlanguages = ["en"]\npreload = [{preload}]\n'
     rubric += (
         f"points = {sum(points for points, _ in checks.values())}\n[assignment.limits]\ncell_seconds = 10\n"
     )
     cells = [cell("setup", given)]
-    for question, (points, text) in checks.items():
-        (root / "reference" / "checks" / f"{question}.py").write_text(text, "utf-8")
+    for question, (points, _) in checks.items():
         rubric += f'\n[[question]]\nid = "{question}"\nkind = "{kind}"\npoints = {points}\n'
         file = load_check_file(root / "reference", question)
         handed_out = (
             file.make_listing([fault.id for fault in file.faults]) if file.faults else "# your answer"
         )
-        cells += [
-            answer(f"{question}-answer", handed_out, file.solution),
-            cell(question, "pass", grade=True, points=points),
-        ]
-    (root / "rubrics" / f"{NAME}.toml").write_text(rubric, "utf-8")
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
-    nbformat.write(notebook, root / "assignments" / NAME / f"{NAME}.ipynb")
-    course = Course.from_folder(root)
+        cells += [answer(f"{question}-answer", handed_out, file.solution)]
+        cells.append(cell(question, "pass", grade=True, points=points))
+    course = write_course(root, NAME, rubric, {NAME: cells}, "")
     generate_release(course, NAME)
     return course
 

@@ -21,10 +21,10 @@ from msgspec import Struct
 
 from autograder.course import Course
 from tests.cli.running import run
+from tests.cli.scripted_class import SMALL, ScriptedClass, scripted_class
+from tests.cli.scripted_course import ScriptedFiles, make_files
 from tests.support.downloads import tree
 from tests.support.regraded_class import final
-from tests.support.scripted_class import SMALL, ScriptedClass, scripted_class
-from tests.support.scripted_course import ScriptedFiles, make_files
 from tests.survival import classroom
 from tests.survival.kills import OF_COMMANDS
 

@@ -23,9 +23,8 @@ from autograder.store.gradebook import Gradebook
 from tests.support import small_course
 from tests.support.made_once import made_once
 from tests.support.regraded_class import NAME, accept_13, final, make_class
-from tests.support.rotation import rotating
 from tests.support.secrecy import python_path
-from tests.support.thorough import THOROUGH
+from tests.support.thorough import THOROUGH, rotating
 from tests.survival.regrading import STEPS
 
 pytestmark = pytest.mark.sandbox

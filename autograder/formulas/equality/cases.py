@@ -31,11 +31,10 @@ from autograder.formulas.nodes import (
 from autograder.formulas.values.balls import estimate_work, find_certain_extremes, is_different_somewhere
 from autograder.formulas.values.evaluate import (
     Irrational,
-    Rational,
     TooLarge,
     Undefined,
-    evaluate_constant,
     evaluate_exactly,
+    try_constant,
 )
 from autograder.formulas.values.points import Point, Points
 
@@ -79,25 +78,17 @@ def _match_even_root(node: object) -> tuple[Node, Fraction] | None:
     """Return base and total power of a root of an even power, such as ``sqrt(x^2)``; otherwise None."""
     if isinstance(node, Fn) and node.name == "sqrt":
         base, power = node.arguments[0], Fraction(1, 2)
-    elif isinstance(node, Pow) and isinstance(outer := _try_constant(node.exponent), Fraction):
+    elif isinstance(node, Pow) and isinstance(outer := try_constant(node.exponent), Fraction):
         base, power = node.base, outer
     else:
         return None
     if isinstance(base, Mul) and len(base.factors) == 2 and base.factors[0] == base.factors[1]:
         base = Pow(base.factors[0], Num(2))
     # An even root of an even power is a power of the absolute value: (x^2)^(1/2) = |x|.
-    inner = _try_constant(base.exponent) if isinstance(base, Pow) else None
+    inner = try_constant(base.exponent) if isinstance(base, Pow) else None
     if not isinstance(base, Pow) or not isinstance(inner, int) or inner % 2 or power.denominator % 2:
         return None
     return (base.base, power * inner) if collect_symbols(base.base) else None
-
-
-def _try_constant(node: Node) -> Rational | None:
-    """Return the value of a rational constant; None for any other formula."""
-    try:
-        return evaluate_constant(node)
-    except (TooLarge, Undefined):
-        return None
 
 
 def replace_absolute_values(node: Node) -> Node:
@@ -111,10 +102,7 @@ def replace_absolute_values(node: Node) -> Node:
         absolute = Fn("max", (base, Neg(base)))
         exponent = Num(int(power) if power.denominator == 1 else power) if power > 0 else Neg(Num(-power))
         return absolute if power == 1 else Pow(absolute, exponent)
-    operands = get_children(node)
-    if not operands:
-        return node
-    return rebuild_node(node, [replace_absolute_values(part) for part in operands])
+    return rebuild_node(node, [replace_absolute_values(part) for part in get_children(node)])
 
 
 def is_equal_by_cases(first: Node, second: Node, points: Points, equal: Equal) -> bool:
@@ -280,10 +268,8 @@ def _select_branches(
     Raises:
         _Tie: several different arguments may have the extreme value.
     """
-    operands = get_children(node)
-    if not operands:
-        return node
     is_maximum = _is_maximum(node)
+    operands = get_children(node)
     parts: list[Node] = []
     # A decision inside an argument has no effect on the value unless that argument decides itself.
     inner: list[set[Decision]] = [set() if is_maximum else seen for _ in operands]

@@ -51,7 +51,7 @@ class Comparer:
         assumptions: symbol → formula, ordered so that each uses only symbols that are resolved before it.
     """
 
-    __slots__ = ("_exact", "_irrational", "_recent", "assumptions", "points")
+    __slots__ = ("_exact", "_irrational", "assumptions", "points")
 
     def __init__(self, points: Points, assumptions: Iterable[Relation] = ()) -> None:
         """Apply assumptions to the points.
@@ -61,12 +61,11 @@ class Comparer:
         """
         self.points = points
         self.assumptions = _order_assumptions(assumptions)
-        self._exact: list[dict[str, Rational]] = []
-        self._recent: dict[int, tuple[Node, Rational]] = {}
         self._irrational: dict[int, tuple[Node, _PreparedFormula]] = {}
+        self._exact: dict[str, Rational] = dict(points.exact)
         try:
-            for drawn in points.exact:
-                self._exact.append(_apply_assumptions(dict(drawn), self.assumptions))
+            for name, formula in self.assumptions:
+                self._exact[name] = evaluate_exactly(formula, self._exact)
         except (Irrational, TooLarge, Undefined) as error:
             raise FormulaError(f"an assumption must be a rational formula: {self.assumptions}") from error
 
@@ -74,19 +73,14 @@ class Comparer:
         """Return a comparer at the same points, under these assumptions instead."""
         return Comparer(self.points, assumptions)
 
-    def evaluate_at_point(self, node: Node, point_index: int = 0) -> Rational | None:
-        """Return the exact value at one of the points: equal formulas have equal values.
+    def evaluate_at_point(self, node: Node) -> Rational | None:
+        """Return the exact value at the secret point: equal formulas have equal values.
 
         Returns:
             None if there is no exact value within the limits.
         """
         try:
-            # Only the first point is cached: the others are evaluated for the few formulas that agree there.
-            return (
-                evaluate_exactly(node, self._exact[point_index])
-                if point_index
-                else self._evaluate_cached(node)
-            )
+            return evaluate_exactly(node, self._exact)
         except (Irrational, TooLarge, Undefined):
             return None
 
@@ -98,18 +92,6 @@ class Comparer:
             values = tuple(map(self.evaluate_at_point, tree.elements))
             return None if None in values else values
         return self.evaluate_at_point(tree)
-
-    def _evaluate_cached(self, node: Node) -> Rational:
-        """Return the value at the first point, cached because each formula needs it several times."""
-        cached = self._recent.get(id(node))
-        if cached is not None and cached[0] is node:
-            return cached[1]
-        value = evaluate_exactly(node, self._exact[0])
-        if len(self._recent) >= RECENT:
-            self._recent.clear()
-        # The entry keeps a reference to the node: otherwise its id could be reused for another node.
-        self._recent[id(node)] = node, value
-        return value
 
     def is_equal(self, first: Tree, second: Tree) -> bool:
         """Decide whether two formulas, tuples or relations are equal for all values of the symbols.
@@ -192,14 +174,11 @@ class Comparer:
         left, right = self._evaluate_or_none(first), self._evaluate_or_none(second)
         if left is None and right is None:
             raise Undecided("both formulas divide by zero")
-        # The first point rejects nearly all wrong answers; the others make a chance agreement negligible.
-        return left == right and all(
-            evaluate_exactly(first, point) == evaluate_exactly(second, point) for point in self._exact[1:]
-        )
+        return left == right
 
     def _evaluate_or_none(self, node: Node) -> Rational | None:
         try:
-            return self._evaluate_cached(node)
+            return evaluate_exactly(node, self._exact)
         except Undefined:
             return None
 
@@ -252,9 +231,3 @@ def _order_assumptions(assumptions: Iterable[Relation]) -> tuple[Assumption, ...
             raise FormulaError(f"assumptions go round in a circle: {', '.join(sorted(pending))}")
         ordered.extend((name, pending.pop(name)) for name in ready)
     return tuple(ordered)
-
-
-def _apply_assumptions(point: dict[str, Rational], assumptions: Iterable[Assumption]) -> dict[str, Rational]:
-    for name, formula in assumptions:
-        point[name] = evaluate_exactly(formula, point)
-    return point

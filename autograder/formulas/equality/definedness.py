@@ -22,7 +22,7 @@ from autograder.formulas.forms.signs import is_never_negative
 from autograder.formulas.nodes import Div, Fn, Neg, Node, Num, Pow, collect_symbols, walk_tree
 from autograder.formulas.printing.text import to_text
 from autograder.formulas.values import balls
-from autograder.formulas.values.evaluate import Rational, TooLarge, Undefined, evaluate_constant
+from autograder.formulas.values.evaluate import Rational, try_constant
 from autograder.formulas.values.points import Point, Points
 
 SECRET = 24
@@ -106,9 +106,8 @@ def find_gap(
         if not any(_is_same_requirement(other, requirement) for other in granted)
     ]
     for requirement in unmet:
-        if requirement.may_be_negative and has_rounding(
-            requirement.argument
-        ):  # whole numbers are not far apart: isolated zeros
+        # Whole numbers are not far apart: isolated zeros.
+        if requirement.may_be_negative and has_rounding(requirement.argument):
             raise Undecided(f"{to_text(requirement.part)} may have no value where the right answer has one")
     for point, is_small in _generate_points(
         points,
@@ -170,10 +169,7 @@ def _collect_requirements(node: Node) -> Iterator[Requirement]:
 
 
 def _collect_power_requirements(power: Pow) -> Iterator[Requirement]:
-    try:
-        exponent = evaluate_constant(power.exponent)
-    except (TooLarge, Undefined):
-        exponent = None
+    exponent = try_constant(power.exponent)
     if exponent is None:
         yield Requirement(power, power.base, power.exponent)
     # x^(1/3) for negative x depends on the convention, so odd roots are marked.
@@ -211,9 +207,8 @@ def _is_same_requirement(first: Requirement, second: Requirement) -> bool:
 
 def _is_violated(requirement: Requirement, point: Point, *, is_small: bool) -> bool:
     """Return whether an argument certainly has a forbidden value at a point."""
-    if (
-        requirement.may_be_negative
-    ):  # small whole numbers are not far apart, so a zero there may be an isolated one
+    # Small whole numbers are not far apart, so a zero there may be an isolated one.
+    if requirement.may_be_negative:
         return not is_small and balls.is_zero(requirement.argument, point)
     return balls.is_negative(requirement.argument, point) and (
         requirement.exponent is None or balls.is_no_whole_number(requirement.exponent, point)

@@ -122,15 +122,14 @@ def _is_same_equation(
     left, right = subtract_sides(first), subtract_sides(second)
     if _is_multiple(left, right, points, signed=False):
         return True
-    for point in points.exact:
-        for relation, other in ((first, right), (second, left)):
-            for name in sorted(collect_symbols(subtract_sides(relation))):
-                root = _find_root(relation, name, point)
-                # Multiplying by a symbol that may be zero adds solutions, but none that anyone intends.
-                if root and _evaluate_or_none(other, {**point, name: root}):
-                    return False
-            if _evaluate_or_none(other, point) == 0:  # ``0 = 0`` is no relation
+    for relation, other in ((first, right), (second, left)):
+        for name in sorted(collect_symbols(subtract_sides(relation))):
+            root = _find_root(relation, name, points.exact)
+            # Multiplying by a symbol that may be zero adds solutions, but none that anyone intends.
+            if root and _evaluate_or_none(other, {**points.exact, name: root}):
                 return False
+        if _evaluate_or_none(other, points.exact) == 0:  # ``0 = 0`` is no relation
+            return False
     if equal(left, right) or equal(left, Neg(right)):
         return True
     raise Undecided("two equations that may have the same solutions")
@@ -148,19 +147,17 @@ def _is_multiple(first: Node, second: Node, points: Points, *, signed: bool = Tr
         signed: whether the number must be positive.
     """
     try:
-        for point in points.exact:
-            above, below = evaluate_exactly(first, point), evaluate_exactly(second, point)
-            if above == 0 or below == 0 or (signed and (above > 0) is not (below > 0)):
+        above, below = evaluate_exactly(first, points.exact), evaluate_exactly(second, points.exact)
+        if above == 0 or below == 0 or (signed and (above > 0) is not (below > 0)):
+            return False
+        ratio = Fraction(above) / Fraction(below)
+        for name in collect_symbols(first) | collect_symbols(second):
+            doubled = {**points.exact, name: 2 * points.exact[name]}
+            above, below = evaluate_exactly(first, doubled), evaluate_exactly(second, doubled)
+            power = _POWERS.get(Fraction(above) / Fraction(below) / ratio) if below else None
+            # A symbol that may be negative would reverse an inequality, so no power of it may be a factor.
+            if power is None or (power and points.domains[name] == "real"):
                 return False
-            ratio = Fraction(above) / Fraction(below)
-            for name in collect_symbols(first) | collect_symbols(second):
-                doubled = {**point, name: 2 * point[name]}
-                above, below = evaluate_exactly(first, doubled), evaluate_exactly(second, doubled)
-                power = _POWERS.get(Fraction(above) / Fraction(below) / ratio) if below else None
-                # A symbol that may be negative would reverse an inequality, so no power of it may be a
-                # factor.
-                if power is None or (power and points.domains[name] == "real"):
-                    return False
     except (Irrational, TooLarge, Undefined):
         return False
     return True
@@ -223,7 +220,7 @@ def _order_sides(relation: Relation) -> tuple[Node, Node]:
 def _generate_points(points: Points, names: frozenset[str]) -> Iterator[Mapping[str, Rational]]:
     """Yield points at which two inequalities may differ: secret ones, then small ones."""
     if not any(points.domains[name] in ("probability", "unit") for name in names):
-        yield from points.exact
+        yield points.exact
     for number in range(SECRET):
         yield points.get_point_inside(number)
     ordered = sorted(names)

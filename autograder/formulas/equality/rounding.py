@@ -105,8 +105,7 @@ def _normalise_rounding(node: Node, domains: Mapping[str, str]) -> Node:
     For whole ``a``, ``k`` and ``m > 0``: ``ceil(a/m) = floor((a - 1)/m) + 1``, and ``floor((floor(x) + k)/m)
     = floor((x + k)/m)``. Graham, Knuth, Patashnik, Concrete Mathematics, 3.2.
     """
-    operands = [_normalise_rounding(part, domains) for part in get_children(node)]
-    node = rebuild_node(node, operands) if operands else node
+    node = rebuild_node(node, [_normalise_rounding(part, domains) for part in get_children(node)])
     if isinstance(node, Fn) and node.name in ROUNDING and _is_whole_quotient(node.arguments[0], domains):
         return node.arguments[0]
     if not (isinstance(node, Fn) and node.name in ROUNDING and isinstance(node.arguments[0], Div)):
@@ -203,31 +202,10 @@ def _evaluate_rounded(node: Node, point: Mapping[str, Rational], rounding: Round
 
 def _replace_rounded_parts(node: Node, point: Mapping[str, Rational], rounding: Rounding) -> Node:
     """Return the formula with its rounded parts replaced by numbers."""
-    match node:
-        case Fn(name, arguments) if name in ROUNDING:
-            value = rounding(name, _evaluate_rounded(arguments[0], point, rounding))
-            return Num(value) if value >= 0 else Neg(Num(-value))
-        case Fn(name, arguments):
-            return Fn(
-                name, tuple(_replace_rounded_parts(argument, point, rounding) for argument in arguments)
-            )
-        case Neg(operand):
-            return Neg(_replace_rounded_parts(operand, point, rounding))
-        case Add(terms):
-            return Add(tuple(_replace_rounded_parts(term, point, rounding) for term in terms))
-        case Mul(factors):
-            return Mul(tuple(_replace_rounded_parts(factor, point, rounding) for factor in factors))
-        case Div(numerator, denominator):
-            return Div(
-                _replace_rounded_parts(numerator, point, rounding),
-                _replace_rounded_parts(denominator, point, rounding),
-            )
-        case Pow(base, exponent):
-            return Pow(
-                _replace_rounded_parts(base, point, rounding),
-                _replace_rounded_parts(exponent, point, rounding),
-            )
-    return node
+    if isinstance(node, Fn) and node.name in ROUNDING:
+        value = rounding(node.name, _evaluate_rounded(node.arguments[0], point, rounding))
+        return Num(value) if value >= 0 else Neg(Num(-value))
+    return rebuild_node(node, [_replace_rounded_parts(part, point, rounding) for part in get_children(node)])
 
 
 def _round_number(name: str, value: Rational) -> int:

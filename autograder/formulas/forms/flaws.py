@@ -7,7 +7,6 @@ text. These functions do not check whether the formula is correct.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from fractions import Fraction
 from math import gcd
 
 from msgspec import Struct
@@ -29,7 +28,7 @@ from autograder.formulas.nodes import (
     walk_tree,
 )
 from autograder.formulas.printing.text import to_text
-from autograder.formulas.values.evaluate import TooLarge, Undefined, evaluate_constant
+from autograder.formulas.values.evaluate import Rational, try_constant
 
 LEFT_STANDING = 10_000
 """A power of numbers above this may stay as it is: writing out 2^30 is not expected."""
@@ -85,7 +84,7 @@ def check_expanded(formula: Node) -> Flaw | None:
             # A sum below the fraction line cannot be expanded further.
             return check_expanded(above) or (None if isinstance(below, Add) else check_expanded(below))
         case Pow(base, exponent):
-            power = _try_constant(exponent)
+            power = try_constant(exponent)
             if (
                 isinstance(_strip_signs(base), Add)
                 and power is not None
@@ -122,7 +121,7 @@ def _check_irreducible(factor: Add) -> Flaw | None:
     # The cheap check comes first; the polynomial ring below is slower and may be undecided.
     part = to_text(factor)
     ring = Ring((factor,))
-    polynomial = ring.to_polynomial(factor)
+    polynomial, _ = ring.to_lowest_terms(factor)
     if not polynomial:
         return Flaw("cancels", {"part": part})
     # A sum that collapses to one term, or has a symbol in a denominator, can be written as a product.
@@ -218,28 +217,28 @@ def _find_arithmetic(node: Node) -> Flaw | None:
                 for parts in _split_fraction(node)
             )
             left = len(above) > 1 or len(below) > 1 or (above and below and not _is_reduced(*above, *below))
-        case Pow(base, exponent) if _try_constant(base) is not None and _try_constant(exponent) is not None:
-            value = _try_constant(node)
+        case Pow(base, exponent) if try_constant(base) is not None and try_constant(exponent) is not None:
+            value = try_constant(node)
             left = value is not None and max(abs(value.numerator), value.denominator) <= LEFT_STANDING
         case _:
-            left = isinstance(node, Fn) and _try_constant(node) is not None
+            left = isinstance(node, Fn) and try_constant(node) is not None
     return Flaw("arithmetic", {"part": to_text(node)}) if left else None
 
 
-def _extract_number(factor: Node) -> Fraction | None:
+def _extract_number(factor: Node) -> Rational | None:
     """Return the numeric factor of a factor; None for none, and for 1.
 
     That is its value if it is constant, or the number in the base of a power.
     """
-    value = _try_constant(factor)
+    value = try_constant(factor)
     if value is None and isinstance(factor, Pow) and isinstance(factor.base, Mul):
         value = next(
-            (constant for part in factor.base.factors if (constant := _try_constant(part)) is not None), None
+            (constant for part in factor.base.factors if (constant := try_constant(part)) is not None), None
         )
     return None if value == 1 else value
 
 
-def _is_reduced(above: Fraction, below: Fraction) -> bool:
+def _is_reduced(above: Rational, below: Rational) -> bool:
     whole = above.denominator == below.denominator == 1
     return whole and gcd(above.numerator, below.numerator) == 1
 
@@ -258,7 +257,7 @@ def _split_fraction(node: Node) -> tuple[list[Node], list[Node]]:
             (above, under), (over, below) = _split_fraction(numerator), _split_fraction(denominator)
             return above + below, under + over
         # A negative power is a factor of the denominator.
-        case Pow(base, exponent) if _try_constant(base) is None and (_try_constant(exponent) or 0) < 0:
+        case Pow(base, exponent) if try_constant(base) is None and (try_constant(exponent) or 0) < 0:
             return [], [Pow(base, exponent.operand) if isinstance(exponent, Neg) else base]
     return [node], []
 
@@ -316,11 +315,8 @@ def _find_cancelling_factor(node: Node) -> Flaw | None:
     if not above or not below:
         return None
     upper, lower = Mul(tuple(above)), Mul(tuple(below))
-    return (
-        Flaw("cancels", {"part": to_text(node)})
-        if Ring((upper, lower)).find_common_divisor(upper, lower)
-        else None
-    )
+    cancels = Ring((upper, lower)).have_common_divisor(upper, lower)
+    return Flaw("cancels", {"part": to_text(node)}) if cancels else None
 
 
 def _walk_nodes(node: Node, *, deep: bool = False) -> Iterator[Node]:
@@ -346,12 +342,3 @@ def _format_unsigned(node: Node) -> str:
 
 def _find_first(check: Callable[[Node], Flaw | None], parts: Iterable[Node]) -> Flaw | None:
     return next((problem for part in parts if (problem := check(part)) is not None), None)
-
-
-def _try_constant(node: Node) -> Fraction | None:
-    """Return the value of a rational constant; None for any other formula."""
-    try:
-        value = evaluate_constant(node)
-    except (TooLarge, Undefined):
-        return None
-    return None if value is None else Fraction(value)

@@ -16,7 +16,7 @@ from flint import Ordering, fmpz_mpoly_ctx
 
 from autograder.formulas.errors import Undecided
 from autograder.formulas.nodes import Add, Div, Mul, Neg, Node, Num, Pow
-from autograder.formulas.values.evaluate import TooLarge, Undefined, evaluate_constant
+from autograder.formulas.values.evaluate import try_constant
 
 MAX_GENERATORS = 10
 MAX_TERMS = 120
@@ -87,29 +87,24 @@ class Ring:
                 return raised if power >= 0 else self._divide_quotients(self._combine_factors(()), raised)
         return self._generators[self._places[node]], self._make_constant(1)
 
-    def to_polynomial(self, node: Node) -> Polynomial:
-        """Return the numerator of a formula in lowest terms."""
+    def to_lowest_terms(self, node: Node) -> tuple[Polynomial, Polynomial]:
+        """Return numerator and denominator of a formula without common factors."""
         above, below = self.to_quotient(node)
-        return above / above.gcd(below) if above else above
+        common = above.gcd(below)
+        return above / common, below / common
 
     def is_whole(self, node: Node) -> bool:
         """Return whether a formula in lowest terms has no symbol below a fraction line."""
-        above, below = self.to_quotient(node)
-        return not above or bool((below / above.gcd(below)).is_constant())
+        return bool(self.to_lowest_terms(node)[1].is_constant())
 
     def strip_number(self, node: Node) -> tuple[str, str]:
         """Return numerator and denominator in lowest terms without the numeric factor, as text."""
-        above, below = self.to_quotient(node)
-        common = above.gcd(below)
-        return str(_strip_number(above / common)), str(_strip_number(below / common))
+        above, below = self.to_lowest_terms(node)
+        return str(_strip_number(above)), str(_strip_number(below))
 
     def is_whole_valued(self, node: Node) -> bool:
         """Return whether whole generators give whole values, as for ``n*(n - 1)/2``."""
-        above, below = self.to_quotient(node)
-        if not above:
-            return True
-        common = above.gcd(below)
-        above, below = above / common, below / common
+        above, below = self.to_lowest_terms(node)
         # If the denominator is a number, values modulo it depend only on the residues of the generators.
         divisor, count = abs(int(below.coeffs()[0])), max(len(self._places), 1)
         if not below.is_constant() or divisor**count > MAX_CLASSES:
@@ -124,9 +119,7 @@ class Ring:
 
     def find_numeric_content(self, node: Node) -> Fraction:
         """Return the greatest number common to all terms, e.g. 1/2 for ``n/2 + 3*d/2``."""
-        above, below = self.to_quotient(node)
-        common = above.gcd(below)
-        above, below = above / common, below / common
+        above, below = self.to_lowest_terms(node)
         return Fraction(int(above.content()), int(below.content()))
 
     def count_factors(self, polynomial: Polynomial) -> int:
@@ -134,20 +127,12 @@ class Ring:
         _, irreducible = polynomial.factor()
         return sum(int(times) for _, times in irreducible)
 
-    def find_common_divisor(self, first: Node, second: Node) -> Node | None:
-        """Return the greatest common divisor of two polynomials, or the first one if it has several terms.
-
-        Returns:
-            None if the divisor is 1, also for parts that are fractions themselves.
-        """
-        (left, left_denominator), (right, right_denominator) = (
-            self.to_quotient(first),
-            self.to_quotient(second),
-        )
+    def have_common_divisor(self, first: Node, second: Node) -> bool:
+        """Return whether two polynomials have a common divisor other than 1; False for fractions."""
+        (left, left_denominator), (right, right_denominator) = map(self.to_quotient, (first, second))
         if not (left_denominator.is_one() and right_denominator.is_one()) or not left or not right:
-            return None
-        divisor = left.gcd(right)
-        return None if divisor.is_one() else self._to_formula(divisor) or first
+            return False
+        return not left.gcd(right).is_one()
 
     def _to_formula(self, polynomial: Polynomial) -> Node | None:
         """Return a polynomial of one term as a formula; None for 1 and for several terms."""
@@ -207,13 +192,8 @@ def _collect_generators(node: Node, generators: dict[Node, int]) -> None:
 
 def _get_whole_exponent(node: Pow) -> int | None:
     """Return the exponent if it is a constant whole number."""
-    try:
-        power = evaluate_constant(node.exponent)
-    except (TooLarge, Undefined):
-        return None
-    if power is None or power != int(power):
-        return None
-    return int(power)
+    power = try_constant(node.exponent)
+    return None if power is None or power != int(power) else int(power)
 
 
 def _add_quotients(

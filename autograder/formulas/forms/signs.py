@@ -124,8 +124,7 @@ def _shift_symbols(node: Node, domains: Mapping[str, str]) -> Node:
         if domains[node.name] == "positive integer":
             return Add((_ONE, node))
         return Div(node, Add((_ONE, node))) if domains[node.name] in ("probability", "unit") else node
-    operands = get_children(node)
-    return rebuild_node(node, [_shift_symbols(part, domains) for part in operands]) if operands else node
+    return rebuild_node(node, [_shift_symbols(part, domains) for part in get_children(node)])
 
 
 def _find_sign(polynomial: Polynomial) -> int:

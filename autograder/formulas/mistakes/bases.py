@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import gcd
 
@@ -10,11 +10,12 @@ from msgspec import Struct
 
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.mistakes.changes import make_product
-from autograder.formulas.nodes import Div, Neg, Node, Num, Pow, Sym, collect_symbols
-from autograder.formulas.terms import expand_terms
+from autograder.formulas.nodes import Add, Div, Mul, Neg, Node, Num, Pow, Sym, collect_symbols
 from autograder.formulas.values.evaluate import Rational
 from autograder.formulas.values.points import BITS
 
+MAX_TERMS = 24
+"""Largest number of terms that a formula is expanded into."""
 SMALL = 1 << 14
 """Largest numerator and denominator of the numeric factor."""
 MOST_POWER = 8
@@ -90,7 +91,7 @@ class Recogniser:
     def __init__(self, comparer: Comparer) -> None:
         """Use the point of a comparer."""
         resolved = {name for name, _ in comparer.assumptions}
-        values = ((name, comparer.evaluate_at_point(Sym(name))) for name in comparer.points.exact[0])
+        values = ((name, comparer.evaluate_at_point(Sym(name))) for name in comparer.points.exact)
         self._points: Sequence[tuple[str, int]] = tuple(
             (name, value)
             for name, value in values
@@ -201,3 +202,48 @@ def collect_terms(
     return tuple(
         (Monomial(number, dict(powers)), value) for powers, (number, value) in by_powers.items() if number
     )
+
+
+def expand_terms(node: Node) -> tuple[Node, ...]:
+    """Return the terms of a formula; only the formula itself if it is not a sum or has too many."""
+    expanded = _expand_node(node)
+    return (node,) if expanded is None else expanded
+
+
+def _expand_node(node: Node) -> tuple[Node, ...] | None:
+    match node:
+        case Add(parts):
+            return _join_terms([_expand_node(part) for part in parts])
+        case Neg(operand):
+            return _map_terms(_expand_node(operand), Neg)
+        case Div(numerator, denominator):
+            return _map_terms(_expand_node(numerator), lambda term: Div(term, denominator))
+        case Pow(base, Num(2)) if isinstance(base, Add):
+            return _expand_product((base, base))
+        case Mul(factors):
+            return _expand_product(factors)
+    return (node,)
+
+
+def _join_terms(parts: list[tuple[Node, ...] | None]) -> tuple[Node, ...] | None:
+    joined: list[Node] = []
+    for part in parts:
+        if part is None or len(joined) + len(part) > MAX_TERMS:
+            return None
+        joined.extend(part)
+    return tuple(joined)
+
+
+def _map_terms(parts: tuple[Node, ...] | None, wrap: Callable[[Node], Node]) -> tuple[Node, ...] | None:
+    return None if parts is None else tuple(wrap(part) for part in parts)
+
+
+def _expand_product(factors: tuple[Node, ...]) -> tuple[Node, ...] | None:
+    products: list[tuple[Node, ...]] = [()]
+    for factor in factors:
+        parts = _expand_node(factor)
+        if parts is None or len(products) * len(parts) > MAX_TERMS:
+            return None
+        # The product of the numbers of terms is bounded before it is formed.
+        products = [(*product, part) for product in products for part in parts]
+    return tuple(Mul(product) for product in products)

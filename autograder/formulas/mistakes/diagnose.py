@@ -19,6 +19,7 @@ from autograder.formulas.mistakes.bases import (
     ReferenceFormula,
     collect_terms,
     compare_powers,
+    expand_terms,
     find_small_ratio,
 )
 from autograder.formulas.mistakes.changes import generate_bracketings
@@ -26,7 +27,6 @@ from autograder.formulas.mistakes.search import find_change
 from autograder.formulas.mistakes.targets import Explanation, Target
 from autograder.formulas.nodes import Add, Mul, Neg, Node, Sym, collect_symbols, walk_tree
 from autograder.formulas.printing.text import to_text
-from autograder.formulas.terms import expand_terms
 from autograder.formulas.values.evaluate import Rational
 
 MOST_OWN_TERMS = 8
@@ -123,7 +123,7 @@ MOST_REMEMBERED = 500
 class Diagnosis:
     """Explains wrong answers to one question. Its tables are computed when needed."""
 
-    __slots__ = ("_bases", "_found", "_held", "_readings", "_right", "_targets")
+    __slots__ = ("_bases", "_found", "_readings", "_right", "_targets")
 
     def __init__(self, right: Sequence[Node], readings: Sequence[Comparer]) -> None:
         """Store the correct formulas and the readings.
@@ -136,7 +136,6 @@ class Diagnosis:
         self._readings = tuple(dict.fromkeys(readings))
         self._bases: tuple[tuple[ReferenceFormula, ...], ...] | None = None
         self._targets: tuple[Target, ...] | None = None
-        self._held: dict[tuple[int, int], tuple[Node, frozenset[frozenset[tuple[str, int]]]]] = {}
         self._found: dict[Node, tuple[Difference | None]] = {}
         """Cached explanations: many students of a class make the same mistake."""
 
@@ -188,19 +187,11 @@ class Diagnosis:
                     return True
         return False
 
-    def _collect_powers(self, tree: Node, base: ReferenceFormula) -> frozenset[frozenset[tuple[str, int]]]:
-        """Return the powers of symbols in the terms of a formula, cached per formula and reading."""
-        key = (id(tree), id(base))
-        cached = self._held.get(key)
-        if cached is not None and cached[0] is tree:
-            return cached[1]
+    @staticmethod
+    def _collect_powers(tree: Node, base: ReferenceFormula) -> frozenset[frozenset[tuple[str, int]]]:
+        """Return the powers of symbols in the terms of a formula."""
         parts = collect_terms(expand_terms(tree), base.comparer, base.recogniser)
-        powers = frozenset(frozenset(monomial.powers.items()) for monomial, _ in parts)
-        if len(self._held) >= MOST_REMEMBERED:
-            self._held.clear()
-        # The entry keeps a reference to the tree: otherwise its id could be reused.
-        self._held[key] = tree, powers
-        return powers
+        return frozenset(frozenset(monomial.powers.items()) for monomial, _ in parts)
 
     def _search_changes(self, wrong: Node) -> Difference | None:
         if self._targets is None:

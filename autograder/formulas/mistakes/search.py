@@ -324,15 +324,7 @@ class _Search:
             yield Explanation(code, params, changed)
 
 
-_OF_FUNCTIONS = frozenset(
-    (
-        "function-forgotten",
-        "rounding-forgotten",
-        "function-replaced",
-        "rounding",
-        "log-base",
-    )
-)
+_OF_FUNCTIONS = {"function-forgotten", "rounding-forgotten", "function-replaced", "rounding", "log-base"}
 """Codes of changes that insert a function."""
 _EXPONENTS = tuple(Fraction(sign * number, 2) for number in (1, 2, 3, 4, 6) for sign in (1, -1))
 """Exponents that are tried if the needed one cannot be computed."""

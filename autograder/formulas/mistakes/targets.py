@@ -284,10 +284,5 @@ def _generate_special(right: Node, own_names: Sequence[str], names: Sequence[str
 
 def replace_calls(node: Node, name: str, make_node: Callable[[Fn], Node]) -> Node:
     """Return a formula with each application of a function replaced by the result of a callable."""
-    operands = get_children(node)
-    changed = (
-        rebuild_node(node, [replace_calls(child, name, make_node) for child in operands])
-        if operands
-        else node
-    )
+    changed = rebuild_node(node, [replace_calls(child, name, make_node) for child in get_children(node)])
     return make_node(changed) if isinstance(changed, Fn) and changed.name == name else changed

@@ -18,7 +18,7 @@ CLOSING = {"(": ")", "[": "]", "{": "}"}
 _ROUNDED = {"⌈": ("⌉", "ceil"), "⌊": ("⌋", "floor")}
 _CLOSERS = frozenset((*CLOSING.values(), "⌉", "⌋"))
 _ATOMS = frozenset(("symbol", "number", "constant"))
-_AFTER_AN_ATOM = frozenset(("^", "!", "%", "raised"))
+_AFTER_AN_ATOM = frozenset(("^", "!", "%"))
 """Tokens that modify the atom before them."""
 _STARTS = _ATOMS | {"function", "(", "[", "{", "frac", "binom", *_ROUNDED}
 _NAMED = frozenset(("log", "log2", "ln", "lg", "exp", "sqrt", "cbrt", "sigmoid", "tanh", "sin", "cos", "tan"))
@@ -199,11 +199,6 @@ class Reader:
     def _parse_power(self) -> Node:
         base = self._parse_postfix()
         kind = self._kinds[self._position]
-        if kind == "raised":
-            self._position += 1
-            if self.kind in _AFTER_AN_ATOM:  # base or exponent? `tokenize` decides
-                raise self._make_unexpected_error()
-            return Pow(base, cast("Node", self._tokens.values[self._position - 1]))
         if kind != "^":
             return base
         position = self._position
@@ -233,8 +228,7 @@ class Reader:
             raise self.make_error("ambiguous-exponent")
         elif kinds[position] in _STARTS and kinds[position] != "number":
             letters = kinds[position] == kinds[position - 1] == "symbol"
-            text = self._tokens.text
-            together = letters and (not text or text[places[position] - 1].isalpha())
+            together = letters and self._tokens.text[places[position] - 1].isalpha()
             power = isinstance(exponent, Neg) or (
                 isinstance(exponent, Num) and exponent.value.denominator > 1
             )

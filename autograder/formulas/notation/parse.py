@@ -16,13 +16,12 @@ question to the author instead of being read in one of the two ways.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from itertools import pairwise
 
 from autograder.formulas.errors import Unreadable
 from autograder.formulas.nodes import Node, Relation, Tree, Tuple
 from autograder.formulas.notation.descent import CLOSING, Reader
-from autograder.formulas.notation.tokens import Tokens, make_comma_error, tokenize, tokenize_quickly
+from autograder.formulas.notation.tokens import Tokens, make_comma_error, tokenize
 from autograder.formulas.notation.vocabulary import Vocabulary
 
 ORDERS = ("<", "≤", ">", "≥")
@@ -51,21 +50,7 @@ def parse_sides(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
     Raises:
         Unreadable: see `parse`.
     """
-    return _parse_with_fallback(text, vocabulary, _read_sides)
-
-
-def _parse_with_fallback(
-    text: str, vocabulary: Vocabulary, read: Callable[[Tokens], tuple[Node, ...]], *, in_list: bool = False
-) -> tuple[Node, ...]:
-    """Parse with the quick tokens of known words first, and with all rules if that fails."""
-    # Quick tokens have no offsets, so an error among them is not reported: the full rules find it again.
-    quick = tokenize_quickly(text, vocabulary)
-    if quick is not None:
-        try:
-            return read(quick)
-        except Unreadable:
-            pass
-    return read(tokenize(text, vocabulary, in_list=in_list))
+    return _read_sides(tokenize(text, vocabulary))
 
 
 def _read_sides(tokens: Tokens, *, canonical: bool = False) -> tuple[Node, ...]:
@@ -87,7 +72,7 @@ def parse_tuple(text: str, vocabulary: Vocabulary) -> Tuple:
     Raises:
         Unreadable: see `parse`.
     """
-    return Tuple(_parse_with_fallback(text, vocabulary, _read_elements, in_list=True))
+    return Tuple(_read_elements(tokenize(text, vocabulary, in_list=True)))
 
 
 def _read_elements(tokens: Tokens, *, canonical: bool = False) -> tuple[Node, ...]:
@@ -139,7 +124,7 @@ def _check_commas(tokens: Tokens) -> None:
     """
     text = tokens.text
     pairs = zip(tokens.kinds, tokens.places, strict=True)
-    commas = [offset for kind, offset in pairs if kind == ","] if text else []
+    commas = [offset for kind, offset in pairs if kind == ","]
     semicolons = any(text[offset] == ";" for offset in commas)
     loose = semicolons or any(" " in text[max(0, offset - 1) : offset + 2] for offset in commas)
     for offset in commas:

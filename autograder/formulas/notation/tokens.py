@@ -1,15 +1,10 @@
-"""Split a formula into tokens: one alphabet for plain text, Unicode and LaTeX.
-
-Most formulas need none of the finer rules: `tokenize_quickly` looks up their words in a table. Formulas with
-unknown words, and those that cannot be parsed afterwards, are split again by `tokenize`, which is
-authoritative.
-"""
+"""Split a formula into tokens: one alphabet for plain text, Unicode and LaTeX."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 from msgspec import Struct
@@ -100,29 +95,13 @@ def _build_grammar(comma: str, *, in_list: bool) -> str:
 
 @functools.cache
 def _compile_token(*, in_list: bool) -> re.Pattern[str]:
-    """Return the compiled pattern of a token; in a list a comma separates.
-
-    It is compiled when first needed, because most runs never need it.
-    """
+    """Return the compiled pattern of a token; in a list a comma separates."""
     comma = r"\{,\}" if in_list else r"(?:,|\{,\})"
     return re.compile(_build_grammar(rf"(?:\\!)?{comma}(?:\\!)?", in_list=in_list))
 
 
-_QUICK = re.compile(
-    r"(?:[ $\n`\u00a0]|\\[,;:! ()\[\]]|[.;](?=[ $\n`]*\Z)"
-    r"|\\(?:left|right|[bB]igg?[lr]?|displaystyle)(?![A-Za-z]))*"
-    r"([A-Za-z][A-Za-z0-9]*(?:\\?_(?:[A-Za-z0-9]+|\{[A-Za-z0-9]{1,20}\}"
-    r"|\{\\[a-z]{1,10}(?:\{[A-Za-z0-9]{1,20}\}| [A-Za-z0-9]{1,20})\}|\\[a-z]{1,10}\{[A-Za-z0-9]{1,20}\}))*"
-    r"|[0-9]+(?:\.[0-9]+)?[eE]?|[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ]+|\\?\*\*?"
-    r"|\\(?:mathrm|mathit|text|texttt|operatorname)\{[A-Za-z0-9_\\]{1,40}\}"
-    r"|\\(?![a-z]{0,4}(?:frac|binom)(?!\{))[A-Za-z]+|.|\Z)",
-    re.DOTALL,
-)
-_QUICKLY_REWRITTEN = 400
-_GROUPED = re.compile(r"\d(?:\\!)?(?:,|\{,\})(?:\\!)?\d")
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}(?P<mark>[.,])\d{3}")
 """Digits with a mark that may separate thousands, or precede decimals."""
-_DOTTED = re.compile(r"\d\.\d{3}")
 _TIGHT_COMMA = re.compile(r"(?P<number>\d+,\d+),\s")
 """A comma without a blank, then one with a blank: only the second one certainly separates values."""
 _CALLED = re.compile(r"(?:\s|\\left(?![A-Za-z])|\\[bB]igg?l?(?![A-Za-z]))*[(\[{]")
@@ -143,8 +122,7 @@ class Tokens(Struct, frozen=True):
     """The tokens of a formula in three columns; the kind of the last one is ``"end"``.
 
     A kind is the sign itself (``"+"``, ``"("``, …), ``"number"``, ``"symbol"`` or ``"constant"`` (value: the
-    tree), ``"raised"`` (a superscript; value: the exponent), ``"function"`` (value: its name), ``"frac"`` or
-    ``"binom"``.
+    tree), ``"function"`` (value: its name), ``"frac"`` or ``"binom"``.
     """
 
     kinds: Sequence[str]
@@ -152,11 +130,11 @@ class Tokens(Struct, frozen=True):
     places: Sequence[int]
     """Offsets into the original text."""
     vocabulary: Vocabulary
-    text: str = ""
-    """The original text; empty after quick tokenization, which does not set the offsets."""
+    text: str
+    """The original text."""
 
     def has_gap(self, token: int) -> bool:
-        """Return whether there are blanks before a token; always False after quick tokenization."""
+        """Return whether there are blanks before a token."""
         offset = self.places[token]
         return _GAP.search(self.text[max(0, offset - _MOST_GAP) : offset]) is not None
 
@@ -167,65 +145,6 @@ class Tokens(Struct, frozen=True):
         if typed and not typed.isascii() and isinstance(value, str):
             return typed
         return value if isinstance(value, str) else self.kinds[token]
-
-
-def tokenize_quickly(text: str, vocabulary: Vocabulary) -> Tokens | None:
-    """Tokenize a formula in which all words are known as written; the offsets are not set.
-
-    If these tokens can be parsed, the result is the same as with the tokens of `tokenize`. The converse does
-    not hold: only `tokenize` combines some numbers, names and superscripts.
-
-    Returns:
-        None if a word is not known as written.
-    """
-    if len(text) > MAX_CHARS or ("," in text and _GROUPED.search(text)):
-        return None
-    if "!=" in text or (vocabulary.decimal_comma and "." in text and _DOTTED.search(text)):
-        return None
-    tokens = _tokenize_known_words(text, vocabulary)
-    if tokens is None and len(text) <= _QUICKLY_REWRITTEN and needs_rewriting(text):
-        try:
-            plain, _ = rewrite_characters(text)
-        except Unreadable:
-            return None
-        if not ("," in plain and _GROUPED.search(plain)):
-            tokens = _tokenize_known_words(plain, vocabulary)
-    return tokens
-
-
-def _tokenize_known_words(text: str, vocabulary: Vocabulary) -> Tokens | None:
-    words = _QUICK.findall(text)
-    if len(words) > 1 and not words[-2]:  # the end matches once more after blanks
-        words.pop()
-    if len(words) > MAX_TOKENS:
-        return None
-    try:
-        kinds, values = zip(*map(vocabulary.words.__getitem__, words), strict=True)
-    except KeyError:
-        try:
-            entries = [entry for word in words for entry in _find_entries(word, vocabulary)]
-        except KeyError:
-            return None
-        kinds, values = zip(*entries, strict=True)
-    if len(kinds) > MAX_TOKENS:
-        return None
-    return Tokens(kinds, values, (0,) * len(kinds), vocabulary)
-
-
-def _find_entries(word: str, vocabulary: Vocabulary) -> Iterable[tuple[str, Node | str]]:
-    """Return the tokens for a word; adjacent letters are several words.
-
-    Raises:
-        KeyError: it is not known as written.
-    """
-    entry = vocabulary.words.get(word)
-    if entry is not None:
-        return (entry,)
-    symbol = vocabulary.nodes.get(strip_markup(word)) if "_" in word or "{" in word else None
-    if symbol is not None:
-        return (("symbol", symbol),)
-    parts = vocabulary.split_letters(word) if word.isalpha() else None
-    return [vocabulary.words[part] for part in parts or (word,)]
 
 
 def tokenize(text: str, vocabulary: Vocabulary, *, in_list: bool = False, canonical: bool = False) -> Tokens:
@@ -241,17 +160,14 @@ def tokenize(text: str, vocabulary: Vocabulary, *, in_list: bool = False, canoni
         Unreadable: it is too long, or a character, number or name is not known.
     """
     scale = OWN if canonical else 1
+    most = scale * MAX_TOKENS
     if len(text) > scale * MAX_CHARS:
         raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
     if not needs_rewriting(text):
-        return _Tokenizer(text, vocabulary, canonical=canonical).cut_tokens(
-            scale * MAX_TOKENS, in_list=in_list
-        )
-    plain, origin = rewrite_characters(text, scale * MAX_TOKENS)
+        return _Tokenizer(text, vocabulary, canonical=canonical).cut_tokens(most, in_list=in_list)
+    plain, origin = rewrite_characters(text, most)
     try:
-        tokens = _Tokenizer(plain, vocabulary, canonical=canonical).cut_tokens(
-            scale * MAX_TOKENS, in_list=in_list
-        )
+        tokens = _Tokenizer(plain, vocabulary, canonical=canonical).cut_tokens(most, in_list=in_list)
     except Unreadable as error:
         raise Unreadable(error.code, origin[error.offset], **error.params) from None
     # Offsets refer to the text as it was submitted, not to the rewritten one.

@@ -8,14 +8,12 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
 
 from msgspec import Struct
 
 from autograder.formulas.errors import FormulaError
 from autograder.formulas.greek import GREEK
-from autograder.formulas.nodes import FUNCTIONS, Const, Node, Num, Sym
-from autograder.formulas.notation.characters import REWRITTEN
+from autograder.formulas.nodes import FUNCTIONS, Const, Sym
 
 SIGNS: Mapping[str, str] = {
     "+": "+", "-": "-", "*": "*", "×": "×", "/": "/", "//": "//", "^": "^", "**": "^", "!": "!",
@@ -113,15 +111,8 @@ _MARKUP = re.compile(
     r"|textit|textrm|textbf|textsf|texttt|textnormal|emph|mbox|rm|bf|it|sf|tt|cal)(?![A-Za-z])"
 )
 _DOMAINS = ("positive integer", "positive", "probability", "unit", "real", "function")
-_LATEX_FORMS = (
-    "{}_{{{}}}", "{}\\_{}", "{}_{{\\text{{{}}}}}", "{}_{{\\mathrm{{{}}}}}", "{}_\\text{{{}}}",
-    "{}_\\mathrm{{{}}}",
-)  # fmt: skip
-_LIKE_AN_EXPONENT = re.compile(r"[eE][0-9]+")
 _MOST_LETTERS = 8
 """Largest number of symbols that may be written without a sign or blank between them."""
-_LONGEST_QUICK_NUMBER = 15
-_USUAL_NUMBERS = 129
 _LONGEST_NAME = 64
 
 
@@ -142,22 +133,6 @@ def strip_markup(spelling: str) -> str:
     return re.sub(r"_+", "_", re.sub(r"[{}\s\\]", "", name)).strip("_")
 
 
-class KnownWords(dict[str, tuple[str, Node | str]]):
-    """Word → kind and value of its token, for words with a meaning that is independent of context.
-
-    Built once from the declared symbols. Large numbers are created on demand, and not stored.
-    """
-
-    def __missing__(self, word: str) -> tuple[str, Node | str]:
-        if word[:1].isdecimal() and word.isascii() and len(word) <= _LONGEST_QUICK_NUMBER:
-            if word.isdecimal():
-                return "number", Num(int(word))
-            if word[-1].isdecimal():
-                value = Fraction(word)
-                return "number", Num(value.numerator if value.denominator == 1 else value)
-        raise KeyError(word)
-
-
 class Vocabulary:
     """Declared symbols and their aliases.
 
@@ -167,13 +142,12 @@ class Vocabulary:
         domains: declared name → ``"positive integer"``, ``"positive"``, ``"probability"`` (between 0 and 1),
             ``"unit"`` (including 0 and 1) or ``"real"``.
         functions: further spellings of functions → the function.
-        words: see `KnownWords`.
         decimal_comma: whether a comma may precede decimals, and a point separate thousands.
     """
 
     __slots__ = (
         "_alike", "_declared", "_doubtful", "_run_together", "decimal_comma", "domains", "functions", "names",
-        "nodes", "words",
+        "nodes",
     )  # fmt: skip
 
     def __init__(self, declared: Mapping[str, Symbol] | Iterable[str]) -> None:
@@ -204,7 +178,6 @@ class Vocabulary:
             if len(spelling) > 1:
                 self._alike.setdefault(_fold_spelling(spelling), set()).add(name)
         self.decimal_comma = False
-        self.words = KnownWords(_generate_entries(self.nodes, functions))
 
     def with_symbol(self, name: str) -> Vocabulary:
         """Return a vocabulary with one more symbol, a positive number."""
@@ -313,8 +286,8 @@ def _generate_abbreviations(spelling: str) -> Iterable[str]:
     """Yield short forms of a name with underscores: ``d_head`` → ``dhead``, ``dh``."""
     parts = spelling.split("_")
     if len(parts) > 1:
-        yield "".join(parts)
-        yield "".join(part[:1] for part in parts)
+        # A Greek letter behind another letter is a factor: hθ is h*θ, also if h_θ is declared.
+        yield from filter(str.isascii, ("".join(parts), "".join(part[:1] for part in parts)))
 
 
 def _generate_transliterations(spelling: str) -> Iterator[str]:
@@ -332,33 +305,3 @@ def _list_letter_forms(word: str) -> Sequence[str]:
     """Return a Greek letter and its names; for any other word only the word."""
     letter = GREEK.get(word, word)
     return tuple(dict.fromkeys((word, letter, *(name for name, greek in GREEK.items() if greek == letter))))
-
-
-def _generate_entries(
-    nodes: Mapping[str, Sym], functions: Mapping[str, str]
-) -> Iterator[tuple[str, tuple[str, Node | str]]]:
-    """Yield the entries of `KnownWords`; later ones override earlier ones."""
-    yield "", ("end", "")
-    yield from ((str(number), ("number", Num(number))) for number in range(_USUAL_NUMBERS))
-    yield from ((sign, ("raised", Num(exponent))) for exponent, sign in enumerate("²³⁴", start=2))
-    yield from ((sign, (SIGNS[plain], sign)) for sign, plain in REWRITTEN.items() if plain in SIGNS)
-    yield from ((sign, (kind, sign)) for sign, kind in SIGNS.items() if kind != "_")
-    for name, constant in CONSTANTS.items():
-        yield from ((form, ("constant", constant)) for form in (name, f"\\{name}"))
-    for name, function in (*FUNCTION_SPELLINGS.items(), *functions.items()):
-        yield from ((form, ("function", function)) for form in (name, f"\\{name}"))
-    for name, kind in COMMANDS.items():
-        yield f"\\{name}", (kind, f"\\{name}")
-    for spelling, node in nodes.items():
-        if not _LIKE_AN_EXPONENT.fullmatch(spelling):  # 2e3 is a number
-            yield from ((form, ("symbol", node)) for form in _generate_written_forms(spelling))
-
-
-def _generate_written_forms(spelling: str) -> Iterator[str]:
-    """Yield the spelling of a symbol as it is, and in LaTeX."""
-    yield spelling
-    if spelling.isalpha():
-        yield f"\\{spelling}"
-    base, _, below = spelling.partition("_")
-    if below and "_" not in below:
-        yield from (form.format(base, below) for form in _LATEX_FORMS)

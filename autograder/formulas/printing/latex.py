@@ -18,7 +18,7 @@ from autograder.formulas.nodes import (
     Tree,
     Tuple,
 )
-from autograder.formulas.printing.text import format_decimal
+from autograder.formulas.printing.text import format_decimal, join_terms
 
 _SIGNS = {"≤": r"\leq", "≥": r"\geq"}
 _ROUNDING = {"ceil": (r"\lceil", r"\rceil"), "floor": (r"\lfloor", r"\rfloor")}
@@ -38,7 +38,7 @@ def to_latex(tree: Tree) -> str:
 def _format_node(node: Node) -> str:
     match node:
         case Add(terms):
-            return _format_sum(terms)
+            return join_terms(terms, _format_operand)
         case Neg(operand):
             return f"-{_format_operand(operand, Add, Neg)}"
         case Mul(factors):
@@ -58,16 +58,6 @@ def _format_node(node: Node) -> str:
             return r"\pi" if name == "pi" else name
         case Sym(name):
             return _format_symbol(name)
-
-
-def _format_sum(terms: tuple[Node, ...]) -> str:
-    parts = [_format_operand(terms[0], Add)]
-    for term in terms[1:]:
-        if isinstance(term, Neg):
-            parts.append(f"- {_format_operand(term.operand, Add, Neg)}")
-        else:
-            parts.append(f"+ {_format_operand(term, Add)}")
-    return " ".join(parts)
 
 
 def _format_function(call: Fn) -> str:

@@ -24,7 +24,7 @@ from autograder.formulas.nodes import (
     Tree,
     Tuple,
 )
-from autograder.formulas.printing.text import format_decimal, to_text
+from autograder.formulas.printing.text import format_decimal, join_terms, to_text
 
 _TIMES = "<mo>&#xB7;</mo>"
 _COMMA = "<mo>,</mo>"
@@ -51,7 +51,7 @@ def _format_tree(tree: Tree) -> str:
 
 def _format_node(node: Node) -> str:
     if isinstance(node, Add):
-        return _format_sum(node.terms)
+        return join_terms(node.terms, _format_operand, plus="<mo>+</mo>", minus=_MINUS)
     if isinstance(node, Neg):
         return f"{_MINUS}{_format_operand(node.operand, Add, Neg)}"
     if isinstance(node, Mul):
@@ -79,16 +79,6 @@ def _format_power(base: Node, exponent: Node) -> str:
         return f"<msubsup>{below}{_wrap_row(_format_node(exponent))}</msubsup>"
     raised = _wrap_row(_format_operand(base, Add, Neg, Mul, Div, Pow, Fn))
     return f"<msup>{raised}{_wrap_row(_format_node(exponent))}</msup>"
-
-
-def _format_sum(terms: tuple[Node, ...]) -> str:
-    parts = [_format_operand(terms[0], Add)]
-    for term in terms[1:]:
-        if isinstance(term, Neg):
-            parts.append(f"{_MINUS}{_format_operand(term.operand, Add, Neg)}")
-        else:
-            parts.append(f"<mo>+</mo>{_format_operand(term, Add)}")
-    return "".join(parts)
 
 
 def _format_function(call: Fn) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from autograder.formulas.nodes import (
@@ -35,7 +36,7 @@ def _format_node(node: Node) -> str:
     if isinstance(node, Sym):  # first, because most parts are symbols
         return node.name
     if isinstance(node, Add):
-        return _format_sum(node.terms)
+        return join_terms(node.terms, _format_operand)
     if isinstance(node, Neg):
         return f"-{_format_operand(node.operand, Add, Neg)}"
     if isinstance(node, Mul):
@@ -71,14 +72,24 @@ def format_decimal(value: int | Fraction) -> str:
     return f"{whole}.{decimals:0{digits}d}{'0' if digits == 3 and 0 < whole < 1000 else ''}"
 
 
-def _format_sum(terms: tuple[Node, ...]) -> str:
-    parts = [_format_operand(terms[0], Add)]
+def join_terms(
+    terms: Sequence[Node], format_operand: Callable[..., str], *, plus: str = " + ", minus: str = " - "
+) -> str:
+    """Return a sum, written as a difference where a term has a minus sign.
+
+    Args:
+        terms: of the sum.
+        format_operand: prints a term, in brackets if it is of one of the further types.
+        plus: sign between terms.
+        minus: sign of a difference.
+    """
+    parts = [format_operand(terms[0], Add)]
     for term in terms[1:]:
         if isinstance(term, Neg):
-            parts.append(f"- {_format_operand(term.operand, Add, Neg)}")
+            parts.append(minus + format_operand(term.operand, Add, Neg))
         else:
-            parts.append(f"+ {_format_operand(term, Add)}")
-    return " ".join(parts)
+            parts.append(plus + format_operand(term, Add))
+    return "".join(parts)
 
 
 def _format_numerator(node: Node) -> str:

@@ -125,13 +125,12 @@ def _decide_equality(first: Node, second: Node, points: Points) -> bool | None:
     Raises:
         Undecided: too few points are conclusive.
     """
-    whole = _has_whole(first, points) or _has_whole(second, points)
-    if (
-        whole
-        and _compare_at_point(first, second, points.get_point_inside(0), _choose_precisions(THOROUGH), points)
-        == "differ"
-    ):
-        return False  # the same as the second point below, without the first
+    names = collect_symbols(first) | collect_symbols(second)
+    whole = any(points.domains[name] == "positive integer" for name in names)
+    if whole:  # the same as the second point below, without the first
+        point, steps = points.get_point_inside(0), _choose_precisions(THOROUGH)
+        if _compare_at_point(first, second, point, steps, points) == "differ":
+            return False
     anywhere, inside, least = _Tally(), _Tally(), points.least
     work, spent = estimate_work(first) + estimate_work(second), 0.0
     for index in range(MOST_POINTS):
@@ -152,19 +151,6 @@ def _decide_equality(first: Node, second: Node, points: Points) -> bool | None:
         if enough and index >= 2 * least:
             return True
     return _decide_from_few(anywhere, inside)
-
-
-def _has_whole(node: Node, points: Points) -> bool:
-    """Return whether a formula has a symbol for whole numbers, cached per formula."""
-    cached = points.whole.get(id(node))
-    if cached is not None and cached[0] is node:
-        return cached[1]
-    result = any(points.domains[name] == "positive integer" for name in collect_symbols(node))
-    if len(points.whole) >= REMEMBERED:
-        points.whole.clear()
-    # The entry keeps a reference to the node, because its id could be reused otherwise.
-    points.whole[id(node)] = node, result
-    return result
 
 
 def _estimate_cost(steps: Sequence[int], outcome: _Outcome) -> float:

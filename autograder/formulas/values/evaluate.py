@@ -84,6 +84,14 @@ def evaluate_constant(node: Node) -> Rational | None:
         return None
 
 
+def try_constant(node: Node) -> Rational | None:
+    """Return the value of a rational constant within the limits; None for any other formula."""
+    try:
+        return evaluate_constant(node)
+    except (TooLarge, Undefined):
+        return None
+
+
 def _evaluate_product(node: Mul, point: Mapping[str, Rational]) -> Rational:
     product, below = 1, 1
     for factor in node.factors:

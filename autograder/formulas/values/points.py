@@ -17,8 +17,6 @@ from flint import arb
 from autograder.formulas.nodes import Node
 from autograder.formulas.values.evaluate import Rational
 
-POINTS = 1
-"""Number of exact points."""
 BITS = 90
 """Size of a coordinate: three digits of Python's integers, as fast as 61 bits.
 
@@ -67,13 +65,12 @@ class Points:
 
     Attributes:
         domains: name → domain.
-        exact: integers of `BITS` bits, for polynomials and their quotients: if two of them agree there they
-            agree everywhere, so only the sign of the domain matters.
+        exact: one point of integers of `BITS` bits, for polynomials and their quotients: if two of them agree
+            there they agree everywhere, so only the sign of the domain matters.
         remembered: cached values of `balls`: a class is compared with the same formulas repeatedly.
-        whole: formulas that were examined most recently, and whether they have a symbol for whole numbers.
     """
 
-    __slots__ = ("_anywhere", "_inside", "_seed", "domains", "exact", "remembered", "whole")
+    __slots__ = ("_anywhere", "_inside", "_seed", "domains", "exact", "remembered")
 
     def __init__(self, domains: Mapping[str, str], seed: bytes) -> None:
         """Draw points for symbols.
@@ -86,13 +83,10 @@ class Points:
         self._seed = seed
         # Each purpose has its own stream, so that drawing for one does not change the others.
         exact = self.create_stream("exact")
-        self.exact = tuple(
-            {name: _draw_integer(domains[name], exact) for name in domains} for _ in range(POINTS)
-        )
+        self.exact = {name: _draw_integer(domains[name], exact) for name in domains}
         self._anywhere: dict[int, Point] = {}
         self._inside: dict[int, Point] = {}
         self.remembered: dict[tuple[int, int, int], tuple[Node, Point, arb | type[Exception] | None]] = {}
-        self.whole: dict[int, tuple[Node, bool]] = {}
 
     def create_stream(self, purpose: str) -> SecretNumbers:
         """Return the numbers for one purpose, from the beginning at each call."""

@@ -92,6 +92,14 @@ def test_the_form_of_a_form_is_itself(text: str) -> None:
     assert prose.is_unwritten(text) in (True, False)
 
 
+def test_differences_count_beyond_what_is_looked_at() -> None:
+    """Of a very long text the beginning counts without trifles, the rest letter for letter."""
+    begin = "A word, " * 3000
+    shouted = begin.upper()[: prose.MOST] + begin[prose.MOST :]
+    assert prose.to_canonical(begin + "end") == prose.to_canonical(shouted + "end")
+    assert prose.to_canonical(begin + "end") != prose.to_canonical(begin + "End")
+
+
 def test_words_of_a_closed_list() -> None:
     """Whole words, beginnings and ends, and words in a row are found, wherever they stand."""
     text = "A SET has no order; Reihenfolgen, Wortreihenfolge, reset; end\n token; fester Größe"

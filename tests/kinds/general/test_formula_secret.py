@@ -66,7 +66,7 @@ def test_points_that_can_be_looked_up_are_of_no_use(question: str) -> None:
     """A formula that agrees where the code alone says is told as wrong where the secret says."""
     check = check_of(question)
     known = Points({"n": "positive integer", "d": "positive integer", "p": "probability"},
-                   derive_key(SAMPLE.seed, "points")).exact[0]  # fmt: skip
+                   derive_key(SAMPLE.seed, "points")).exact  # fmt: skip
     forged = f"4*n*d + (n - {known['n']})"
     text = forged if isinstance(check, FormulaCheck) else (forged,)
     assert Status.PASSED is status(check, text, None)

@@ -10,7 +10,7 @@ from autograder.core.records import CellOutcome, CellTest, Limits
 from autograder.questions.base.judging.judgeable import make_changed_forms
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.pool import Pool
-from tests.support.cell_attacks import ATTACKS, TESTS
+from tests.kinds.general.cell_attacks import ATTACKS, TESTS
 from tests.support.cell_tests import list_earned, run_cell_tests
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]

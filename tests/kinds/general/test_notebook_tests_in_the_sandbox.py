@@ -14,7 +14,7 @@ from autograder.sandbox.base import Box
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.testing import CellTester
 from autograder.sandbox.timeouts import SubmissionTimeouts
-from tests.support.tests_course import SQUARES, sat, told, write_tests_course
+from tests.kinds.general.tests_course import SQUARES, sat, told, write_tests_course
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 

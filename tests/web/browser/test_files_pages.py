@@ -12,7 +12,7 @@ from django.utils import timezone
 from autograder.core.records import FileState, GradingResult, SubmissionFile
 from tests.service import course
 from tests.support.files_course import LM
-from tests.support.rotation import rotating
+from tests.support.thorough import rotating
 from tests.web.browser.reader import HEIGHT, SHOTS, WIDE, Reader
 from tests.web.browser.test_pages import without_policy
 from tests.web.people import Small

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.rotation import rotating
+from tests.support.thorough import rotating
 from tests.web.browser.reader import Reader
 from tests.web.lms import LearningPlatform
 from tests.web.people import Small

@@ -15,7 +15,7 @@ from autograder.grading.assignment import Assignment
 from tests.service import course, told
 from tests.service.room import Room, room_of
 from tests.support import essays
-from tests.support.rotation import rotating
+from tests.support.thorough import rotating
 from tests.web.browser.reader import Reader
 from tests.web.people import Small
 from tests.web.test_trial_pages import address, tried

@@ -10,7 +10,7 @@ import pytest
 from autograder.grading.assignment import Assignment
 from tests.service.room import Room, room_of
 from tests.support import essays
-from tests.support.rotation import rotating
+from tests.support.thorough import rotating
 from tests.web.browser.reader import HEIGHT, NARROW, WIDE, Reader
 from tests.web.people import Small
 

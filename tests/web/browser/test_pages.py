@@ -11,7 +11,7 @@ from playwright.sync_api import Route
 
 from autograder.messages import list_languages
 from tests.service import course, told
-from tests.support.rotation import rotating
+from tests.support.thorough import rotating
 from tests.web.browser.reader import Reader
 from tests.web.people import PASSWORD, Small
 from tests.web.test_staff import canned

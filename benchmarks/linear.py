@@ -1,24 +1,27 @@
-"""Whatever a text holds, four times the text takes about four times the time: no function here is quadratic.
+"""Find functions that take quadratic time: `python benchmarks/linear.py [NAME …]`.
 
 Each function of the trusted side that is given a student's text is tried with many kinds of text, each a
-small piece repeated. Where a function cuts first, the longest text that it looks at is tried in full.
+small piece repeated, bare and after the beginning of something longer. Four times the text may take about
+four times the processor time. If a function cuts first, the longest text that it looks at is tried in full.
+The exit status is 1 if a function takes much longer.
 """
+
+# ruff: noqa: SLF001 - patterns are tried alone
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import gc
 import statistics
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
-
-import pytest
 
 from autograder.core.errors import AutograderError
 from autograder.core.images import build_image_uri
-from autograder.notebook import copies, document, language, match, owntexts, prepare
-from autograder.notebook.student.report import build_vocabulary, read_number_text, read_value
+from autograder.notebook import copies, document, language, owntexts, prepare
 from autograder.pages.feedback import sanitise
 from autograder.questions import closed
 from autograder.questions.base.judging import forbidden
@@ -26,9 +29,6 @@ from autograder.questions.base.values import literal, prose, quoting
 from autograder.questions.base.values import tables as reading
 from autograder.sandbox.exchange import wire
 from autograder.store.gradebook import autograded
-from tests.support.pace import slowness
-
-pytestmark = pytest.mark.apart
 
 MORE_TEXT = 4
 """How many times longer the second text is."""
@@ -38,12 +38,10 @@ NEGLIGIBLE = 0.03
 """Seconds below which no ratio is looked at."""
 SLOWEST = 6
 """Of how many pieces the ratio is looked at in any case."""
-MOST_OF_A_FORMULA = 3
-"""Seconds of processor time on the usual machine (`tests.support.pace`)."""
 MUCH = 2
 """Times the usual, beyond which it is looked at for every piece."""
+NAMES = closed.Options(lambda name: "a" if name == "a" else "", begun=lambda word: "x" if word == "x" else "")
 COLUMNS = reading.Columns({"name": (), "count": ()}), reading.Columns({"name": (), "count": (), "shape": ()})
-SYMBOLS = {name: {"domain": "positive", "aliases": ()} for name in ("d_model", "n")}
 
 PIECES = (
     *("a", "a ", "\u0316\u0301", "\u0301", "é", "ﷺ", "½", "²", "\u200b", "\U0001f600", "\ud800", "‘", "x."),
@@ -87,7 +85,7 @@ FUNCTIONS: Mapping[str, tuple[Callable[[str], Any], int]] = {
     "quote": (quoting.quote_text, 200_000),
     "name of a closed list": (closed.normalize_name, 2000),
     "entries of a closed list": (lambda text: closed.split_entries(text, {"a"}), 2000),
-    "option of a closed list": (closed.Options({"a": "a"}.get, begun={"x": "x"}.get).read_entry, 2000),
+    "option of a closed list": (NAMES.read_entry, 2000),
     "table of two columns": (lambda text: reading.read_table(text, COLUMNS[0]), 19_000),
     "table of three columns": (lambda text: reading.read_table(text, COLUMNS[1]), 19_000),
     "column": (reading.normalise_name, 200_000),
@@ -95,7 +93,7 @@ FUNCTIONS: Mapping[str, tuple[Callable[[str], Any], int]] = {
     "comment": (sanitise.escape_markup, 16_000),
     "strings of a notebook": (lambda text: document._STRING.sub("", text), 400_000),
     "strings of a reply": (lambda text: wire.count_values(text.encode(errors="replace")), 400_000),
-    "canonical": (match.normalize_source, 200_000),
+    "canonical": (document.normalize_source, 200_000),
     "formulas": (copies._FORMULA.findall, 200_000),
     "words in a row": (owntexts._WORDS_APART.findall, 200_000),
     "ends of lists": (owntexts._END_OF_LIST.findall, 200_000),
@@ -114,27 +112,13 @@ FUNCTIONS: Mapping[str, tuple[Callable[[str], Any], int]] = {
 }
 
 
-@pytest.fixture(scope="module", autouse=True)
-def unfreeze_at_the_end() -> Iterator[None]:
-    """Return what is frozen to the garbage collector after all tests."""
-    yield
-    gc.unfreeze()
-
-
-@pytest.fixture(autouse=True)
-def freeze_earlier_objects() -> None:
-    """Hide what other tests left in memory from the garbage collector, so that it takes no time here."""
-    gc.collect()
-    gc.freeze()
-
-
-def text_of(piece: str, around: tuple[str, str], length: int) -> str:
-    """A piece again and again, to a length, and what stands around it."""
+def build_text(piece: str, around: tuple[str, str], length: int) -> str:
+    """Return a piece repeated to a length, and what stands around it."""
     return around[0] + piece * (length // len(piece)) + around[1]
 
 
-def seconds(function: Callable[[str], Any], text: str, tries: int = 2) -> float:
-    """The least processor time of some runs; an error that is foreseen is an answer, too."""
+def measure_seconds(function: Callable[[str], Any], text: str, tries: int = 2) -> float:
+    """Return the least processor time of some runs; an error that is foreseen is an answer, too."""
     found = []
     for _ in range(tries):
         started = time.thread_time()
@@ -146,25 +130,23 @@ def seconds(function: Callable[[str], Any], text: str, tries: int = 2) -> float:
     return min(found)
 
 
-def growth(function: Callable[[str], Any], short: str, long: str) -> float:
-    """How much longer the second text takes; the least of three tries, where it is much."""
+def measure_growth(function: Callable[[str], Any], short: str, long: str) -> float:
+    """Return how much longer the second text takes; the least of three tries if it is much."""
     found = []
     for _ in range(3):
-        found.append(seconds(function, long) / max(seconds(function, short), 1e-6))
+        found.append(measure_seconds(function, long) / max(measure_seconds(function, short), 1e-6))
         if found[-1] <= RATIO:
             break
     return min(found)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_time_grows_with_the_length_of_the_text(name: str) -> None:
-    """For every piece, bare and after the beginning of something longer.
+def find_slow_pieces(function: Callable[[str], Any], length: int) -> dict[str, float]:
+    """Return the pieces for which time grows much faster than the text, and by which factor.
 
     The ratio is looked at for the slowest pieces, and for all that take much longer than the others do.
     """
-    function, length = FUNCTIONS[name]
     taken = {
-        (piece, around): seconds(function, text_of(piece, around, 2 * length), tries=1)
+        (piece, around): measure_seconds(function, build_text(piece, around, 2 * length), tries=1)
         for piece in PIECES
         for around in AROUND
     }
@@ -174,39 +156,26 @@ def test_time_grows_with_the_length_of_the_text(name: str) -> None:
     for number, (piece, around) in enumerate(order):
         cost = taken[piece, around]
         if cost > NEGLIGIBLE and (number < SLOWEST or cost > MUCH * usual):
-            short, long = (text_of(piece, around, size) for size in (2 * length // MORE_TEXT, 2 * length))
-            if (grown := growth(function, short, long)) > RATIO:
+            short, long = (build_text(piece, around, size) for size in (2 * length // MORE_TEXT, 2 * length))
+            if (grown := measure_growth(function, short, long)) > RATIO:
                 slow[around[0] + piece] = round(grown, 1)
-    assert {} == slow
+    return slow
 
 
-@pytest.mark.parametrize("kind", ["formula", "shape", "number"])
-def test_a_formula_is_read_with_little_work(kind: str) -> None:
-    """Formulas are cut at 2000 characters; the longest are read with little work, whatever stands there."""
-    vocabulary = build_vocabulary(SYMBOLS, ["en", "de"])
-    slow = {}
-    for piece in PIECES:
-        for before, after in AROUND:
-            text = before + piece * (1990 // len(piece)) + after
-            taken = seconds(
-                lambda text: (
-                    read_number_text(text, "x", "en", is_whole=True)
-                    if kind == "number"
-                    else read_value(text, kind, "any", vocabulary, "en")
-                ),
-                text,
-            )
-            if taken > MOST_OF_A_FORMULA and taken > MOST_OF_A_FORMULA * slowness():
-                slow[before + piece] = round(taken, 2)
-    assert {} == slow
-
-
-def test_what_is_the_same_stays_the_same_beyond_what_is_looked_at() -> None:
-    """Of a very long text the beginning counts without trifles, the rest letter for letter."""
-    begin = "A word, " * 3000
-    assert prose.to_canonical(begin + "end") == prose.to_canonical(
-        begin.upper()[: prose.MOST] + begin[prose.MOST :] + "end"
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    assert prose.to_canonical(begin + "end") != prose.to_canonical(begin + "End")
-    assert prose.to_canonical("e\u0301") == prose.to_canonical("é")
-    assert prose.to_canonical("a" + "\u0301" * 90) != prose.to_canonical("a" + "\u0301" * 91)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"default: all of {', '.join(FUNCTIONS)}")
+    names = parser.parse_args().names or list(FUNCTIONS)
+    gc.collect()
+    gc.freeze()  # the garbage collector takes no time for what is imported
+    found = {name: find_slow_pieces(*FUNCTIONS[name]) for name in names}
+    for name, slow in found.items():
+        print(f"{name}: {slow or 'linear'}")
+    sys.exit(any(found.values()))
+
+
+if __name__ == "__main__":
+    main()

@@ -25,10 +25,7 @@ from msgspec import Struct
 from autograder.course import Course
 from autograder.grading.generate import generate_release
 from autograder.grading.verify.papers import with_sources
-from tests.support import small_course
-from tests.support.calling_course import calling_course
-from tests.support.downloads import written
-from tests.support.scripted_class import (
+from tests.cli.scripted_class import (
     CALLED_OTHERWISE,
     CALLING,
     COPIED,
@@ -46,6 +43,9 @@ from tests.support.scripted_class import (
     Student,
     answers_of,
 )
+from tests.support import small_course
+from tests.support.calling_course import calling_course
+from tests.support.downloads import written
 
 GUEST = "Guest Auditor"
 """Hands in as well, and is on no list."""

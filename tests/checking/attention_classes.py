@@ -5,7 +5,6 @@ Written by hand beside the catalogue of misconceptions, so that neither knows th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 _TOP = """\
@@ -40,11 +39,10 @@ PARAMETERS = frozenset({"parameters"})
 
 @dataclass(frozen=True)
 class Sample:
-    """One answer, the items it loses, and a sentence's code of one of them."""
+    """One answer, and the items it loses."""
 
     source: str
     loses: frozenset[str] = frozenset()
-    codes: Mapping[str, str] | None = None
 
 
 def _forward(body: str, *, signature: str = "query, key, value, mask=None") -> str:
@@ -269,7 +267,7 @@ _OWN = _TOP + _CHECKED
 def _own(fields: str, body: str) -> Sample:
     """A class with parameters of its own: right numbers, other names."""
     lines = "".join(f"        {line}\n" for line in fields.strip().splitlines())
-    return Sample(_OWN + lines + _forward(body), PARAMETERS, {"parameters": "weights.missing"})
+    return Sample(_OWN + lines + _forward(body), PARAMETERS)
 
 
 def _fused(cut: str, order: str) -> Sample:
@@ -373,10 +371,6 @@ k, q, v = (heads(x @ self.w[i].T + self.c[i]) for i, x in enumerate((key, query,
 _ALL = NUMBERS | {"parameters", "construct", "blocked"}
 
 
-def _wrong(source: str, loses: frozenset[str], **codes: str) -> Sample:
-    return Sample(source, loses, codes)
-
-
 _SELF_ONLY = "heads(self.q_proj(query)), heads(self.k_proj(query)), heads(self.v_proj(query))"
 _INPUTS = "heads(self.q_proj(query)), heads(self.k_proj(key)), heads(self.v_proj(value))"
 _MERGE = "(scores.softmax(-1) @ v).transpose(1, 2).flatten(2)"
@@ -389,12 +383,11 @@ def _merged(new: str) -> str:
 
 
 WRONG: dict[str, Sample] = {
-    "batch and heads exchanged in the merge": _wrong(
+    "batch and heads exchanged in the merge": Sample(
         _merged("(scores.softmax(-1) @ v).permute(1, 2, 0, 3).reshape(query.shape)"),
         UNMASKED,
-        self="attention.merge-batch",
     ),
-    "heads stacked first, unstacked as if the batch came first": _wrong(
+    "heads stacked first, unstacked as if the batch came first": Sample(
         _stated(
             """
 batch, length, _ = query.shape
@@ -409,17 +402,13 @@ return self.out_proj(folded.transpose(1, 2).flatten(2))
 """
         ),
         NUMBERS | {"blocked"},
-        self="attention.merge-batch",
     ),
-    "merged by a view": _wrong(
-        _merged("(scores.softmax(-1) @ v).contiguous().view(query.shape)"), UNMASKED, self="attention.merge"
-    ),
-    "split by a view": _wrong(
+    "merged by a view": Sample(_merged("(scores.softmax(-1) @ v).contiguous().view(query.shape)"), UNMASKED),
+    "split by a view": Sample(
         _edited(_UNFLATTEN, "x.view(x.shape[0], self.n_heads, -1, self.d_head)"),
         NUMBERS | {"blocked"},
-        self="attention.split",
     ),
-    "split and merged by views": _wrong(
+    "split and merged by views": Sample(
         _edited(
             _UNFLATTEN,
             "x.view(x.shape[0], self.n_heads, -1, self.d_head)",
@@ -427,9 +416,8 @@ return self.out_proj(folded.transpose(1, 2).flatten(2))
             "(scores.softmax(-1) @ v).contiguous().view(query.shape)",
         ),
         NUMBERS | {"blocked"},
-        self="attention.split-merge",
     ),
-    "interleaved heads": _wrong(
+    "interleaved heads": Sample(
         _edited(
             _UNFLATTEN,
             "x.unflatten(-1, (self.d_head, self.n_heads)).permute(0, 3, 1, 2)",
@@ -437,77 +425,50 @@ return self.out_proj(folded.transpose(1, 2).flatten(2))
             "(scores.softmax(-1) @ v).permute(0, 2, 3, 1).flatten(2)",
         ),
         UNMASKED,
-        self="attention.interleaved",
     ),
-    "interleaved only in the merge": _wrong(
+    "interleaved only in the merge": Sample(
         _merged("(scores.softmax(-1) @ v).permute(0, 2, 3, 1).flatten(2)"),
         UNMASKED,
-        cross="attention.interleaved-merge",
     ),
-    "keys reshaped": _wrong(
+    "keys reshaped": Sample(
         _edited("k.mT", "k.reshape(k.size(0), k.size(1), self.d_head, -1)"),
         NUMBERS | {"blocked"},
-        self="attention.key-reshape",
     ),
-    "mean over the heads": _wrong(
+    "mean over the heads": Sample(
         _merged("(scores.softmax(-1) @ v).mean(1).repeat(1, 1, self.n_heads)"),
         UNMASKED,
-        self="attention.heads-mean",
     ),
-    "weights averaged over the heads": _wrong(
+    "weights averaged over the heads": Sample(
         _edited("scores.softmax(-1)", "scores.softmax(-1).mean(1, keepdim=True)"),
         UNMASKED | {"causal"},
-        self="attention.heads-averaged",
     ),
-    "self-attention only": _wrong(
-        _edited(_INPUTS, _SELF_ONLY), frozenset({"cross", "blocked"}), cross="attention.self-only"
-    ),
-    "values made of keys": _wrong(
-        _edited("self.v_proj(value)", "self.v_proj(key)"), frozenset({"cross"}), cross="attention.value-key"
-    ),
-    "keys made of values": _wrong(
+    "self-attention only": Sample(_edited(_INPUTS, _SELF_ONLY), frozenset({"cross", "blocked"})),
+    "values made of keys": Sample(_edited("self.v_proj(value)", "self.v_proj(key)"), frozenset({"cross"})),
+    "keys made of values": Sample(
         _edited("self.k_proj(key)", "self.k_proj(value)"),
         frozenset({"cross"}),
-        cross="attention.key-from-value",
     ),
-    "not scaled": _wrong(_edited(" / math.sqrt(self.d_head)", ""), UNMASKED, self="attention.no-scaling"),
-    "scaled by the width": _wrong(
-        _edited("math.sqrt(self.d_head)", "math.sqrt(self.d_model)"), UNMASKED, self="attention.scale-width"
-    ),
-    "softmax over the queries": _wrong(
+    "not scaled": Sample(_edited(" / math.sqrt(self.d_head)", ""), UNMASKED),
+    "scaled by the width": Sample(_edited("math.sqrt(self.d_head)", "math.sqrt(self.d_model)"), UNMASKED),
+    "softmax over the queries": Sample(
         _edited("softmax(-1)", "softmax(-2)"),
         NUMBERS | {"blocked"},
-        self="attention.softmax-queries",
     ),
-    "not scaled, and blocked where it is 1": _wrong(
+    "not scaled, and blocked where it is 1": Sample(
         _edited(" / math.sqrt(self.d_head)", "", "mask == 0", "mask == 1"),
         NUMBERS | {"blocked"},
-        self="attention.no-scaling",
     ),
-    "scaled by the width, and the first mask for all": _wrong(
+    "scaled by the width, and the first mask for all": Sample(
         _edited("math.sqrt(self.d_head)", "math.sqrt(self.d_model)", "mask == 0", "mask[:1] == 0"),
         UNMASKED | {"padding", "causal", "blocked"},
-        cross="attention.scale-width",
     ),
-    "one sequence's keys for all": _wrong(
-        _edited("k.mT", "k[:1].mT"), NUMBERS | {"blocked"}, self="attention.one-sequence"
-    ),
-    "softmax over the heads": _wrong(
-        _edited("softmax(-1)", "softmax(1)"), NUMBERS | {"blocked"}, cross="attention.softmax-heads"
-    ),
-    "the mask multiplied": _wrong(
-        _edited(_LINE, "scores = scores * mask"), MASKED, padding="attention.mask-multiplied"
-    ),
-    "the mask added": _wrong(
-        _edited(_LINE, "scores = scores + mask"), MASKED, padding="attention.mask-added"
-    ),
-    "blocked where it is 1": _wrong(
-        _edited("mask == 0", "mask == 1"), MASKED, padding="attention.mask-inverted"
-    ),
-    "the first mask for all": _wrong(
-        _edited("mask == 0", "mask[:1] == 0"), MASKED, padding="attention.mask-first"
-    ),
-    "always causal": _wrong(
+    "one sequence's keys for all": Sample(_edited("k.mT", "k[:1].mT"), NUMBERS | {"blocked"}),
+    "softmax over the heads": Sample(_edited("softmax(-1)", "softmax(1)"), NUMBERS | {"blocked"}),
+    "the mask multiplied": Sample(_edited(_LINE, "scores = scores * mask"), MASKED),
+    "the mask added": Sample(_edited(_LINE, "scores = scores + mask"), MASKED),
+    "blocked where it is 1": Sample(_edited("mask == 0", "mask == 1"), MASKED),
+    "the first mask for all": Sample(_edited("mask == 0", "mask[:1] == 0"), MASKED),
+    "always causal": Sample(
         _edited(
             "scores = q @ k.mT / math.sqrt(self.d_head)\n",
             "scores = q @ k.mT / math.sqrt(self.d_head)\n"
@@ -515,24 +476,20 @@ return self.out_proj(folded.transpose(1, 2).flatten(2))
             "        scores = scores.masked_fill(later, -1e9)\n",
         ),
         NUMBERS,
-        self="attention.causal",
-        cross="attention.causal",
     ),
-    "an assertion instead of the exception": _wrong(
+    "an assertion instead of the exception": Sample(
         _edited(
             "        if d_model % n_heads:\n"
             '            raise ValueError(f"{d_model} is no multiple of {n_heads}")\n',
             "        assert d_model % n_heads == 0\n",
         ),
         frozenset({"construct"}),
-        construct="property.other-error",
     ),
-    "further parameters": _wrong(
+    "further parameters": Sample(
         _edited("        self.n_heads,", "        self.norm = nn.LayerNorm(d_model)\n        self.n_heads,"),
         PARAMETERS,
-        parameters="weights.extra",
     ),
-    "a frozen scale": _wrong(
+    "a frozen scale": Sample(
         _edited(
             "        self.n_heads,",
             "        factor = torch.tensor((d_model // n_heads) ** -0.5)\n"
@@ -542,17 +499,14 @@ return self.out_proj(folded.transpose(1, 2).flatten(2))
             "* self.scale",
         ),
         PARAMETERS,
-        parameters="weights.extra",
     ),
-    "one map under two names": _wrong(
+    "one map under two names": Sample(
         _edited("        self.n_heads,", "        self.n_heads,").replace(
             "\n    def forward", "        self.k_proj = self.q_proj\n\n    def forward"
         ),
         UNMASKED | PARAMETERS,
-        parameters="weights.shared",
-        self="attention.shared-weights",
     ),
-    "maps that the heads share": _wrong(
+    "maps that the heads share": Sample(
         _TOP
         + _CHECKED
         + "        for name in ('q_proj', 'k_proj', 'v_proj'):\n"
@@ -566,16 +520,14 @@ return self.out_proj(folded.transpose(1, 2).flatten(2))
             + _OUT
         ),
         NUMBERS | PARAMETERS,
-        parameters="weights.shape",
     ),
-    "output and weights": _wrong(
+    "output and weights": Sample(
         _edited(
             "return self.out_proj(" + _MERGE + ")", "return self.out_proj(" + _MERGE + "), scores.softmax(-1)"
         ),
         NUMBERS,
-        self="attention.parts",
     ),
-    "what was computed before": _wrong(
+    "what was computed before": Sample(
         _edited(
             "scores = q @ k.mT / math.sqrt(self.d_head)\n",
             "scores = q @ k.mT / math.sqrt(self.d_head)\n"
@@ -583,28 +535,22 @@ return self.out_proj(folded.transpose(1, 2).flatten(2))
             "        scores = scores * (1 + self.calls)\n",
         ),
         NUMBERS | {"blocked"},
-        self="attention.state",
     ),
-    "dropout in evaluation": _wrong(
+    "dropout in evaluation": Sample(
         _edited("scores.softmax(-1)", "F.dropout(scores.softmax(-1), 0.3)"),
         NUMBERS,
-        self="attention.dropout-evaluation",
     ),
-    "no output projection": _wrong(
+    "no output projection": Sample(
         _edited("return self.out_proj(" + _MERGE + ")", "return " + _MERGE),
         UNMASKED,
-        self="attention.no-output",
     ),
-    "only values learn": _wrong(
+    "only values learn": Sample(
         _edited("heads(self.q_proj(query)), heads(self.k_proj(key))", "heads(query), heads(key)"),
         UNMASKED | PARAMETERS,
-        self="attention.not-projected",
-        parameters="property.no-gradient",
     ),
-    "a forbidden function": _wrong(
+    "a forbidden function": Sample(
         _edited("(scores.softmax(-1) @ v)", "F.scaled_dot_product_attention(q, k, v, mask)"),
         _ALL,
-        self="forbidden.used",
     ),
 }
 """Wrong classes."""
