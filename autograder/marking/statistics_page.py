@@ -20,9 +20,9 @@ from autograder.pages.feedback.sorting import POLICY_WITH_SORTING, SCRIPT
 from autograder.rubric import Rubric
 
 _TIMES = {
-    "grading": "Grading one submission, by the clock",
-    "sandbox": "Of it, opening and closing boxes and the wire",
-    "processor": "The notebook's own processor time, in the sandbox",
+    "grading": "Grading one submission (wall-clock time)",
+    "sandbox": "Of which opening and closing sandboxes",
+    "processor": "Processor time of the notebook",
 }
 
 
@@ -130,14 +130,14 @@ def draw_plots(
 class PlotWords(Struct, frozen=True):
     """Titles and axis labels of the plots."""
 
-    spread: str = "Students by their share of the points"
-    curve: str = "How many students have at least so many points, with the boundaries of the grades"
-    items: str = "Items by their difficulty and how they go with the rest"
-    percent: str = "per cent of the points"
+    spread: str = "Distribution of points"
+    curve: str = "Students with at least this many points, and the grade boundaries"
+    items: str = "Items by difficulty and discrimination"
+    percent: str = "percent of the points"
     points: str = "points"
     students: str = "students"
-    difficulty: str = "share of the points that was earned: 1 is easy"
-    discrimination: str = "goes with the rest"
+    difficulty: str = "difficulty (1 is easy)"
+    discrimination: str = "discrimination"
     passing: str = "pass"
 
 

@@ -91,8 +91,8 @@ class DatabaseStore:
             marked = CellMark.objects.filter(place__in=gone, touched=True).select_related("place")
             for mark in marked[:1]:
                 raise GradebookError(
-                    f"cell {mark.place.cell!r} is no longer in the release, but carries marks or comments of "
-                    "a human; put the cell back, or take the marks away first"
+                    f"cell {mark.place.cell!r} is no longer in the release, but has manual marks or "
+                    "comments; restore the cell, or remove the marks first"
                 )
             CellPlace.objects.filter(pk__in=[row.pk for row in gone]).delete()
             new = CellPlace.objects.bulk_create(
@@ -199,7 +199,7 @@ class DatabaseStore:
         """Make a result the current one, and write its automatic marks."""
         name, student = entry.key.assignment, entry.key.student
         if not places:
-            raise GradebookError(f"assignment {name!r} is not known; prepare it first")
+            raise GradebookError(f"assignment {name!r} is not known; import it first")
         # The lock serialises results of the same student.
         current, new = CurrentResult.objects.select_for_update().get_or_create(
             course=self._course, assignment=name, student=student, defaults={"result_id": result}

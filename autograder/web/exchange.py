@@ -46,7 +46,7 @@ class ServiceExchange(default.Exchange):
 
     address = Unicode("", help="Of the service, such as https://exams.example.org").tag(config=True)
     key_file = Unicode(
-        sending.KEY_FILE, help="Holds the key that was made on the page 'Keys for programs'."
+        sending.KEY_FILE, help="Holds the API key that was created on the account page."
     ).tag(config=True)
 
     @default_of("root")
@@ -106,7 +106,7 @@ class ServiceExchange(default.Exchange):
                 below, _, file = member.partition("/")
                 # Member names come over the network: none may lead out of the release's folder.
                 if below != name or find_path_fault(file):
-                    raise ServiceError(f"{member!a}: this is no file of the release")
+                    raise ServiceError(f"{member!a}: not a file of the release")
                 target = outbound / name / file
                 _make_folder(target.parent)
                 atomic.write_bytes(target, packed.read(member))

@@ -82,7 +82,7 @@ def _read_lines(request: HttpRequest) -> list[SheetLine]:
         raise CourseError(words(request)["t"]("no-files"))
     ending = PurePath(sent.name or "").suffix.lower()
     if ending not in ENDINGS:
-        raise CourseError(words(request)["t"]("sheet-choose"))
+        raise CourseError(words(request)["t"]("sheet-ending"))
     # One byte more than allowed, so that `read_sheet` notices a file that is too large.
     return read_sheet(sent.read(MOST_BYTES + 1), ending)
 

@@ -111,7 +111,7 @@ def _translate_plot_words(request: HttpRequest) -> PlotWords:
         percent=translate("stat-percent"),
         points=translate("stat-points"),
         students=translate("stat-students"),
-        difficulty=translate("stat-difficulty-told"),
+        difficulty=translate("stat-difficulty-axis"),
         discrimination=translate("stat-discrimination"),
         passing=translate("stat-passed"),
     )

@@ -152,7 +152,7 @@ MARKING: Mapping[str, str | tuple[str, str]] = {
         "Discrimination is the correlation of an item's points with those of all other items. If it is near "
         "zero or negative, check the item. It is computed for at least ten students."
     ),
-    "web.stat-mistakes": "Recognised mistakes",
+    "web.stat-mistakes": "Named mistakes",
     "web.stat-deviation": "Standard deviation: {points}.",
     "web.stat-reliability": "Reliability",
     "web.stat-alpha-questions": "Cronbach's alpha of the questions is {alpha} with a standard error of "
@@ -186,7 +186,7 @@ MARKING: Mapping[str, str | tuple[str, str]] = {
     "web.stat-difficulty-told": "Difficulty is the share of the points that students earned: 1 is easy.",
     "web.stat-difficulty-axis": "Difficulty (1 is easy)",
     "web.stat-seconds": "Run time in seconds: median (longest)",
-    "web.stat-examples": "Most frequent recognised mistakes",
+    "web.stat-examples": "Most frequent named mistakes",
     "web.stat-examples-told": (
         "Names and e-mail addresses are removed from the answers. Other details in them may still identify "
         "their authors."
