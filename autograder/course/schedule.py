@@ -162,7 +162,7 @@ class Schedule(Struct, frozen=True):
         """
         for student, hint in self.find_strangers(class_ids).items():
             raise CourseError(
-                f"exams.toml: {student!r} has times of their own, but is not in the class list; {hint}"
+                f"exams.toml: {student!r} has an extension, but is not on the class list; {hint}"
             )
 
     def find_strangers(self, class_ids: Collection[str]) -> dict[str, str]:

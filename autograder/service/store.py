@@ -199,7 +199,7 @@ class DatabaseStore:
         """Make a result the current one, and write its automatic marks."""
         name, student = entry.key.assignment, entry.key.student
         if not places:
-            raise GradebookError(f"assignment {name!r} is not known; import it first")
+            raise GradebookError(f"assignment {name!r} is not known; prepare it first")
         # The lock serialises results of the same student.
         current, new = CurrentResult.objects.select_for_update().get_or_create(
             course=self._course, assignment=name, student=student, defaults={"result_id": result}
