@@ -109,7 +109,7 @@ def test_a_late_one_is_provisional_until_somebody_decides(course: Path) -> None:
         done = run("grades", ASSIGNMENT, "--course", str(course), "--csv")
         return next(one for one in csv.DictReader(io.StringIO(done.stdout)) if one["student"] == LATE_ONE)
 
-    assert "provisional: a person decides about the time" == row()["state"]
+    assert "provisional: staff decide how the submission time counts" == row()["state"]
     assert "how the time of submission counts" in page(course, LATE_ONE)
     decided = f'\n[{ASSIGNMENT}.students.{LATE_ONE}]\nlate = "accept"\n'
     (course / "exams.toml").write_text((course / "exams.toml").read_text() + decided)

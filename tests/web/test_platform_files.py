@@ -65,7 +65,7 @@ def test_an_archive_is_handed_in_for_students(at: Small, client: Any) -> None:
     sheet = SimpleUploadedFile("grades.csv", WORKSHEET.encode())
     told = send(at, client, moodle(at), worksheet=sheet, zone="Europe/Berlin")
     assert "1 attempt was imported." in told
-    assert "Ida Nobody: nobody on the class list is called alike" in told
+    assert "Ida Nobody: nobody on the class list has a similar name" in told
     assert "more/notes.txt: it is in a folder" in told
     assert "Bob =Bobson: its submission time is not known" in told
     ada = at.offer.attempts.get()
