@@ -238,6 +238,25 @@ def test_what_is_said_of_late_attempts_before_and_after_is_one_truth(at: Small) 
     assert str(late.pk) not in shown.get_counting_codes(at.offer, "ada")
 
 
+def test_assignment_page_names_grace_period_and_slip_days_after_the_deadline(at: Small) -> None:
+    """Both come before the rule for late submissions, unless staff decided about this student."""
+    client = at.client()
+    at.offer.times = {"end": in_hours(-1), "late": "refuse", "grace_minutes": 120}
+    at.offer.save()
+    told = text(client.get(page(at)))
+    assert "count as on time during the grace period" in told
+    assert "does not count" not in told
+    slip = {"days": 2, "most": 1, "place": 0}
+    at.offer.times = {"end": in_hours(-1), "late": "refuse", "slip_days": slip}
+    at.offer.save()
+    told = text(client.get(page(at)))
+    assert "does not count" in told
+    assert "Slip days are used first" in told
+    at.offer.times = {**at.offer.times, "students": {"ada": {"late": "refuse"}}}
+    at.offer.save()
+    assert "Slip days are used first" not in text(client.get(page(at)))
+
+
 def test_the_first_attempt_after_a_pause_is_told_to_take_longer(at: Small) -> None:
     """Until something of the assignment was graded; then waiting alone is told."""
     from tests.web.test_staff import canned
