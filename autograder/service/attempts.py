@@ -247,7 +247,7 @@ def claim_attempt(identifier: uuid.UUID) -> Attempt | None:
         # Tries are counted when an attempt is claimed, because a worker that dies cannot count its own.
         if attempt.tries >= MOST_TRIES:
             attempt.state = State.FAILED
-            attempt.problem = attempt.problem or "the worker ended each time; nothing says why"
+            attempt.problem = attempt.problem or "the worker stopped each time, for an unknown reason"
         else:
             attempt.state, attempt.tries = State.RUNNING, attempt.tries + 1
             attempt.lease, attempt.leased_until = uuid.uuid4(), now + LEASE

@@ -42,7 +42,7 @@ def import_version(record: CourseRecord, course: Course, name: str) -> Version:
     if course.load_secret() != bytes(record.secret):
         raise ServiceError(
             f"{course.root}: its secret is not that of the course {record.slug!r} in the database; variants "
-            "and hidden inputs would not be the same"
+            "and hidden inputs would differ"
         )
     rubric = rubrics.load_rubric(course.locate_rubric(name))
     if not course.locate_release(name).is_dir():
@@ -267,7 +267,7 @@ def _make_path(version: Version, folder: Path, path: str) -> Path:
     """
     pure = PurePosixPath(path)
     if pure.is_absolute() or ".." in pure.parts:
-        raise ServiceError(f"version {version.pk}: {path!r} is no path below a course")
+        raise ServiceError(f"version {version.pk}: {path!r} is not a path inside a course")
     (folder / pure).parent.mkdir(parents=True, exist_ok=True)
     return folder / pure
 
