@@ -41,20 +41,20 @@ _STUDENT: Mapping[str, str | tuple[str, str]] = {
     "web.over": "The deadline has passed.",
     "web.over-grace": "Submissions still count as on time during the grace period.",
     "web.over-review": (
-        "A submission is late now. It is graded, and the course staff decide how the delay counts."
+        "Submissions now count as late. They are graded, and the course staff decide how the delay counts."
     ),
     "web.over-kept": (
-        "A submission is late now. Your last attempt in time still counts, unless the course staff decide "
-        "otherwise."
+        "Submissions now count as late. Your last attempt in time still counts, unless the course staff "
+        "decide otherwise."
     ),
     "web.was-late": "Submitted {late} after the deadline ({end}).",
-    "web.over-penalty": "A submission is late now, and the late penalty applies.",
+    "web.over-penalty": "Submissions now count as late, and the late penalty applies.",
     "web.slip-left": "Slip days left: {days}",
     "web.hand-in-as": "You submit as group {name}, together with {members}.",
     "web.one-for-all": "One of all your attempts counts for the whole group.",
     "web.attempt-of": "Attempt {number} of {student}",
-    "web.over-accept": "A submission is late now, but it still counts.",
-    "web.over-refuse": "A submission is late now. It is stored, but it does not count.",
+    "web.over-accept": "Submissions are late now, but they still count.",
+    "web.over-refuse": "Submissions are too late now. They are stored, but they do not count.",
     "web.over-slip": "Slip days are used first: a delay that they cover counts as on time.",
     "web.nothing-yet": "Nothing submitted yet",
     "web.handed-in": ("1 attempt submitted", "{number} attempts submitted"),
