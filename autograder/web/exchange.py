@@ -45,9 +45,9 @@ class ServiceExchange(default.Exchange):
     """Base of all exchange actions: the service's address, and the folder that mirrors it."""
 
     address = Unicode("", help="Of the service, such as https://exams.example.org").tag(config=True)
-    key_file = Unicode(
-        sending.KEY_FILE, help="Holds the API key that was created on the account page."
-    ).tag(config=True)
+    key_file = Unicode(sending.KEY_FILE, help="Holds the API key that was created on the account page.").tag(
+        config=True
+    )
 
     @default_of("root")
     def _root_default(self) -> str:

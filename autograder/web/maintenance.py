@@ -94,7 +94,9 @@ def restore_backup(folder: Path, course: Path, url: str = "") -> None:
     service_folder = get_folder(course)
     url = url or os.environ.get(setup.DATABASE_URL, "")
     if (service_folder / "database" / "made").exists() and not url:
-        raise ServiceError(f"{service_folder}: there is already a service in this folder; restore into another one")
+        raise ServiceError(
+            f"{service_folder}: there is already a service in this folder; restore into another one"
+        )
     for name in KEYS:
         data = atomic.read_bytes(folder / name)
         # Never overwrite a key: receipts that it signed could no longer be verified.

@@ -49,7 +49,9 @@ def test_the_late_one_is_named_and_extra_time_is_minded(course: Path) -> None:
     lines = found["handed in late"]
     assert isinstance(lines, list)
     assert [LATE_ONE] == [line.partition(":")[0] for line in lines]
-    assert "Submitted 4 min 7 s after the deadline (2026-02-12 11:30 (Europe/Berlin)). It was graded" in lines[0]
+    assert (
+        "Submitted 4 min 7 s after the deadline (2026-02-12 11:30 (Europe/Berlin)). It was graded" in lines[0]
+    )
     assert "time of handing in not known" not in found
     points = found["points"]
     assert isinstance(points, dict)

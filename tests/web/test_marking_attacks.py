@@ -195,8 +195,8 @@ def test_hostile_comments_can_be_seen_by_everybody(marking: Marking) -> None:
         ("points-claim", "viel", "Erwartet wird eine Zahl wie 1,5, nicht „viel“"),
         ("points-claim", HOSTILE, "Erwartet wird eine Zahl"),
         ("comment", "ä" * 4_001, "4001"),
-        ("revision", "x", "Jemand"),
-        ("revision", HUGE, "Jemand"),
+        ("revision", "x", "inzwischen geändert"),
+        ("revision", HUGE, "inzwischen geändert"),
     ],
 )
 def test_what_is_refused_is_told_in_german(marking: Marking, field: str, value: str, told: str) -> None:

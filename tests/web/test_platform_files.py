@@ -89,7 +89,9 @@ def test_what_cannot_be_read_is_told_and_nothing_is_handed_in(at: Small, client:
     """No archive, no zone, no time, an older attempt than what is here."""
     assert "Nothing was imported or exported: " in text(client.post(place(at)))
     assert "the zone &#39;Berlin&#39; cannot be told" in send(at, client, moodle(at), zone="Berlin")
-    assert "Nothing was imported or exported: Invalid isoformat" in send(at, client, moodle(at), moment="yesterday")
+    assert "Nothing was imported or exported: Invalid isoformat" in send(
+        at, client, moodle(at), moment="yesterday"
+    )
     assert "moodle.zip: not a zip archive" in send(at, client, b"nothing")
     assert 0 == at.offer.attempts.count()
     course.handed_in(at.offer, "ada", {"code.ipynb": b"newer"})
@@ -143,7 +145,9 @@ def test_gradescopes_results_and_moodles_feedback_are_archives(at: Small, client
     with zipfile.ZipFile(io.BytesIO(made.content)) as archived:
         assert ["ada/results.json"] == archived.namelist()
         assert 1 == json.loads(archived.read("ada/results.json"))["score"]
-    assert "Moodle accepts only its own grading worksheet" in text(client.post(place(at), {"form": "feedback"}))
+    assert "Moodle accepts only its own grading worksheet" in text(
+        client.post(place(at), {"form": "feedback"})
+    )
     fill = SimpleUploadedFile("grades.csv", WORKSHEET.encode())
     made = client.post(place(at), {"form": "feedback", "fill": fill, "provisional": "on"})
     with zipfile.ZipFile(io.BytesIO(made.content)) as archived:
