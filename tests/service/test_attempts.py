@@ -227,7 +227,7 @@ def test_the_last_try_fails_visibly_and_a_person_may_try_again(attempt: Attempt)
     assert attempts.claim_attempt(attempt.pk) is None
     attempt.refresh_from_db()
     assert "failed" == attempt.state
-    assert "ended each time" in attempt.problem
+    assert "stopped each time" in attempt.problem
 
 
 def test_the_sweep_finds_what_has_no_job(attempt: Attempt) -> None:

@@ -408,7 +408,7 @@ def test_a_killed_worker_costs_a_try_and_the_third_is_the_last(
         trying.sweep_trials()
     assert 0 == jobs()
     assert trying.claim_result(row.pk) is None
-    assert "ended each time" in trials.compute_effect(trial).failed["ada"]
+    assert "stopped each time" in trials.compute_effect(trial).failed["ada"]
     assert 1 == trials.retry_failed(trial)
     assert (1, {}) == (jobs(), trials.compute_effect(trial).failed)
     claimed = trying.claim_result(row.pk)

@@ -95,7 +95,7 @@ def test_what_cannot_be_read_is_told_and_nothing_is_handed_in(at: Small, client:
     assert "moodle.zip: not a zip archive" in send(at, client, b"nothing")
     assert 0 == at.offer.attempts.count()
     course.handed_in(at.offer, "ada", {"code.ipynb": b"newer"})
-    assert "a later attempt is here already" in send(at, client, moodle(at), moment="2026-02-12T10:00:00Z")
+    assert "there is already a later attempt" in send(at, client, moodle(at), moment="2026-02-12T10:00:00Z")
     assert ["ada", "bob"] == sorted(at.offer.attempts.values_list("student", flat=True))
 
 

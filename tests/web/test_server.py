@@ -72,7 +72,7 @@ def test_from_one_command_to_a_mark(folder: Path, tmp_path: Path) -> None:
 def _restored(folder: Path, at: Path) -> None:
     """A copy brought into another course folder; what is there already stays, and is not written over."""
     refused = run("restore", str(folder / "copy"), "--course", str(at))
-    assert (3, True) == (refused.returncode, "there is a service here already" in refused.stderr)
+    assert (3, True) == (refused.returncode, "there is already a service in this folder" in refused.stderr)
     shutil.copytree(at, folder / "other", ignore=shutil.ignore_patterns("service"))
     told = run("restore", str(folder / "copy"), "--course", str(folder / "other"))
     assert (0, "") == (told.returncode, told.stderr)

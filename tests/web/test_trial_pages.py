@@ -121,7 +121,9 @@ def test_a_stale_trial_can_only_be_dropped(two: Small) -> None:
     told = text(leader.get(address(two, other)))
     assert "Another version has come into use" in told
     assert ('data-key="a"' in told, 'data-key="d"' in told) == (False, True)
-    assert "something else is offered" in text(leader.post(f"{address(two, other)}apply", follow=True))
+    assert "another version has come into use" in text(
+        leader.post(f"{address(two, other)}apply", follow=True)
+    )
 
 
 def test_the_script_is_a_file_with_a_nonce(two: Small) -> None:
