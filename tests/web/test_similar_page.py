@@ -96,7 +96,7 @@ def test_what_is_newer_than_the_comparison_is_told(at: Small) -> None:
     page = text(client.get(place(at)))
     assert "could not be compared: " in page
     assert "the disk is full" in page
-    assert "6 works were compared" in page
+    assert "6 submissions were compared" in page
     Comparison.objects.filter(offer=at.offer).update(pairs={"of": "an older program"})
     assert "have not been compared yet" in text(client.get(place(at)))
 
@@ -125,7 +125,7 @@ def test_a_group_is_compared_once(at: Small) -> None:
     client.post(place(at))
     compared(at)
     page = text(client.get(f"{place(at)}?names=yes"))
-    assert "2 works were compared" in page
+    assert "2 submissions were compared" in page
     assert "bob" not in page
 
 
