@@ -98,7 +98,10 @@ def test_an_extension_is_one_students(at: Small) -> None:
     times = type(at.offer).objects.get(pk=at.offer.pk).times
     assert {"ada": {"extra_minutes": 120}} == times["students"]
     assert ("waiting", "graded") == tuple(type(one).objects.get(pk=one.pk).state for one in (ada, bob))
-    wrong = {"eve is not on the class list": ("eve", "5"), "not saved": ("ada", "x")}
+    wrong = {
+        "eve is neither a student on the class list nor a group": ("eve", "5"),
+        "not saved": ("ada", "x"),
+    }
     for told, (student, minutes) in wrong.items():
         stated = {"student": student, "extra_minutes": minutes}
         assert told in text(client.post(f"{page(at)}extension", stated, follow=True))
@@ -134,7 +137,10 @@ def test_one_late_attempt_is_decided_on_the_page(at: Small) -> None:
     type(at.offer).objects.filter(pk=at.offer.pk).update(times={"end": end, "zone": zone, "late": "refuse"})
     client = at.client("instructor")
     shown = text(client.get(page(at)))
-    assert '<option value="">as it is</option><option value="as-for-all">as for all</option>' in shown
+    assert (
+        '<option value="">unchanged</option><option value="as-for-all">same as for everybody</option>'
+        in shown
+    )
     assert "(Asia/Tokyo)" in shown
     assert "UTC" not in shown
     client.post(f"{page(at)}extension", {"student": "ada", "late": "accept"})
@@ -191,7 +197,7 @@ def test_a_class_list_is_taken_over(at: Small) -> None:
     assert "2 students" in told
     assert "Lovelace" in told
     assert "stands twice" in sent("id\nada\nada\n")
-    assert "1 student " in sent("id,first_name\nada,Augusta\n")
+    assert "Imported 1 student." in sent("id,first_name\nada,Augusta\n")
     names = dict(Member.objects.filter(course=at.record, role="student").values_list("student", "first_name"))
     assert {"ada": "Augusta", "bob": "Bob"} == names
 
