@@ -230,7 +230,7 @@ def _enroll_class(course: Course, collected: CollectedClass, store: Store, watch
     for sentence in groups.list_strangers(collected.groups, handed_in):
         watch.notify_staff(sentence)
     if times:
-        sentence_template = f"{course.exams.name}: {{}} has times of their own"
+        sentence_template = f"{course.exams.name}: {{}} has an extension"
         members = {member for group in collected.groups for member in group.members}
         _report_strangers(times.find_strangers(handed_in | members), sentence_template, watch)
 

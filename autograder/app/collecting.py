@@ -32,6 +32,8 @@ from autograder.pages.feedback.sanitise import to_printable_text
 from autograder.rubric import Rubric
 from autograder.rubric.variants.drawing import normalise_id
 
+_STATE_ZONE = 'State the time zone of the platform in collect.toml: zone = "Europe/Berlin".'
+
 
 class CollectOptions(Struct, frozen=True):
     """Options of collecting."""
@@ -243,7 +245,9 @@ class AttemptCollector:
     def _add_attempts(self, source: str, contents: SourceContents, folder: Path, watch: Listener) -> None:
         self.refused += [RefusedFile(f"{source}: {entry.place}", entry.reason) for entry in contents.refused]
         if not contents.attempts:
-            self.remarks.append(f"{source}: nothing of {self.name} in it (read as {contents.platform})")
+            self.remarks.append(
+                f"{source}: contains no submission for {self.name} (read as {contents.platform})"
+            )
         self.platforms[source] = contents.platform
         first = len(self.found)
         for attempt in count_steps(contents.attempts, len(contents.attempts), watch):
@@ -265,9 +269,7 @@ class AttemptCollector:
         files = read_folder(folder, self.rubric, only_notebooks=True)
         readable = determine_readability(files.contents, list_part_notebooks(self.rubric, "all"))
         faults = {f"{name}.ipynb": reason for name, reason in readable.unreadable.items()}
-        faults |= dict.fromkeys(
-            files.unread, "it is not graded; the name is none of those that are asked for"
-        )
+        faults |= dict.fromkeys(files.unread, "it is not graded, because this file name is not expected")
         if not (faults or readable.readable or readable.files):
             faults[self.expected[0]] = "there is no notebook"
         concerns = (RefusedFile(f"{label}: {name}", reason) for name, reason in faults.items())
@@ -284,7 +286,7 @@ class AttemptCollector:
                 yield match.student
                 continue
             hint = (
-                f"{match.student!a} cannot be an id: {fault}" if fault else attempt.hint or match.suggestion
+                f"{match.student!a} is not a valid ID: {fault}" if fault else attempt.hint or match.suggestion
             )
             self.unmatched.append(
                 UnmatchedAttempt(
@@ -365,29 +367,27 @@ def _explain_missing_times(
     for attempt in attempts:
         if attempt.moment is None:
             students.setdefault(attempt.source, {})[attempt.student] = None
-    return [
-        f"{source}: it does not say when {join_names(sorted(without))} handed in ({len(without)}); if the "
-        "assignment has an end, a person decides. "
-        f"{_suggest_time_source(platforms[source], settings, options)}".rstrip()
-        for source, without in sorted(students.items())
-    ]
+    sentences = []
+    for source, without in sorted(students.items()):
+        advice = _suggest_time_source(platforms[source], settings, options)
+        sentences.append(
+            f"{source}: no submission time for {join_names(sorted(without))} ({len(without)}). If the "
+            f"assignment has a deadline, staff must decide. {advice}".rstrip()
+        )
+    return sentences
 
 
 def _suggest_time_source(platform: str, settings: patterns.CollectSettings, options: CollectOptions) -> str:
     """Return advice on how to provide submission times; empty if there is none."""
-    zone = (
-        ""
-        if settings.zone
-        else 'state the zone of the platform\'s clock in collect.toml: zone = "Europe/Berlin"'
-    )
+    zone = "" if settings.zone else _STATE_ZONE
     if platform == "moodle" and options.worksheet is None:
-        return f"Moodle's worksheet tells it: --worksheet FILE{f'; {zone}' if zone else ''}"
+        return f"Add Moodle's grading worksheet: --worksheet FILE. {zone}".rstrip()
     if platform == "moodle":
-        return f"{zone[:1].upper()}{zone[1:]}" or f"{options.worksheet} has no time for them"
+        return zone or f"{options.worksheet} has no time for them."
     if platform == patterns.FOLDERS:
-        return "Times in <student>/<assignment>/timestamp.txt are believed with --from nbgrader"
+        return "Times in <student>/<assignment>/timestamp.txt are used only with --from nbgrader."
     if platform == patterns.NBGRADER:
-        return "Their timestamp.txt is missing, or states no time"
+        return "Their timestamp.txt is missing or contains no time."
     if platform == "sakai":
-        return "Sakai's timestamp.txt is believed beside a folder 'Submission attachment(s)' alone"
-    return "" if platform in {"canvas", patterns.GRADESCOPE} else f"{zone[:1].upper()}{zone[1:]}"
+        return "Sakai's timestamp.txt is used only beside a folder 'Submission attachment(s)'."
+    return "" if platform in {"canvas", patterns.GRADESCOPE} else zone

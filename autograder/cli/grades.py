@@ -306,7 +306,7 @@ def _format_state(standing: Standing) -> str:
     if standing.outdated:
         return "provisional: grade again, the rubric has changed"
     if standing.untimely:
-        return "provisional: a person decides about the time"
+        return "provisional: staff decide how the submission time counts"
     return "final" if standing.final else "provisional"
 
 

@@ -99,13 +99,13 @@ def _make_pairs_table(similar_class: SimilarClass) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=f"{similar_class.rubric.assignment.name}: works that are most alike")
+    table = Table(title=f"{similar_class.rubric.assignment.name}: most similar submissions")
     table.add_column("", justify="right")
-    table.add_column("one")
-    table.add_column("other")
-    table.add_column("stands out", justify="right")
-    table.add_column("same", justify="right")
-    table.add_column("most in", max_width=40)
+    table.add_column("first")
+    table.add_column("second")
+    table.add_column("excess", justify="right")
+    table.add_column("shared", justify="right")
+    table.add_column("mostly in", max_width=40)
     for rank, pair in enumerate(similar_class.pairs, 1):
         parts = ", ".join(part.name for part in pair.parts[:3])
         shares = [f"{percent} %" for percent in pair.percents]

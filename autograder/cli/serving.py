@@ -104,7 +104,7 @@ def submit(
     files: Annotated[list[Path], typer.Argument(help="Notebooks, and whatever goes with them.")],
     to: Annotated[str, typer.Option("--to", help="Address of the assignment's page in the service.")],
     key_file: Annotated[
-        Path, typer.Option("--key-file", help="Holds the key that was made on the page 'Keys for programs'.")
+        Path, typer.Option("--key-file", help="Holds the API key that was created on the account page.")
     ] = Path("~/.config/autograder/key"),
     receipt: Annotated[Path, typer.Option("--receipt", help="Where the receipt is written.")] = Path(
         "receipt.json"

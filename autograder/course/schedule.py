@@ -162,7 +162,7 @@ class Schedule(Struct, frozen=True):
         """
         for student, hint in self.find_strangers(class_ids).items():
             raise CourseError(
-                f"exams.toml: {student!r} has times of their own, but is not in the class list; {hint}"
+                f"exams.toml: {student!r} has an extension, but is not on the class list; {hint}"
             )
 
     def find_strangers(self, class_ids: Collection[str]) -> dict[str, str]:
@@ -209,12 +209,13 @@ class Schedule(Struct, frozen=True):
                 handin, timing=Timing(window, doubt=handin.time_fault, rule=rule, slip=unused_slip)
             )
         shown_moment = timestamps.format_moment(timestamps.to_window_zone(moment, window), window.zone)
-        beginning = f"The time of handing in is {shown_moment}, which is"
         # A future time is a fault of a clock or a forgery: nothing is concluded from it.
         if moment > now + CLOCKS_DIFFER:
-            timing = Timing(window, doubt=f"{beginning} still to come.", rule=rule, slip=unused_slip)
+            doubt = f"The submission time {shown_moment} is in the future."
+            timing = Timing(window, doubt=doubt, rule=rule, slip=unused_slip)
         elif window.start and moment < window.start:
-            timing = Timing(window, doubt=f"{beginning} before the start.", rule=rule, slip=unused_slip)
+            doubt = f"The submission time {shown_moment} is before the start."
+            timing = Timing(window, doubt=doubt, rule=rule, slip=unused_slip)
         else:
             timing = self._apply_late_rules(handin.student, window, moment, slip_days_left)
         return replace(handin, timing=timing)

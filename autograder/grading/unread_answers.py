@@ -184,10 +184,12 @@ class FailedImport(Struct, frozen=True):
 
     def to_note(self) -> Note:
         """Return the note for staff."""
-        fault = "there is no magic" if self.package.startswith("%") else "cannot import"
-        text = f"{fault} {self.package!r}; the other statements of the cell were run"
+        if self.package.startswith("%"):
+            text = f"there is no magic {self.package!r}; the other statements of the cell were run"
+        else:
+            text = f"cannot import {self.package!r}; the other statements of the cell were run"
         if self.file:
-            text += f"; {self.file} was handed in, but the assignment does not take it along"
+            text = f"{text}; {self.file} was submitted, but the assignment does not include it"
         return Note(IMPORT_FAILED, text, f"cell {self.number}")
 
 
@@ -430,7 +432,7 @@ def _find_import(result: ItemResult, facts: AnswerFacts) -> Reason | None:
     package = _find_needed_package(result, facts)
     file = _find_module(package, facts.gaps.beside) if package else _find_needed_file(result, facts.gaps)
     if file:
-        staff = f"{file} was handed in, but the assignment does not take it along"
+        staff = f"{file} was submitted, but the assignment does not include it"
         return Reason(Message("review.module", {"file": file}), staff)
     return (
         Reason(Message("review.import", {"package": package}), f"cannot import {package!r} here")

@@ -30,11 +30,21 @@ NOTES = UNDECIDED | {
 }
 """All codes of `Timing.list_notes`."""
 _RULES: Mapping[Rule, tuple[str, str]] = {
-    "review": ("late", "graded; a person decides what it costs"),
-    "refuse": ("late-refused", "by exams.toml it is not graded"),
-    "accept": ("late-accepted", "by exams.toml it counts"),
-    "penalty": ("late-penalty", "by exams.toml it costs {taken}"),
+    "review": (
+        "late",
+        "Submitted {late} after the deadline ({end}). It was graded; staff decide how the delay counts.",
+    ),
+    "refuse": (
+        "late-refused",
+        "Submitted {late} after the deadline ({end}). It is not graded because of the late rule.",
+    ),
+    "accept": (
+        "late-accepted",
+        "Submitted {late} after the deadline ({end}). It counts because of the late rule.",
+    ),
+    "penalty": ("late-penalty", "Submitted {late} after the deadline ({end}). Late penalty: {taken}."),
 }
+"""Code and text of the note for staff, by rule."""
 _LATE: Mapping[Rule, str] = {
     "review": "timing.late",
     "refuse": "timing.refused",
@@ -118,24 +128,36 @@ class Timing(Struct, frozen=True):
         """Return remarks for staff with the rule that was applied; none if it was in time."""
         end = format_moment(self.window.end, self.window.zone)
         if self.doubt and self.rule == "accept":
-            return (Note("time-accepted", f"{self.doubt} The end was {end}; by exams.toml it counts."),)
+            text = f"{self.doubt} The deadline was {end}. The submission counts because of the late rule."
+            return (Note("time-accepted", text),)
         if self.doubt:
-            return (Note("time-not-known", f"{self.doubt} The end was {end}; a person decides."),)
+            text = f"{self.doubt} The deadline was {end}. Staff decide how the submission counts."
+            return (Note("time-not-known", text),)
         notes = []
         if self.late:
-            beginning = f"Handed in {format_duration(self.late)} after the end ({end}): "
+            late = format_duration(self.late)
             if self.slip and self.slip.used:
-                used = f"{self.slip.used} slip days are used for it, {self.slip.left} are left"
-                notes.append(Note("slip-days", f"{beginning}{used}."))
-            if self.uncovered:
-                code, consequence = _RULES[self.rule]
-                notes.append(
-                    Note(code, f"{beginning}{consequence.format(taken=self._format_penalty('en'))}.")
+                text = (
+                    f"Submitted {late} after the deadline ({end}). Slip days used: {self.slip.used}; "
+                    f"left: {self.slip.left}."
                 )
+                notes.append(Note("slip-days", text))
+            if self.uncovered:
+                code, template = _RULES[self.rule]
+                text = template.format(late=late, end=end, taken=self._format_penalty("en"))
+                notes.append(Note(code, text))
         if self.instead:
             after = format_duration(self.instead - self.window.end)
-            last = "the last attempt that is taken" if self.late else "the last attempt in time"
-            text = f"Graded is {last}; another one came {after} after the end ({end})."
+            if self.late:
+                text = (
+                    f"The last attempt that is not too late counts. Another one was submitted {after} after "
+                    f"the deadline ({end})."
+                )
+            else:
+                text = (
+                    f"The last attempt in time counts. Another one was submitted {after} after the deadline "
+                    f"({end})."
+                )
             notes.append(Note("earlier-attempt", text))
         return tuple(notes)
 

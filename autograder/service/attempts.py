@@ -112,7 +112,7 @@ def submit_files(
         existing = Attempt.objects.filter(offer=offer, student=student)
         number = (existing.aggregate(last=Max("number"))["last"] or 0) + 1
         if number > offer.most_attempts:
-            raise ServiceError(f"there were {offer.most_attempts} attempts already, which is the most")
+            raise ServiceError(f"there are already {offer.most_attempts} attempts, which is the maximum")
         attempt = Attempt(
             offer=offer,
             version_id=version,
@@ -147,16 +147,18 @@ def _collect_facts(attempt: Attempt, digests: Mapping[str, str]) -> dict[str, An
 
 def _check_files(student: str, files: Mapping[str, bytes]) -> None:
     if fault := find_name_fault(student):
-        raise ServiceError(f"{student!r} cannot be a student's id: {fault}")
+        raise ServiceError(f"{student!r} is not a valid student ID: {fault}")
     if not files:
-        raise ServiceError("no file was handed in")
+        raise ServiceError("no file was submitted")
     for name in files:
         for part in name.split("/"):
             if fault := find_name_fault(part):
-                raise ServiceError(f"{name!a} cannot be a file's name: {fault}")
+                raise ServiceError(f"{name!a} is not a valid file name: {fault}")
     size = sum(map(len, files.values()))
     if size > MOST_BYTES:
-        raise ServiceError(f"the files have {size >> 20} MB together; at most {MOST_BYTES >> 20} are taken")
+        raise ServiceError(
+            f"the files have {size >> 20} MB in total; at most {MOST_BYTES >> 20} MB are accepted"
+        )
 
 
 def compute_digest(student: str, files: Mapping[str, bytes]) -> str:
@@ -228,7 +230,7 @@ def build_submission(student: str, rubric: Rubric, files: Mapping[str, bytes]) -
 
 
 def _make_missing_error(path: str) -> NotebookError:
-    return NotebookError("missing", f"{path} was not handed in")
+    return NotebookError("missing", f"{path} was not submitted")
 
 
 def claim_attempt(identifier: uuid.UUID) -> Attempt | None:
@@ -245,7 +247,7 @@ def claim_attempt(identifier: uuid.UUID) -> Attempt | None:
         # Tries are counted when an attempt is claimed, because a worker that dies cannot count its own.
         if attempt.tries >= MOST_TRIES:
             attempt.state = State.FAILED
-            attempt.problem = attempt.problem or "the worker ended each time; nothing says why"
+            attempt.problem = attempt.problem or "the worker stopped each time, for an unknown reason"
         else:
             attempt.state, attempt.tries = State.RUNNING, attempt.tries + 1
             attempt.lease, attempt.leased_until = uuid.uuid4(), now + LEASE

@@ -264,7 +264,7 @@ class Bench:
             ServiceError: the source is longer than `MOST_SOURCE` characters.
         """
         if len(source) > MOST_SOURCE:
-            raise ServiceError(f"the input has {len(source)} characters; at most {MOST_SOURCE} are taken")
+            raise ServiceError(f"the input has {len(source)} characters; at most {MOST_SOURCE} are allowed")
         with self._lock:
             if self._is_too_often(who):
                 return TryResult(source, BenchStatus.OFTEN)
@@ -438,7 +438,7 @@ class Bench:
         )
         name, release = f"{notebook}.ipynb", assignment.releases[notebook]
         if name not in files and release.has_answers:
-            raise NotebookError("missing", f"{name} was not handed in")
+            raise NotebookError("missing", f"{name} was not submitted")
         data = files.get(name, assignment.release_bytes[notebook])
         submission = assignment.read_submission(notebook, data, attempt.student)
         own_files = {candidate: files[candidate] for candidate in wanted.own if candidate in files}

@@ -141,7 +141,7 @@ def open_object_store(address: str) -> Storage | None:
     try:
         from storages.backends.s3 import S3Storage
     except ImportError as error:
-        raise ServiceError(f"{OBJECT_STORE}: pip install 'autograder[objects]' first") from error
+        raise ServiceError(f"{OBJECT_STORE}: run first: pip install 'autograder[objects]'") from error
     parameters: dict[str, Any] = {"default_acl": None, "file_overwrite": True, **options}
     return S3Storage(bucket_name=parts.netloc, location=parts.path.strip("/"), **parameters)
 
@@ -155,13 +155,13 @@ def _save_object(store: Storage, digest: str, data: bytes) -> None:
         if not store.exists(_build_key(digest)):
             store.save(_build_key(digest), ContentFile(data))
     except Exception as error:  # each store raises different exceptions
-        raise ServiceError(f"the object store does not take {digest}: {describe_error(error)}") from error
+        raise ServiceError(f"the object store cannot store {digest}: {describe_error(error)}") from error
 
 
 def _read_object(digest: str) -> Iterator[bytes]:
     store = get_named_store()
     if store is None:
-        raise ServiceError(f"{digest} is in an object store; name it here as well: {OBJECT_STORE}")
+        raise ServiceError(f"{digest} is in an object store; set {OBJECT_STORE} here as well")
     hasher = hashlib.sha256()
     try:
         with store.open(_build_key(digest)) as file:
@@ -169,7 +169,7 @@ def _read_object(digest: str) -> Iterator[bytes]:
                 hasher.update(part)
                 yield bytes(part)
     except Exception as error:
-        raise ServiceError(f"the object store does not give {digest}: {describe_error(error)}") from error
+        raise ServiceError(f"the object store cannot return {digest}: {describe_error(error)}") from error
     # Contents are streamed, so a mismatch can be detected only after the last part.
     if hasher.hexdigest() != digest:
-        raise ServiceError(f"the object store gave something else for {digest}")
+        raise ServiceError(f"the object store returned other data for {digest}")

@@ -29,9 +29,9 @@ def choose_attempt(attempt: Attempt, reason: str, rubric: Rubric, by: Account) -
     """
     text = reason.strip()[: changes.MOST_REASON]
     if not text:
-        raise ServiceError("say why this attempt counts; the student reads it")
+        raise ServiceError("enter a reason; the student will see it")
     if attempt.state == State.FAILED:
-        raise ServiceError("this attempt could not be graded; try it again first")
+        raise ServiceError("this attempt could not be graded; retry its grading first")
     values = {"at": timezone.now(), "reason": text, "by": by}
     with transaction.atomic():
         # The log is locked before any row: see `audit.lock_log`.

@@ -126,7 +126,9 @@ class _ArchiveImporter:
                 continue
             if "/" in relative_path:
                 self._refuse_file(
-                    staged_attempt, relative_path, "it lies in a folder, and the service takes files alone"
+                    staged_attempt,
+                    relative_path,
+                    "it is in a folder, but the service accepts only files without folders",
                 )
                 continue
             files[relative_path] = path.read_bytes()
@@ -143,13 +145,13 @@ class _ArchiveImporter:
             return "unchanged"
         if moment is None:
             self._refuse_file(
-                staged_attempt, "", "it is not known when it was handed in; state it, or send the worksheet"
+                staged_attempt, "", "its submission time is not known; enter the time, or add the worksheet"
             )
             return "left"
         if own_attempts.filter(
             submitted_at__gt=moment
         ).exists():  # attempt numbers must follow submission times
-            self._refuse_file(staged_attempt, "", "a later attempt is here already")
+            self._refuse_file(staged_attempt, "", "there is already a later attempt")
             return "left"
         try:
             attempts.submit_files(

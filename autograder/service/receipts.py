@@ -55,18 +55,18 @@ def verify_receipt(receipt: str, public: str) -> dict[str, Any]:
         signature = base64.b64decode(facts.pop(_SIGNATURE), validate=True)
         has_known_format = facts["format"] == FORMAT
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ServiceError("this is no receipt: expected the line of JSON that was downloaded") from error
+        raise ServiceError("this is not a receipt: expected the downloaded line of JSON") from error
     if not has_known_format:
-        raise ServiceError(f"this receipt is of another format: expected {FORMAT}, got {facts['format']!r}")
+        raise ServiceError(f"this receipt has another format: expected {FORMAT}, got {facts['format']!r}")
     try:
         key = Ed25519PublicKey.from_public_bytes(base64.b64decode(public, validate=True))
     except ValueError as error:
-        raise ServiceError("the public key is not one: expected 32 bytes in base64") from error
+        raise ServiceError("the public key is not valid: expected 32 bytes in base64") from error
     try:
         key.verify(signature, _format_line(facts).encode())
     except InvalidSignature as error:
         raise ServiceError(
-            "the signature does not fit: the receipt was changed, or another service signed it"
+            "the signature is not valid: the receipt was changed, or another service signed it"
         ) from error
     return dict(facts)
 

@@ -150,7 +150,7 @@ def load_or_create_key(folder: Path, name: str, size: int = 32) -> bytes:
         if not path.exists():
             atomic.write_bytes(path, os.urandom(size), mode=0o600)
     if path.stat().st_mode & 0o077:
-        raise ServiceError(f"{path}: readable for others; run: chmod 600 {path}")
+        raise ServiceError(f"{path}: other users can read this file; run: chmod 600 {path}")
     key = atomic.read_bytes(path)
     if len(key) != size:
         raise ServiceError(f"{path}: expected {size} bytes, found {len(key)}; restore it from a copy")
@@ -165,4 +165,4 @@ def make_slug(folder: Path) -> str:
     """
     if slug := slugify(folder.resolve().name)[:64]:
         return slug
-    raise ServiceError(f"{folder}: its name gives no address; name the course: --name")
+    raise ServiceError(f"{folder}: its name cannot be used in addresses; name the course: --name")

@@ -88,8 +88,8 @@ class DatabaseStore:
             marked = CellMark.objects.filter(place__in=gone, touched=True).select_related("place")
             for mark in marked[:1]:
                 raise GradebookError(
-                    f"cell {mark.place.cell!r} is no longer in the release, but carries marks or comments of "
-                    "a human; put the cell back, or take the marks away first"
+                    f"cell {mark.place.cell!r} is no longer in the release, but has manual marks or "
+                    "comments; restore the cell, or remove the marks first"
                 )
             CellPlace.objects.filter(pk__in=[row.pk for row in gone]).delete()
             new = CellPlace.objects.bulk_create(

@@ -78,8 +78,8 @@ def _unpack_files(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, bytes
             # Checked before unpacking: a small archive can expand to any size.
             if entry.size > left or len(unpacked) >= MOST_FILES:
                 raise ServiceError(
-                    f"the archive holds more than {attempts.MOST_BYTES >> 20} MB or {MOST_FILES} files; "
-                    f"hand in only {name_files(list(list_expected_files(rubric)))}"
+                    f"the archive contains more than {attempts.MOST_BYTES >> 20} MB or {MOST_FILES} files; "
+                    f"submit only {name_files(list(list_expected_files(rubric)))}"
                 )
             left -= entry.size
             try:

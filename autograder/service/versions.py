@@ -42,7 +42,7 @@ def import_version(record: CourseRecord, course: Course, name: str) -> Version:
     if course.load_secret() != bytes(record.secret):
         raise ServiceError(
             f"{course.root}: its secret is not that of the course {record.slug!r} in the database; variants "
-            "and hidden inputs would not be the same"
+            "and hidden inputs would differ"
         )
     rubric = rubrics.load_rubric(course.locate_rubric(name))
     if not course.locate_release(name).is_dir():
@@ -60,7 +60,7 @@ def import_version(record: CourseRecord, course: Course, name: str) -> Version:
         total += 0 if digest in path_by_digest else status.st_size
         path_by_digest.setdefault(digest, path)
         if total > MOST_BYTES:
-            raise CourseError(f"{name}: its files are larger than {MOST_BYTES >> 20} MB together")
+            raise CourseError(f"{name}: its files are larger than {MOST_BYTES >> 20} MB in total")
     return _find_or_create(record, name, listing, map(_read_content, path_by_digest.values()), rubric.version)
 
 
@@ -84,7 +84,7 @@ def _find_or_create(
         )
         # The files were hashed before the lock; read again here, they may have changed in between.
         if not set(blobs.store_blobs(new)) <= set(listing.values()):
-            raise CourseError(f"{name}: its files were changed just now; take it over once more")
+            raise CourseError(f"{name}: its files were changed during the import; import it again")
         VersionFile.objects.bulk_create(
             VersionFile(version=version, path=path, blob_id=blob_digest)
             for path, blob_digest in listing.items()
@@ -267,7 +267,7 @@ def _make_path(version: Version, folder: Path, path: str) -> Path:
     """
     pure = PurePosixPath(path)
     if pure.is_absolute() or ".." in pure.parts:
-        raise ServiceError(f"version {version.pk}: {path!r} is no path below a course")
+        raise ServiceError(f"version {version.pk}: {path!r} is not a path inside a course")
     (folder / pure).parent.mkdir(parents=True, exist_ok=True)
     return folder / pure
 

@@ -104,7 +104,7 @@ class Worker:
         LOG.info(
             "attempt %s %s in %.3f s",
             identifier,
-            "graded" if kept else "was another's by then",
+            "graded" if kept else "discarded, because its lease had ended",
             time.monotonic() - started,
         )
 
@@ -152,7 +152,7 @@ class Worker:
         try:
             comparing.compare_class(offer, self._loaded)
         except Exception as error:  # noqa: BLE001 - staff ask again
-            LOG.warning("the works of offer %s could not be compared: %s", offer, describe_error(error))
+            LOG.warning("the submissions of offer %s could not be compared: %s", offer, describe_error(error))
         finally:
             connections.close_all()
 
@@ -256,9 +256,9 @@ def _run_score_sender(stop: threading.Event) -> None:
         close_old_connections()
         try:
             number = platforms.update_scores(int(offer), loaded)
-            LOG.info("%d marks of offer %s were sent on", number, offer)
+            LOG.info("%d marks of offer %s were sent to platforms", number, offer)
         except Exception as error:  # noqa: BLE001 - the sweep tries again
-            LOG.warning("marks of offer %s could not be sent on: %s", offer, describe_error(error))
+            LOG.warning("marks of offer %s could not be sent to platforms: %s", offer, describe_error(error))
         finally:
             connections.close_all()
 
@@ -274,7 +274,7 @@ def _run_sweeps(stop: threading.Event) -> None:
         try:
             close_old_connections()
             if requeued := attempts.sweep_attempts():
-                LOG.info("%d attempts were given to the queue again", requeued)
+                LOG.info("%d attempts were queued again", requeued)
             trying.sweep_trials()
             if number % _SWEEPS == 0:
                 platforms.sweep_scores()

@@ -33,7 +33,7 @@ def _require_key(*methods: str) -> Callable[[View], View]:
             secret = request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
             key = ProgramKey.objects.filter(digest=hash_secret(secret)).select_related("account").first()
             if key is None or not key.account.is_active:
-                return _build_error("the key is not known; make one on the page 'Keys for programs'", 401)
+                return _build_error("the API key is not known; create one on the account page", 401)
             ProgramKey.objects.filter(pk=key.pk).update(used_at=timezone.now())
             request.user = key.account
             return view(request, **parts)
@@ -49,7 +49,9 @@ def _find_offer(request: HttpRequest, slug: str, assignment: str) -> tuple[str, 
     offer = Offer.objects.filter(course__slug=slug, assignment=assignment, visible=True).first()
     # The same reply for both, so that strangers cannot learn which courses exist.
     if member is None or offer is None:
-        return _build_error(f"there is no assignment {assignment!r} in a course {slug!r} for you", 404)
+        return _build_error(
+            f"there is no assignment {assignment!r} in the course {slug!r}, or you have no access to it", 404
+        )
     return member.student, offer
 
 
@@ -102,7 +104,7 @@ def download_files(request: HttpRequest, slug: str, assignment: str) -> HttpResp
         return target
     student, offer = target
     if not shown.get_times(offer, student, choose_language(request)).open:
-        return _build_error("it has not begun", 404)
+        return _build_error("the assignment is not open yet", 404)
     digests = versions.load_digests(offer.version, student)
     return FileResponse(pack_files(offer.assignment, digests), content_type="application/zip")
 
@@ -116,7 +118,7 @@ def download_feedback(request: HttpRequest, slug: str, assignment: str) -> HttpR
     student, offer = target
     page = _render_feedback(offer, student, choose_language(request))
     if not page:
-        return _build_error("there is no feedback yet", 404)
+        return _build_error("no feedback has been published yet", 404)
     changes.record_seen_marks(offer, shown.get_assignment(offer), student)
     # No HTML type: a browser must save this page and not show it under our origin.
     return HttpResponse(page, content_type="application/octet-stream")

@@ -45,9 +45,9 @@ class ServiceExchange(default.Exchange):
     """Base of all exchange actions: the service's address, and the folder that mirrors it."""
 
     address = Unicode("", help="Of the service, such as https://exams.example.org").tag(config=True)
-    key_file = Unicode(
-        sending.KEY_FILE, help="Holds the key that was made on the page 'Keys for programs'."
-    ).tag(config=True)
+    key_file = Unicode(sending.KEY_FILE, help="Holds the API key that was created on the account page.").tag(
+        config=True
+    )
 
     @default_of("root")
     def _root_default(self) -> str:
@@ -106,7 +106,7 @@ class ServiceExchange(default.Exchange):
                 below, _, file = member.partition("/")
                 # Member names come over the network: none may lead out of the release's folder.
                 if below != name or find_path_fault(file):
-                    raise ServiceError(f"{member!a}: this is no file of the release")
+                    raise ServiceError(f"{member!a}: not a file of the release")
                 target = outbound / name / file
                 _make_folder(target.parent)
                 atomic.write_bytes(target, packed.read(member))

@@ -72,7 +72,7 @@ def read_providers(folder: Path) -> dict[str, IdentityProvider]:
         _check_address(provider.server, f"{path}: [{name}]: server")
     # allauth's JupyterHub provider has one API_URL for all of its apps.
     if sum(provider.kind == "jupyterhub" for provider in providers.values()) > 1:
-        raise ServiceError(f"{path}: there can be one JupyterHub")
+        raise ServiceError(f"{path}: only one JupyterHub is allowed")
     return providers
 
 
@@ -98,7 +98,9 @@ def _read_tables(path: Path, to: type[T]) -> dict[str, T]:
         return {}
     # The file holds client secrets.
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
-        raise ServiceError(f"{path}: readable for others, and it says who gets in; run: chmod 600 {path}")
+        raise ServiceError(
+            f"{path}: other users can read this file, which contains secrets; run: chmod 600 {path}"
+        )
     try:
         tables = tomllib.loads(atomic.read_bytes(path).decode())
         return {name: convert_table(table, to, f"{path}: [{name}]") for name, table in tables.items()}
@@ -111,7 +113,7 @@ def _check_address(address: str, location: str) -> None:
     parts = urlsplit(address)
     # Plain HTTP would expose secrets and tokens, except on this machine.
     if parts.scheme != "https" and parts.hostname not in {"127.0.0.1", "localhost"}:
-        raise ServiceError(f"{location}: expected an address of https, got {address!r}")
+        raise ServiceError(f"{location}: expected an https address, got {address!r}")
 
 
 def to_settings(providers: Mapping[str, IdentityProvider]) -> dict[str, Any]:

@@ -138,9 +138,9 @@ class _Launch(DjangoMessageLaunch):
         audience, party = body.get("aud"), body.get("azp")
         audiences = audience if isinstance(audience, list) else [audience]
         if party is None and len(audiences) != 1:
-            raise LtiException("of several audiences (aud) the platform does not say which one asked (azp)")
+            raise LtiException("there are several audiences (aud), and the authorised party (azp) is missing")
         if party is not None and party not in audiences:
-            raise LtiException("the party that asked (azp) is none of the audiences (aud)")
+            raise LtiException("the authorised party (azp) is not one of the audiences (aud)")
         return str(audiences[0] if party is None else party)
 
 
@@ -257,14 +257,14 @@ def _validate_launch(request: HttpRequest) -> LtiLaunch:
     token = request.POST.get("id_token", "")
     # `add` is atomic: of two requests with the same token only one succeeds.
     if not cache.add(f"lti-used-{hashlib.sha256(token.encode()).hexdigest()}", 1, CONNECT_SECONDS):
-        raise LtiException("this launch was used already")
+        raise LtiException("this launch was already used")
     _sanitise_claims(message.get_launch_data())
     lti_launch = LtiLaunch(message)
     if not lti_launch.is_resource_launch or not isinstance(lti_launch.roles_claim, list):
         raise LtiException("expected the launch of a resource link")
     context = lti_launch.context_claim
     if not isinstance(context, dict) or not isinstance(context.get("id"), str) or not context["id"]:
-        raise LtiException("the link stands in no course there")
+        raise LtiException("the link is not in a course of the platform")
     with transaction.atomic():
         stored_context = LtiContext.objects.filter(
             deployment=lti_launch.deployment, id_on_platform=context["id"]
@@ -284,7 +284,7 @@ def _sanitise_claims(claims: dict[str, Any]) -> None:
     """Remove claims that are not needed or do not fit into our tables."""
     # PostgreSQL cannot store NUL in text.
     if "\\u0000" in json.dumps(claims):
-        raise LtiException("a NUL in what the platform says")
+        raise LtiException("the launch data contain a NUL character")
     claims.pop("picture", None)
     for part in (claims, *(claim for claim in claims.values() if isinstance(claim, dict))):
         for name, value in [*part.items()]:
@@ -330,7 +330,9 @@ def _resolve_member(lti_launch: LtiLaunch, course: CourseRecord, role: Role | No
         member = Member.objects.create(course=course, role=role, email=user.email, **name)
         PlatformMember.objects.create(user=user, member=member)
     else:
-        raise ServiceError("the platform says neither that you learn here nor that you teach")
+        raise ServiceError(
+            "the platform reports that you are neither a student nor an instructor of this course"
+        )
     if member.account is None:
         user_account: Account | None = user.auth_user
         fits = user_account is not None and not user_account.is_superuser and may_become(user_account, member)
@@ -342,7 +344,9 @@ def _resolve_member(lti_launch: LtiLaunch, course: CourseRecord, role: Role | No
             member.account.username, "join", member.student or member.last_name, course=course
         )
     if member.account.is_superuser:
-        raise ServiceError("an administrator of the service signs in here, not through a platform")
+        raise ServiceError(
+            "administrators of the service must sign in with their password, not through a platform"
+        )
     return member
 
 
@@ -356,7 +360,7 @@ def _check_staff_role(here: Role, there: Role | None) -> None:
         {Role.INSTRUCTOR} if here in {Role.INSTRUCTOR, Role.ADMINISTRATOR} else {Role.INSTRUCTOR, Role.TA}
     )
     if here != Role.STUDENT and there not in enough:
-        raise ServiceError("the platform no longer says that you run this course")
+        raise ServiceError("the platform no longer reports that you are on the staff of this course")
 
 
 def _collect_identifiers(lti_launch: LtiLaunch) -> dict[str, Any]:
@@ -371,7 +375,7 @@ def _find_platform(registration: LtiRegistration) -> Platform:
     for platform in registered:
         if (platform.issuer, platform.client) == (registration.issuer, registration.client_id):
             return platform
-    raise ServiceError("this platform is let in no more")
+    raise ServiceError("this platform is no longer allowed here")
 
 
 def _choose_target(lti_launch: LtiLaunch, course: CourseRecord, member: Member) -> str:

@@ -90,11 +90,13 @@ def restore_backup(folder: Path, course: Path, url: str = "") -> None:
     """
     for name in (*KEYS, _DUMP):
         if not (folder / name).is_file():
-            raise ServiceError(f"{folder / name}: missing; this is no whole backup")
+            raise ServiceError(f"{folder / name}: missing; the backup is not complete")
     service_folder = get_folder(course)
     url = url or os.environ.get(setup.DATABASE_URL, "")
     if (service_folder / "database" / "made").exists() and not url:
-        raise ServiceError(f"{service_folder}: there is a service here already; restore into another folder")
+        raise ServiceError(
+            f"{service_folder}: there is already a service in this folder; restore into another one"
+        )
     for name in KEYS:
         data = atomic.read_bytes(folder / name)
         # Never overwrite a key: receipts that it signed could no longer be verified.

@@ -30,7 +30,7 @@ def check_health(_: HttpRequest) -> HttpResponse:
     try:
         Attempt.objects.exists()
     except DatabaseError:
-        return HttpResponse("the database does not answer\n", status=503, content_type="text/plain")
+        return HttpResponse("the database does not respond\n", status=503, content_type="text/plain")
     return HttpResponse("ok\n", content_type="text/plain")
 
 

@@ -322,6 +322,7 @@ def _collect_judgement(
         "result": None,
         "points": None,
         "bounds": None,
+        "whole": False,
         "comment": to_printable_text("\n".join(filter(None, comments))),
         "may": requests.may_answer(mark, request.user, row.offer.course),
     }
@@ -335,6 +336,7 @@ def _collect_judgement(
     has = requests.compute_item_points(mark, question, item, graded.score) if mark else None
     context["answer"] = to_printable_text(get_answer_text(graded, question, item), _MOST_ANSWER)
     context["result"] = _describe_verdict(result, labels) if result else None
+    context["whole"] = bool(has and has.whole)
     context["points"] = labels.number(has.now) if has and has.now is not None else ""
     # A cell that was marked as a whole has no points per item.
     if has and not has.whole:

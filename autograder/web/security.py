@@ -58,7 +58,7 @@ class Plain:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer the request, or refuse it if the path contains NUL."""
         if "\0" in request.path_info:
-            return HttpResponseBadRequest("not to be read: a NUL in the address\n", content_type="text/plain")
+            return HttpResponseBadRequest("the address contains a NUL character\n", content_type="text/plain")
         return self._further(request)
 
     def process_view(self, request: HttpRequest, view: Any, *_: object) -> None:

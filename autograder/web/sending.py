@@ -34,17 +34,17 @@ def submit_files(files: Sequence[Path], page: str, key_file: Path, receipt: Path
     try:
         contents = {path.name: atomic.read_bytes(path) for path in files}
     except (OSError, ValueError) as error:
-        raise ServiceError(f"cannot be read: {error}") from error
+        raise ServiceError(f"a file cannot be read: {error}") from error
     if len(contents) != len(files):
-        raise ServiceError("two files have the same name; hand in one of each")
+        raise ServiceError("two files have the same name; submit only one of them")
     body, kind = _encode_form(contents)
     request = urllib.request.Request(  # noqa: S310 - http and https alone, see `_get_api_address`
         _get_api_address(page), data=body, headers={"Authorization": f"Bearer {key}", "Content-Type": kind}
     )
-    reply = _send_request(request, page, "not handed in: ").decode()
+    reply = _send_request(request, page, "not submitted: ").decode()
     atomic.write_bytes(receipt, reply.encode())
     facts = json.loads(reply)
-    return f"handed in: attempt {facts['attempt']}, received {facts['received']}; receipt: {receipt}"
+    return f"submitted: attempt {facts['attempt']}, received {facts['received']}; receipt: {receipt}"
 
 
 def fetch_reply(address: str, key_file: Path) -> bytes:
@@ -105,4 +105,4 @@ def _read_reason(error: urllib.error.HTTPError) -> str:
     try:
         return str(json.loads(error.read())["error"])
     except (ValueError, KeyError, TypeError):
-        return f"the service answered {error.code} {error.reason}"
+        return f"the service responded with {error.code} {error.reason}"

@@ -152,7 +152,7 @@ class Service:
 
         folder = self._options.course
         if not (folder / "rubrics").is_dir() and CourseRecord.objects.exists():
-            LOG.warning("%s holds no assignments; what was taken over before is served", folder)
+            LOG.warning("%s contains no assignments; the assignments imported earlier are served", folder)
             return
         record = moving.import_course(Course.from_folder(folder), self.slug, self.signer)
         self.slug = record.slug

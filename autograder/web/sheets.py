@@ -80,7 +80,7 @@ def _read_lines(request: HttpRequest) -> list[SheetLine]:
     if sent is None:
         raise CourseError(words(request)["t"]("no-files"))
     if PurePath(sent.name or "").suffix.lower() != ".csv":
-        raise CourseError(words(request)["t"]("sheet-choose"))
+        raise CourseError(words(request)["t"]("sheet-ending"))
     # One byte more than allowed, so that `read_sheet` notices a file that is too large.
     return read_sheet(sent.read(MOST_BYTES + 1))
 

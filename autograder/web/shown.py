@@ -43,11 +43,13 @@ class TimesView(Struct, frozen=True):
     left: str = ""
     """The remaining time; empty if the deadline is over, or there is none."""
     over: str = ""
-    """How late attempts are treated after the deadline: a rule of `rubric.lateness`, or ``kept``."""
+    """How an attempt is treated after the deadline: a rule of `rubric.lateness`, ``kept`` or ``grace``."""
     terms: Sequence[str] = ()
     """The late penalty, in sentences."""
     slip: str = ""
     """How many slip days the student has left; empty if the assignment has none."""
+    covered: bool = False
+    """Whether slip days can cover a delay, so that the rule in `over` does not apply to it."""
 
     @property
     def open(self) -> bool:
@@ -130,7 +132,14 @@ def get_times(offer: Offer, student: str, language: str) -> TimesView:
         return TimesView(_format_by_clock(window.start, window, language), end, "", "", terms, slip)
     if now <= window.end:
         return TimesView("", end, format_duration(_round_to_minutes(window.end - now)), "", terms, slip)
-    return TimesView("", end, "", _get_late_rule(offer, student, schedule), terms, slip)
+    # The grace period comes before every rule.
+    if now <= window.end + window.terms.grace:
+        return TimesView("", end, "", "grace", terms, slip)
+    rule = _get_late_rule(offer, student, schedule)
+    # A decision about this student replaces slip days, and an attempt in time wins over a covered one.
+    covered = slip not in {"", "0"} and rule not in {"accept", "kept"}
+    covered = covered and normalise_id(student) not in schedule.decided
+    return TimesView("", end, "", rule, terms, slip, covered)
 
 
 def _get_late_rule(offer: Offer, student: str, schedule: Schedule) -> str:

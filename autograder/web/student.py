@@ -191,7 +191,7 @@ def create_attempt(request: HttpRequest, offer: Offer, student: str, files: dict
     if not files:
         raise ServiceError(say("no-files"))
     if not times.open:
-        raise ServiceError(say("opens", moment=times.start))
+        raise ServiceError(say("not-open", moment=times.start))
 
     # Called under a lock on the student: simultaneous uploads cannot exceed the limit together.
     def check_rate() -> None:

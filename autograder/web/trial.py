@@ -19,7 +19,7 @@ def create_accounts(slug: str) -> Iterator[str]:
     staff, _ = Member.objects.get_or_create(
         course=course, role=Role.INSTRUCTOR, last_name="Instructor", defaults={"first_name": "Demo"}
     )
-    yield "accounts to try it; their passwords are new at each start:"
+    yield "accounts for trying it; they get new passwords at each start:"
     for who, member in (("student", student), ("instructor", staff)):
         if member is not None:
             # Random at each start: a trial service has no well-known password.

@@ -82,7 +82,7 @@ def test_moodle_names_are_matched_and_strangers_are_told(course: Course, tmp_pat
     assert ("s1004", "s1005") == report.absent
     assert report.attention
     assert 1 == len(report.remarks)
-    assert "moodle.zip: it does not say when s1001, s1002, s1003 handed in (3)" in report.remarks[0]
+    assert "moodle.zip: no submission time for s1001, s1002, s1003 (3)." in report.remarks[0]
 
 
 def test_moodle_s_worksheet_tells_who_and_when(course: Course, tmp_path: Path) -> None:

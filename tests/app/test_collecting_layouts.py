@@ -367,6 +367,6 @@ def test_who_has_no_time_is_named_with_what_helps(
     )
     assert bool(who) == len(report.remarks)
     for remark in report.remarks:
-        assert f"download.zip: it does not say when {who} handed in ({who.count(',') + 1});" in remark
+        assert f"download.zip: no submission time for {who} ({who.count(',') + 1})." in remark
         assert all(part in remark for part in advice)
         assert not any(part in remark for part in not_said)

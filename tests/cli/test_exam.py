@@ -49,7 +49,9 @@ def test_the_late_one_is_named_and_extra_time_is_minded(course: Path) -> None:
     lines = found["handed in late"]
     assert isinstance(lines, list)
     assert [LATE_ONE] == [line.partition(":")[0] for line in lines]
-    assert "Handed in 4 min 7 s after the end (2026-02-12 11:30 (Europe/Berlin)): graded" in lines[0]
+    assert (
+        "Submitted 4 min 7 s after the deadline (2026-02-12 11:30 (Europe/Berlin)). It was graded" in lines[0]
+    )
     assert "time of handing in not known" not in found
     points = found["points"]
     assert isinstance(points, dict)
@@ -97,7 +99,7 @@ def test_grades_say_who_was_late(course: Path) -> None:
     done = run("grades", ASSIGNMENT, "--course", str(course), "--csv")
     told = {row["student"]: row["time"] for row in csv.DictReader(io.StringIO(done.stdout))}
     assert [LATE_ONE] == [student for student, time in told.items() if time]
-    assert told[LATE_ONE].startswith("Handed in 4 min 7 s after the end")
+    assert told[LATE_ONE].startswith("Submitted 4 min 7 s after the deadline")
     assert "late" in run("grades", ASSIGNMENT, "--course", str(course)).stdout
 
 
@@ -109,13 +111,13 @@ def test_a_late_one_is_provisional_until_somebody_decides(course: Path) -> None:
         done = run("grades", ASSIGNMENT, "--course", str(course), "--csv")
         return next(one for one in csv.DictReader(io.StringIO(done.stdout)) if one["student"] == LATE_ONE)
 
-    assert "provisional: a person decides about the time" == row()["state"]
+    assert "provisional: staff decide how the submission time counts" == row()["state"]
     assert "how the time of submission counts" in page(course, LATE_ONE)
     decided = f'\n[{ASSIGNMENT}.students.{LATE_ONE}]\nlate = "accept"\n'
     (course / "exams.toml").write_text((course / "exams.toml").read_text() + decided)
     figures(course)
     assert "provisional" == row()["state"]  # answers still wait for a person
-    assert "by exams.toml it counts" in row()["time"]
+    assert "The submission counts because of the late rule" in row()["time"]
     written = page(course, LATE_ONE)
     assert "how the time of submission counts" not in written
     assert "It counts all the same" in written
@@ -148,7 +150,7 @@ DOUBTED = {
     format_student_id(1): (None, "There is no timestamp.txt."),
     format_student_id(2): ("<script>alert(1)</script>", "expected a time such as"),
     format_student_id(3): ("2026-02-12 08:00:00 UTC", "before the start"),
-    format_student_id(5): ("2999-01-01 00:00:00 UTC", "still to come"),
+    format_student_id(5): ("2999-01-01 00:00:00 UTC", "in the future"),
 }
 """Who handed in when, as their files say, and what staff reads of it."""
 
@@ -196,7 +198,7 @@ def test_a_schedule_with_an_error_stops_before_anything_is_graded(course: Path) 
     """A misspelt student or zone is named with its place."""
     schedule = (course / "exams.toml").read_text()
     for old, new, told in (
-        (EXTRA_ONE, "s10006", "has times of their own, but is not in the class list; did you mean"),
+        (EXTRA_ONE, "s10006", "has an extension, but is not on the class list; did you mean"),
         ("Europe/Berlin", "Europe/Berlim", "the zone 'Europe/Berlim' cannot be told"),
     ):
         (course / "exams.toml").write_text(schedule.replace(old, new))
@@ -215,7 +217,7 @@ def test_without_a_class_list_ids_that_nobody_knows_are_named(course: Path) -> N
     )
     done = run("grade", ASSIGNMENT, "--course", str(course))
     assert 0 == done.returncode
-    assert "exams.toml: 's10006' has times of their own, but nobody of this id handed anything" in done.stderr
+    assert "exams.toml: 's10006' has an extension, but nobody of this id handed anything" in done.stderr
     assert f"did you mean '{EXTRA_ONE}'?" in done.stderr
     listed = run("grades", ASSIGNMENT, "--course", str(course))
     assert 0 == listed.returncode

@@ -38,7 +38,7 @@ def test_grades_follow_what_people_gave(course: Path) -> None:
     done = run("grades", ASSIGNMENT, "--course", str(course), "--json")
     for one in only_object(done.stdout)["students"]:
         was = first[one["student"]]
-        decided = "final" if not one["time"] else "provisional: a person decides about the time"
+        decided = "final" if not one["time"] else "provisional: staff decide how the submission time counts"
         assert (decided, 0.0, one["grade"]) == (one["state"], one["open"], one["best_grade"])
         assert float(was["grade"]) >= float(one["grade"]) >= float(was["best_grade"])
         assert was["total"] <= one["total"] <= was["total"] + was["open"]

@@ -266,7 +266,7 @@ def test_a_notebook_of_ones_own_names_ones_own_end(room: Class, tmp_path: Path) 
         in (course.locate_release(NAME) / f"{NAME}.ipynb").read_text()
     )
     (course.root / "exams.toml").write_text(times + f"[{NAME}.students.bobb]\nextra_minutes = 15\n")
-    with pytest.raises(CourseError, match="'bobb' has times of their own"):
+    with pytest.raises(CourseError, match="'bobb' has an extension"):
         write_personal_releases(course, NAME, STUDENTS, room.pool)
 
 

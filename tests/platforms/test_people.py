@@ -61,7 +61,7 @@ def test_suggestions_name_who_is_near() -> None:
         == REGISTER.find_student(Identification(name="Ada Lovelase")).suggestion
     )
     assert (
-        "nobody on the class list is called alike"
+        "nobody on the class list has a similar name"
         == REGISTER.find_student(Identification(name="Zzyzx")).suggestion
     )
 

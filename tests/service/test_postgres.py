@@ -60,7 +60,7 @@ def test_only_its_owner_reaches_it(tmp_path: Path) -> None:
 def test_a_folder_has_one_database_at_a_time(tmp_path: Path) -> None:
     """The second one is told, and the first goes on."""
     with EmbeddedPostgres(tmp_path / "database") as running:
-        with pytest.raises(ServiceError, match="another service has this database"):
+        with pytest.raises(ServiceError, match="another service uses this database"):
             EmbeddedPostgres(tmp_path / "database")
         assert running.is_running()
 
@@ -143,7 +143,7 @@ def test_the_services_secrets_are_private(tmp_path: Path) -> None:
     assert (32, 0o600) == (len(key), stat.S_IMODE(path.stat().st_mode))
     assert key == setup.load_or_create_key(tmp_path / "service", "key")
     path.chmod(0o644)
-    with pytest.raises(ServiceError, match="readable for others"):
+    with pytest.raises(ServiceError, match="other users can read"):
         setup.load_or_create_key(tmp_path / "service", "key")
     path.chmod(0o600)
     path.write_bytes(b"short")

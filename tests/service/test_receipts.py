@@ -28,7 +28,7 @@ def test_a_receipt_says_what_was_signed() -> None:
 
 def test_what_is_nested_without_end_is_no_receipt() -> None:
     """It is told as such, and ends nothing."""
-    with pytest.raises(ServiceError, match="this is no receipt"):
+    with pytest.raises(ServiceError, match="this is not a receipt"):
         verify_receipt("[" * 200_000, SIGNER.public)
 
 

@@ -155,7 +155,7 @@ def test_a_version_is_tried_told_and_applied(
     trial = begun(graded, folder, by, LAYERS, renamed("How many layers there are", "Layers"))
     assert (graded.version_id, 3) == (trial.base_id, trial.results.count())
     assert ["ada", "bob", "nil"] == list(trials.compute_effect(trial).waiting)
-    with pytest.raises(ServiceError, match="not graded by this trial yet: ada, bob, nil"):
+    with pytest.raises(ServiceError, match="not yet graded in this trial: ada, bob, nil"):
         trials.apply_trial(trial, by)
     work()
     assert (before, stands) == (counts(), totals(graded))
@@ -185,7 +185,7 @@ def test_a_version_is_tried_told_and_applied(
     entry = AuditEntry.objects.filter(course=graded.course, action="apply version").get()
     assert (trial.base.number, trial.version.number) == (entry.before, entry.after)
     for again in (trials.apply_trial, trials.drop_trial):
-        with pytest.raises(ServiceError, match="applied already"):
+        with pytest.raises(ServiceError, match="already applied"):
             again(trial, by)
     assert after == totals(graded)
 
@@ -197,7 +197,7 @@ def test_who_hands_in_meanwhile_is_in_it(canned: Offer, by: Account, folder: Pat
     trial = begun(canned, folder, by)
     course.graded_without_a_box(canned)
     new = course.handed_in(canned, "bob", course.answered(folder, layers_answer="layers = 12"))
-    with pytest.raises(ServiceError, match="not graded by this trial yet: bob"):
+    with pytest.raises(ServiceError, match="not yet graded in this trial: bob"):
         trials.apply_trial(trial, by)
     assert ("bob",) == trials.compute_effect(trial).waiting
     course.graded_without_a_box(canned)
@@ -372,7 +372,7 @@ def test_a_trial_against_what_is_offered_no_more_cannot_be_applied(
     copy = Path(shutil.copytree(folder, tmp_path / "course"))
     (copy / "assignments" / NAME / "notes.txt").write_text("for staff")
     trials.import_assignment(offer.course, open_course(copy), NAME, by)
-    with pytest.raises(ServiceError, match="something else is offered"):
+    with pytest.raises(ServiceError, match="another version has come into use"):
         trials.apply_trial(trial, by)
     assert trying.claim_result(row.pk) is None
 
@@ -408,7 +408,7 @@ def test_a_killed_worker_costs_a_try_and_the_third_is_the_last(
         trying.sweep_trials()
     assert 0 == jobs()
     assert trying.claim_result(row.pk) is None
-    assert "ended each time" in trials.compute_effect(trial).failed["ada"]
+    assert "stopped each time" in trials.compute_effect(trial).failed["ada"]
     assert 1 == trials.retry_failed(trial)
     assert (1, {}) == (jobs(), trials.compute_effect(trial).failed)
     claimed = trying.claim_result(row.pk)

@@ -24,7 +24,7 @@ def test_students_read_which_attempt_counts_and_why(at: Small) -> None:
     """On the page of the assignment and on that of each attempt, in their language."""
     client, files = at.client(), course.released(at.folder)
     course.handed_in(at.offer, "ada", files)
-    assert "Attempt 1 counts. It is the last one that was handed in." in text(client.get(page(at)))
+    assert "Attempt 1 counts. It is the last attempt." in text(client.get(page(at)))
     course.handed_in(at.offer, "ada", dict.fromkeys(files, b""))
     for place in (page(at), f"{page(at)}1/", f"{page(at)}2/"):
         told = text(client.get(place))
@@ -39,7 +39,7 @@ def test_a_refused_upload_leaves_what_was_handed_in(at: Small) -> None:
     client = at.client()
     course.handed_in(at.offer, "ada", course.released(at.folder))
     told = text(client.post(page(at), sent({"code.ipynb": b"{}"}), follow=True))
-    assert "what you handed in before is as it was" in told
+    assert "Your earlier attempts are unchanged" in told
     assert "Attempt 1 counts." in told
     assert 1 == at.offer.attempts.count()
 
@@ -52,7 +52,7 @@ def test_staff_see_all_attempts_with_their_files(at: Small) -> None:
     assert "Attempt 1 of ada" in told
     assert "cannot be read: formulas: The file is an HTML page" in told
     assert of_ada(at) in text(client.get(f"{at.base}staff/a/{at.offer.assignment}/"))
-    assert "Let this attempt count" not in told
+    assert "Count this attempt" not in told
     broken = at.offer.attempts.get(number=2)
     answer = client.get(f"{at.base}staff/attempts/{broken.pk}/files/code.ipynb")
     assert b"<!DOCTYPE html><html>" == answer.getvalue()
@@ -66,12 +66,12 @@ def test_a_head_ta_chooses_and_takes_it_back(at: Small) -> None:
     client, student = at.client("head-ta"), at.client()
     second = at.offer.attempts.get(number=2)
     choose = f"{at.base}staff/attempts/{second.pk}/choose"
-    assert 1 == text(client.get(of_ada(at))).count("Let this attempt count"), "the other one counts already"
-    assert "say why this attempt counts" in text(client.post(choose, {"reason": ""}, follow=True))
+    assert 1 == text(client.get(of_ada(at))).count("Count this attempt"), "the other one counts already"
+    assert "enter a reason; the student will see it" in text(client.post(choose, {"reason": ""}, follow=True))
     told = text(client.post(choose, {"reason": "Agreed <b>on paper</b>."}, follow=True))
-    assert "Attempt 2 counts from now on." in told
+    assert "Attempt 2 counts now." in told
     assert "Agreed &lt;b&gt;on paper&lt;/b&gt;." in text(student.get(page(at)))
-    assert "attempt chosen" in text(at.client("instructor").get(f"{at.base}staff/audit/"))
+    assert "counting attempt changed" in text(at.client("instructor").get(f"{at.base}staff/audit/"))
     text(client.post(f"{of_ada(at)}rules", follow=True))
     assert "Attempt 1 counts." in text(student.get(page(at)))
 

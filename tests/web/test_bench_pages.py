@@ -135,7 +135,7 @@ def test_what_a_box_says_is_text(bench: Bench, at: Small, attempt: Attempt) -> N
 def test_inputs_that_are_none_are_refused(bench: Bench, at: Small, attempt: Attempt) -> None:
     """An empty one and a long one are told, and not run."""
     client = at.client("ta")
-    assert "Write an input first." in sent(client, at, attempt, "  ")
+    assert "Enter an input first." in sent(client, at, attempt, "  ")
     assert "The input is too long: 2001 characters" in sent(client, at, attempt, "1" * (MOST_SOURCE + 1))
     assert () == bench.list_last_tries(attempt, who=str(at.account("ta").pk), notebook="code")  # type: ignore[union-attr]
 
@@ -167,7 +167,7 @@ def test_a_notebook_that_cannot_be_run_says_so(bench: Bench, at: Small) -> None:
         assert time.monotonic() < until
         time.sleep(0.02)
     page = sent(client, at, attempt, "1")
-    assert "There is nothing to try: " in page
+    assert "Nothing can be tried: " in page
     assert "zq-broken" not in page
 
 
@@ -184,5 +184,5 @@ def test_without_a_bench_the_page_says_so(at: Small, attempt: Attempt) -> None:
 
     with override_settings(RUNNING=replace(settings.RUNNING, bench=None)):
         client = at.client("ta")
-        assert "not available here" in client.get(place(at, attempt)).content.decode()
-        assert "not available here" in sent(client, at, attempt, "1")
+        assert "is not available" in client.get(place(at, attempt)).content.decode()
+        assert "is not available" in sent(client, at, attempt, "1")

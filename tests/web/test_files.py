@@ -161,7 +161,7 @@ def test_staff_are_warned_of_files_that_the_service_does_not_take(
     from autograder.service import attempts
 
     at = offered["captions"]
-    page, told = f"{at.base}staff/a/captions/", "the service takes"
+    page, told = f"{at.base}staff/a/captions/", "the service accepts"
     assert told not in at.client("instructor").get(page).content.decode()
     monkeypatch.setattr(attempts, "MOST_BYTES", 5_000)
     assert told in at.client("instructor").get(page).content.decode()
@@ -190,6 +190,6 @@ def test_a_path_that_leads_elsewhere_is_refused(offered: dict[str, Small], path:
     from autograder.core.errors import ServiceError
     from autograder.service import attempts
 
-    with pytest.raises(ServiceError, match="cannot be a file's name"):
+    with pytest.raises(ServiceError, match="is not a valid file name"):
         attempts.submit_files(offered["model"].offer, "ada", {path: b"x"}, course.SIGNER)
     assert not offered["model"].offer.attempts.exists()

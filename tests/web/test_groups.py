@@ -29,7 +29,7 @@ def test_a_member_sees_what_the_other_handed_in(at: Small) -> None:
     pages = {who: at.client("student", who) for who in ("ada", "bob", "zoe")}
     seen = {who: text(client.get(f"{at.base}a/{NAME}/")) for who, client in pages.items()}
     for who, other in (("ada", "bob"), ("bob", "ada")):
-        assert f"You hand in as group red, together with {other}." in seen[who]
+        assert f"You submit as group red, together with {other}." in seen[who]
         assert "10 percent of the possible points for each day" in seen[who]
         assert "Slip days left: 2" in seen[who]
         assert 1 == seen[who].count('class="badge"')

@@ -124,7 +124,7 @@ def test_who_is_on_no_list_gets_no_account(at: Small, platform: Platform, claims
     platform.claims |= claims
     client, before = at.client("nobody"), Account.objects.count()
     answer = signed_in(client)
-    assert (403, True) == (answer.status_code, "You are on no class list" in answer.content.decode())
+    assert (403, True) == (answer.status_code, "You are not on any class list" in answer.content.decode())
     assert (before, False) == (Account.objects.count(), welcome(client, at))
 
 
@@ -243,9 +243,9 @@ def test_the_file_of_providers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("stated", "mode", "told"),
     [
-        (GOOD, 0o644, "readable for others"),
+        (GOOD, 0o644, "other users can read"),
         (GOOD.replace("openid", "saml"), 0o600, r"\[tu\].*kind"),
-        (GOOD.replace("https", "http"), 0o600, "expected an address of https"),
+        (GOOD.replace("https", "http"), 0o600, "expected an https address"),
         (GOOD.replace("client", "cleint"), 0o600, "cleint"),
         ("[tu", 0o600, "sign-in.toml"),
         (

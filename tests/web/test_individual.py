@@ -64,22 +64,22 @@ def test_a_page_says_what_is_there_and_what_is_missing(at: Small) -> None:
     pages = {who: at.client("student", who) for who in ("ada", "bob", "zoe")}
     place = f"{at.base}a/{NAME}/"
     empty = text(pages["bob"].get(place))
-    assert "formulas.ipynb: not handed in yet" in empty
-    assert "code.ipynb: not handed in yet" in empty
+    assert "formulas.ipynb: not submitted yet" in empty
+    assert "code.ipynb: not submitted yet" in empty
     hand_in(at, "ada", "formulas", "code")
     hand_in(at, "bob", "code")
     grade_waiting(at.offer)
     seen = {who: text(client.get(place)) for who, client in pages.items()}
     for who in ("ada", "bob"):
-        assert "formulas.ipynb: handed in by ada" in seen[who]
-        assert f"code.ipynb: handed in by {who}" in seen[who]
-        assert "not handed in yet" not in seen[who]
+        assert "formulas.ipynb: submitted by ada" in seen[who]
+        assert f"code.ipynb: submitted by {who}" in seen[who]
+        assert "not submitted yet" not in seen[who]
     assert "counts for the group" in seen["bob"]
-    assert "counts for your own part" in seen["bob"]
+    assert "counts for your individual files" in seen["bob"]
     assert "counts for the group" not in seen["ada"]  # one attempt of hers is both
-    assert "Together and alone" not in seen["zoe"]
+    assert "Group files and individual files" not in seen["zoe"]
     alone = text(pages["bob"].get(f"{place}1/"))
-    assert "counts for your own part" in alone
+    assert "counts for your individual files" in alone
     assert "formulas.ipynb" not in alone
     assert 200 == pages["bob"].get(f"{place}1/receipt").status_code
 

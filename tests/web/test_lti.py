@@ -77,7 +77,7 @@ def test_who_teaches_nothing_here_connects_nothing(at: Small, lms: LearningPlatf
     from autograder.service.models import PlatformCourse
 
     client = connecting(at, lms, role)
-    assert "You teach no course here" in text(client.get(CONNECT))
+    assert "You are not an instructor of any course here" in text(client.get(CONNECT))
     assert 404 == client.post(CONNECT, {"course": at.record.slug}).status_code
     assert not PlatformCourse.objects.filter(course=at.record).exists()
 
@@ -123,7 +123,7 @@ def test_who_is_on_the_list_keeps_their_place(
     other = at.client("nobody")
     answer = lms.launch(other, "number 18", **{f"{LTI}/lis": {"person_sourcedid": "ada"}})
     assert 403 == answer.status_code
-    assert "somebody else has this id" in answer.content.decode()
+    assert "this ID already belongs to somebody else" in answer.content.decode()
 
 
 @pytest.mark.parametrize(
@@ -379,8 +379,8 @@ def test_the_class_list_is_taken_over(at: Small, connected: PlatformCourse, lms:
     place = f"{at.base}staff/platforms/{connected.pk}/list"
     for _ in range(2):
         page = text(client.post(place, follow=True))
-        assert "3 students are on the list." in page
-        assert "Not on the list" in page
+        assert "Imported 3 students." in page
+        assert "Not imported" in page
     students = {who for role, who, _ in members(at) if role == "student"}
     assert {"ada", "bob", "zoe"} == students
     assert AuditEntry.objects.filter(course=at.record, action="class list").count() == 2
@@ -410,7 +410,7 @@ def test_a_list_that_is_none_is_told(
     before = members(at)
     lms.members = [person("new"), *answer]
     page = at.client("instructor").post(f"{at.base}staff/platforms/{connected.pk}/list", follow=True)
-    assert "This list was not taken over" in text(page)
+    assert "The class list was not imported" in text(page)
     assert before | {("instructor", "", True)} == members(at) | {("instructor", "", True)}
 
 
@@ -420,7 +420,7 @@ def test_a_platform_that_is_away_is_told(at: Small, connected: PlatformCourse, l
     for path in ("/Members", "/token"):
         lms.down = {path}
         page = text(client.post(f"{at.base}staff/platforms/{connected.pk}/list", follow=True))
-        assert "This list was not taken over: LMS" in page
+        assert "The class list was not imported: LMS" in page
 
 
 def mark(points: str, *, final: bool = True) -> PublishedMark:
@@ -488,16 +488,16 @@ def test_a_place_is_made_once_whatever_gets_lost(
     from autograder.service import platforms
 
     lms.lost = 1
-    with pytest.raises(ServiceError, match="LMS cannot be asked"):
+    with pytest.raises(ServiceError, match="LMS cannot be reached"):
         platforms.send_marks(at.offer, {"ada": mark("3")})
     listed.refresh_from_db()
-    assert "LMS cannot be asked" in listed.problem
+    assert "LMS cannot be reached" in listed.problem
     page = text(at.client("ta").get(f"{at.base}staff/a/{at.offer.assignment}/"))
-    assert "LMS cannot be asked" in page
+    assert "LMS cannot be reached" in page
     assert 1 == platforms.send_marks(at.offer, {"ada": mark("3")})
     listed.refresh_from_db()
     assert (1, "") == (len(lms.items), listed.problem)
-    assert "LMS knows the marks of 1 student." in text(
+    assert "LMS has the marks of 1 student." in text(
         at.client("ta").get(f"{at.base}staff/a/{at.offer.assignment}/")
     )
 
@@ -572,7 +572,7 @@ def test_who_is_let_in_no_more_is_told_nothing(
     lti.register_platforms([])
     assert 0 == platforms.send_marks(at.offer, {"ada": mark("3")})
     page = at.client("instructor").post(f"{at.base}staff/platforms/{listed.pk}/list", follow=True)
-    assert "let in no more" in text(page)
+    assert "no longer allowed here" in text(page)
 
 
 def test_one_round_at_a_time(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
@@ -614,7 +614,7 @@ def test_without_leave_nothing_is_made(at: Small, listed: PlatformCourse, lms: L
     for address in (listed.context.lineitems_url, ""):
         listed.context.lineitems_url = address
         listed.context.save()
-        with pytest.raises(ServiceError, match="make a link with a grade there"):
+        with pytest.raises(ServiceError, match="create a link with a grade there"):
             platforms.send_marks(at.offer, {"ada": mark("3")})
 
 
@@ -763,7 +763,7 @@ def test_a_worker_sends_what_is_in_the_queue(
     stop.set()
     sending.join()
     assert (1, "number of ada") == (len(lms.scores), lms.scores[0][1]["userId"])
-    assert "LMS cannot be asked" in listed.problem
+    assert "LMS cannot be reached" in listed.problem
 
 
 def test_disconnected_is_disconnected(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:

@@ -195,8 +195,8 @@ def test_hostile_comments_can_be_seen_by_everybody(marking: Marking) -> None:
         ("points-claim", "viel", "Erwartet wird eine Zahl wie 1,5, nicht „viel“"),
         ("points-claim", HOSTILE, "Erwartet wird eine Zahl"),
         ("comment", "ä" * 4_001, "4001"),
-        ("revision", "x", "Jemand"),
-        ("revision", HUGE, "Jemand"),
+        ("revision", "x", "inzwischen geändert"),
+        ("revision", HUGE, "inzwischen geändert"),
     ],
 )
 def test_what_is_refused_is_told_in_german(marking: Marking, field: str, value: str, told: str) -> None:
@@ -209,7 +209,7 @@ def test_what_is_refused_is_told_in_german(marking: Marking, field: str, value: 
     assert told in page
     assert "expected" not in page
     assert "<script>alert" not in page
-    assert ("Was jetzt gilt" in page) is (field == "revision")
+    assert ("Gespeicherte Bewertung" in page) is (field == "revision")
     assert marking.room.row("ada").marked_by is None
 
 
@@ -265,7 +265,7 @@ def test_the_second_of_two_who_opened_it_early_learns_nothing(marking: Marking) 
     post(marking, ta, "cem", points_claim="1.75", choice_reason="1", comment="By the first.")
     refused = head.post(marking.answer("cem"), {**old, "choice-claim": "0", "choice-reason": "0"})
     assert 409 == refused.status_code
-    for secret in ("1.75", "By the first.", "What stands now"):
+    for secret in ("1.75", "By the first.", "Saved marks"):
         assert secret not in text(refused)
     fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', text(refused)))
     head.post(marking.answer("cem"), {**fields, "choice-claim": "0", "choice-reason": "0"})
@@ -292,7 +292,7 @@ def test_a_sheet_does_not_decide_for_two(marking: Marking) -> None:
     writer.writerows(rows)
     sent = SimpleUploadedFile("marks.csv", out.getvalue().encode())
     page = text(german(head).post(sheet, {"sheet": sent}))
-    assert "Zwei Personen bewerten diese Antwort" in page
+    assert "zwei Personen bewerten diese Antwort" in page
     assert {None} == {marking.room.row(one).points for one in CLASS}
     assert "second" == marking.room.row("cem").stage
     assert "1" == marking.room.row("ada", "masks").points
@@ -308,7 +308,7 @@ def test_a_whole_mark_is_shown_and_stays(marking: Marking) -> None:
     store = DatabaseStore(marking.room.offer.course)
     store.give_mark(essays.NAME, "ada", CELL, PersonMark(points=Decimal("2.5")))
     ta = marking.people.client("ta")
-    assert "The whole cell has 2.5 of 3 points." in text(ta.get(marking.answer("ada")))
+    assert "The cell was marked as a whole: 2.5 of 3 points." in text(ta.get(marking.answer("ada")))
     assert "2,5 von 3" in text(german(ta).get(marking.answer("ada")))
     post(marking, ta, "ada", comment="So.")
     assert ("2.5", "So.") == (marking.room.row("ada").points, marking.room.row("ada").comment)

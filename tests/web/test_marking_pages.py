@@ -72,7 +72,7 @@ def test_from_the_queue_to_a_mark(marking: Marking) -> None:
         address = answer.headers["Location"]
     assert len(set(seen)) == len(CLASS)
     assert address == marking.url("marking")
-    assert "Nothing waits here." in client.get(address).content.decode()
+    assert "No more answers are waiting here." in client.get(address).content.decode()
     assert {marking.room.row(one).points for one in CLASS} == {"1.5"}
 
 
@@ -266,7 +266,7 @@ def test_from_group_to_group(marking: Marking) -> None:
         address = client.post(address, sent).headers["Location"]
     assert seen == [*left[1:], left[0]]
     assert address == marking.url("marking")
-    assert "Nothing waits here." in client.get(address).content.decode()
+    assert "No more answers are waiting here." in client.get(address).content.decode()
 
 
 def test_groups_are_put_together_by_people(marking: Marking) -> None:
@@ -275,7 +275,7 @@ def test_groups_are_put_together_by_people(marking: Marking) -> None:
     numbers = [marking.room.row(one).pk for one in ("cem", "dia")]
     client.post(marking.url("mark-gather", place=place), {"group": [str(one) for one in numbers]})
     page = client.get(marking.url("mark-groups", place=place)).content.decode()
-    assert "put together by people" in page
+    assert "formed manually" in page
     answer = client.post(marking.url("mark-gather", place=place), {"group": [str(numbers[0])]}, follow=True)
     assert "two groups" in answer.content.decode()
 
@@ -294,7 +294,7 @@ def test_two_markers_and_a_head(marking: Marking) -> None:
     assert "First." not in page
     assert "without seeing" in page
     head.post(address, {**marking.form(head, address), "choice-claim": "2", "choice-reason": "0"})
-    assert "A head TA decides" in ta.get(address).content.decode()
+    assert "A head TA must decide" in ta.get(address).content.decode()
     page = head.get(address).content.decode()
     assert "First." in page
     head.post(address, {**marking.form(head, address), "choice-claim": "1", "choice-reason": "0"})
@@ -314,9 +314,9 @@ def test_statistics_are_those_of_the_class(marking: Marking) -> None:
     cells = re.findall(r"<td[^>]*>([^<]*)</td>", row)
     assert ["2 of 2", "3", "0"] == cells[:3]
     assert ["1", "–", "–"] == cells[5:8]  # difficulty; of five, no more is told
-    assert "Of 5 students, 0 have every answer marked" in page
+    assert "All answers are marked for 0 of 5 students" in page
     assert 1 == page.count('<svg class="plot"')  # of items; sums are of nobody yet
-    assert "It cannot be told: that needs ten students" in page
+    assert "Reliability cannot be computed: it needs at least ten students" in page
     assert not re.search(r">[^<]*\b(ada|ben|cem)\b[^<]*<", page)
 
 

@@ -64,16 +64,16 @@ def test_an_archive_is_handed_in_for_students(at: Small, client: Any) -> None:
     """With the worksheet's times where it has them; a second time everything is here already."""
     sheet = SimpleUploadedFile("grades.csv", WORKSHEET.encode())
     told = send(at, client, moodle(at), worksheet=sheet, zone="Europe/Berlin")
-    assert "1 attempt is new." in told
-    assert "Ida Nobody: nobody on the class list is called alike" in told
-    assert "more/notes.txt: it lies in a folder" in told
-    assert "Bob =Bobson: it is not known when it was handed in" in told
+    assert "1 attempt was imported." in told
+    assert "Ida Nobody: nobody on the class list has a similar name" in told
+    assert "more/notes.txt: it is in a folder" in told
+    assert "Bob =Bobson: its submission time is not known" in told
     ada = at.offer.attempts.get()
     assert ("ada", datetime(2026, 2, 12, 9, 20, tzinfo=UTC)) == (ada.student, ada.submitted_at)
     assert {"code.ipynb", "formulas.ipynb"} == set(ada.files.values_list("name", flat=True))
     assert ada.receipt
     told = send(at, client, moodle(at), moment="2026-02-12T10:00:00", zone="Europe/Berlin")
-    assert "1 attempt is new." in told
+    assert "1 attempt was imported." in told
     assert "1 attempt was here already." in told
     assert "bob: code (1).ipynb → code.ipynb" in told
     bob = at.offer.attempts.get(student="bob")
@@ -87,13 +87,15 @@ def test_an_archive_is_handed_in_for_students(at: Small, client: Any) -> None:
 
 def test_what_cannot_be_read_is_told_and_nothing_is_handed_in(at: Small, client: Any) -> None:
     """No archive, no zone, no time, an older attempt than what is here."""
-    assert "Nothing was taken over: " in text(client.post(place(at)))
+    assert "Nothing was imported or exported: " in text(client.post(place(at)))
     assert "the zone &#39;Berlin&#39; cannot be told" in send(at, client, moodle(at), zone="Berlin")
-    assert "Nothing was taken over: Invalid isoformat" in send(at, client, moodle(at), moment="yesterday")
+    assert "Nothing was imported or exported: Invalid isoformat" in send(
+        at, client, moodle(at), moment="yesterday"
+    )
     assert "moodle.zip: not a zip archive" in send(at, client, b"nothing")
     assert 0 == at.offer.attempts.count()
     course.handed_in(at.offer, "ada", {"code.ipynb": b"newer"})
-    assert "a later attempt is here already" in send(at, client, moodle(at), moment="2026-02-12T10:00:00Z")
+    assert "there is already a later attempt" in send(at, client, moodle(at), moment="2026-02-12T10:00:00Z")
     assert ["ada", "bob"] == sorted(at.offer.attempts.values_list("student", flat=True))
 
 
@@ -102,7 +104,7 @@ def test_grades_are_downloaded_as_platforms_take_them(at: Small, client: Any) ->
     course.handed_in(at.offer, "ada", course.released(at.folder))
     course.graded_without_a_box(at.offer)
     fill = lambda: SimpleUploadedFile("grades.csv", WORKSHEET.encode())  # noqa: E731
-    assert "Moodle takes its own grading worksheet" in text(client.post(place(at), {"form": "moodle"}))
+    assert "Moodle accepts only its own grading worksheet" in text(client.post(place(at), {"form": "moodle"}))
     left = client.post(place(at), {"form": "moodle", "fill": fill()})
     assert ["", ""] == [row["Grade"] for row in csv.DictReader(io.StringIO(left.content.decode()))]
     made = client.post(place(at), {"form": "moodle", "fill": fill(), "provisional": "on"})
@@ -130,15 +132,17 @@ def test_the_page_is_german_too(at: Small, client: Any) -> None:
     """Every sentence of it."""
     client.cookies["django_language"] = "de"
     page = text(client.get(place(at)))
-    assert "Dateien von Lernplattformen" in page
-    assert "Bewertungen herunterladen" in page
+    assert "Abgaben importieren, Bewertungen exportieren" in page
+    assert "Bewertungen exportieren" in page
 
 
 def test_moodles_feedback_is_an_archive(at: Small, client: Any) -> None:
     """A page for each student; the names in it come from Moodle's worksheet."""
     course.handed_in(at.offer, "ada", course.released(at.folder))
     course.graded_without_a_box(at.offer)
-    assert "Moodle takes its own grading worksheet" in text(client.post(place(at), {"form": "feedback"}))
+    assert "Moodle accepts only its own grading worksheet" in text(
+        client.post(place(at), {"form": "feedback"})
+    )
     fill = SimpleUploadedFile("grades.csv", WORKSHEET.encode())
     made = client.post(place(at), {"form": "feedback", "fill": fill, "provisional": "on"})
     with zipfile.ZipFile(io.BytesIO(made.content)) as archived:

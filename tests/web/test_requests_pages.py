@@ -51,8 +51,8 @@ def test_from_the_request_to_the_answer(marked: Small) -> None:
     """A student asks below their feedback, a TA answers without seeing a name, both read what came of it."""
     at, ada, ta = marked, marked.client(), marked.client("ta")
     before = text(ada.get(f"{page(at)}feedback/"))
-    assert "Ask for another look" in before
-    assert "You can ask for another look until" in before
+    assert "Request a regrade" in before
+    assert "You can request a regrade until" in before
     assert "Parameters of the MLP" in before
     assert "How you arrived at it" not in before  # it waits for its mark
     after = ask(at, ada)
@@ -77,7 +77,7 @@ def test_from_the_request_to_the_answer(marked: Small) -> None:
     assert [(staff(at), 302)] == done.redirect_chain
     assert at.account("ta").username in text(done)
     read = text(ada.get(f"{page(at)}feedback/"))
-    for part in ("You are &lt;right&gt;.", "Answered by a TA", "Points: 1 → 1.5", "Points then: 1"):
+    for part in ("You are &lt;right&gt;.", "Answered by a TA", "Points: 1 → 1.5", "Points at that time: 1"):
         assert part in read, part
     assert at.account("ta").username not in read
     frame = read.partition('src="/frame/')[2].partition('"')[0]
@@ -98,10 +98,10 @@ def test_what_is_refused_is_told(marked: Small) -> None:
     """Twice, without a reason, about what has no mark; a stranger's item is not there."""
     ada = marked.client()
     ask(marked, ada)
-    assert "you have asked about this item already" in ask(marked, ada)
+    assert "you already have an open request about this item" in ask(marked, ada)
     assert "write something first" in ask(marked, ada, "layers", reason=" ")
     assert "has 2001 characters" in ask(marked, ada, "layers", reason="x" * 2001)
-    assert "there is no mark for this item" in ask(marked, ada, "mlp", "2")
+    assert "this item has no mark" in ask(marked, ada, "mlp", "2")
     for question, number in (
         ("mlp", "3"),
         ("mlp", "0"),
@@ -142,12 +142,12 @@ def test_a_deadline_is_set_seen_and_kept(marked: Small) -> None:
     assert "received" in ask(at, ada)
     lead.post(f"{staff(at)}until", {"until": "2021-07-01T12:00"})
     late = ask(at, ada, "layers")
-    assert "the time to ask for another look is over" in late
-    assert "was over 2021-07-01 12:00" in late
-    assert "Ask for another look</" not in late
+    assert "regrade requests are closed" in late
+    assert "was 2021-07-01 12:00" in late
+    assert "Request a regrade</" not in late
     assert "The norms" in late
     lead.post(f"{staff(at)}until", {"until": ""})
-    assert "the time to ask" in ask(at, ada, "layers")
+    assert "regrade requests are closed" in ask(at, ada, "layers")
     noted = [(before, after) for action, before, after in entries(at) if action == "requests until"]
     assert 3 == len(noted)
     assert ("2021-07-01T10:00:00+00:00", None) == noted[-1]
@@ -188,7 +188,7 @@ def test_a_request_is_its_students(marked: Small) -> None:
     assert made.withdrawn_at is None
     told_here = text(at.client().post(f"{page(at)}requests/{made.pk}/withdraw", follow=True))
     assert "Withdrawn" in told_here
-    assert "Ask for another look" in told_here
+    assert "Request a regrade" in told_here
 
 
 def test_who_marked_it_is_told_that_somebody_else_answers(marked: Small) -> None:
@@ -199,14 +199,14 @@ def test_who_marked_it_is_told_that_somebody_else_answers(marked: Small) -> None
     ask(at, at.client())
     place = f"{at.base}staff/requests/{latest(at).pk}/"
     ta, head = at.client("ta"), at.client("head-ta")
-    assert "You gave the mark that stands" in text(ta.get(place))
+    assert "You gave these marks" in text(ta.get(place))
     assert "<textarea" not in text(ta.get(place))
-    assert "You gave the mark that stands" in text(ta.post(place, {"text": "No.", "points": "2"}))
+    assert "You gave these marks" in text(ta.post(place, {"text": "No.", "points": "2"}))
     assert latest(at).answered_at is None
     assert "<textarea" in text(head.get(place))
     assert "answered" in text(head.post(place, {"text": "Yes.", "points": "2"}, follow=True))
     assert "Answered by a head TA" in text(at.client().get(f"{page(at)}feedback/"))
-    assert "in the meantime" in text(head.post(place, {"text": "Again.", "points": "0"}))
+    assert "answered or withdrawn meanwhile" in text(head.post(place, {"text": "Again.", "points": "0"}))
     assert "2" == told.row(at.offer, "ada", "mlp").points
 
 
@@ -216,7 +216,7 @@ def test_what_was_typed_is_not_lost(marked: Small) -> None:
     place, ta = f"{marked.base}staff/requests/{latest(marked).pk}/", marked.client("ta")
     for points in ("x", "1e3", "-1", "3", "NaN", "1" * 400, "٣", "1,2,3"):
         told_back = text(ta.post(place, {"text": "A <long> answer.", "points": points}))
-        assert "This was not taken" in told_back, points
+        assert "Not accepted" in told_back, points
         assert re.search(r"<textarea[^>]*>A &lt;long&gt; answer\.</textarea>", told_back)
     assert latest(marked).answered_at is None
 

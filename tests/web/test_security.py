@@ -80,7 +80,7 @@ def test_forms_from_elsewhere_change_nothing(at: Small) -> None:
     for headers in ({}, {"origin": "https://evil.example"}):
         answer = client.post(f"{at.base}staff/a/small/visible", {"wanted": "no"}, headers=headers)
         assert 403 == answer.status_code
-        assert "load the page again" in answer.content.decode()
+        assert "reload the page" in answer.content.decode()
     at.offer.refresh_from_db()
     assert at.offer.visible
 

@@ -46,7 +46,7 @@ def test_from_one_command_to_a_mark(folder: Path, tmp_path: Path) -> None:
     with Served(folder, "--workers", "1") as service:
         key = service.accounts(["ada"])["ada"]
         assert 1 == service.hand_in(NAME, key, answers, tmp_path / "ada")["attempt"]
-        with pytest.raises(ServiceError, match="the key is not known"):
+        with pytest.raises(ServiceError, match="the API key is not known"):
             service.hand_in(NAME, "guessed", answers, tmp_path / "eve")
         wait_for(lambda: service.rows(STATE) == [("graded", 1)], 600, "not graded")
         told = [
@@ -72,7 +72,7 @@ def test_from_one_command_to_a_mark(folder: Path, tmp_path: Path) -> None:
 def _restored(folder: Path, at: Path) -> None:
     """A copy brought into another course folder; what is there already stays, and is not written over."""
     refused = run("restore", str(folder / "copy"), "--course", str(at))
-    assert (3, True) == (refused.returncode, "there is a service here already" in refused.stderr)
+    assert (3, True) == (refused.returncode, "there is already a service in this folder" in refused.stderr)
     shutil.copytree(at, folder / "other", ignore=shutil.ignore_patterns("service"))
     told = run("restore", str(folder / "copy"), "--course", str(folder / "other"))
     assert (0, "") == (told.returncode, told.stderr)

@@ -71,7 +71,7 @@ def test_a_sheet_is_downloaded_filled_in_and_entered(at: Small, client: Any) -> 
     """Marks of items, who gave them, and an entry in the log; students are named where it is asked for."""
     from autograder.service.models import CellMark
 
-    assert "Mark elsewhere" in text(client.get(f"{at.base}staff/a/small/"))
+    assert "Offline marking" in text(client.get(f"{at.base}staff/a/small/"))
     rows = downloaded(at, client)
     assert not {"ada", "bob"} & {row["who"] for row in rows}
     assert {"ada", "bob"} == {row["who"] for row in downloaded(at, client, "?names=on")}
@@ -79,7 +79,7 @@ def test_a_sheet_is_downloaded_filled_in_and_entered(at: Small, client: Any) -> 
     fill(rows, "softmax", "2", "0,5", "-0.25")
     fill(rows, "thoughts", "1")
     told = sent(at, client, rows)
-    assert "The marks of 4 answers were entered." in told
+    assert "The marks of 4 answers were saved." in told
     items = {"rows": Decimal(2), "batch": Decimal("0.5"), "overflow": Decimal("-0.25")}
     for given in marks(at).values():
         assert PersonMark(Decimal("2.25"), items=items) == given["code", "softmax"]
@@ -89,8 +89,8 @@ def test_a_sheet_is_downloaded_filled_in_and_entered(at: Small, client: Any) -> 
     assert all(row.marked_at for row in stored)
     assert {"points": "0.5", "of": "1"} == stored.filter(place__cell="softmax")[0].items["batch"]
     assert [("mark sheet", None)] == [(action, before) for action, before, _ in entries(at)]
-    assert "marks of a sheet entered" in text(at.client("instructor").get(f"{at.base}staff/audit/"))
-    assert "It changes nothing." in sent(at, client, rows)
+    assert "marking sheet uploaded" in text(at.client("instructor").get(f"{at.base}staff/audit/"))
+    assert "The sheet changes nothing." in sent(at, client, rows)
 
 
 def test_only_what_waits(at: Small, client: Any) -> None:
@@ -107,7 +107,7 @@ def test_a_trial_enters_nothing(at: Small, client: Any) -> None:
     rows = downloaded(at, client)
     fill(rows, "thoughts", "1")
     told = sent(at, client, rows, **{"try": "on"})
-    assert "The marks of 2 answers would change. Nothing was entered." in told
+    assert "The marks of 2 answers would change. Nothing was saved." in told
     assert ({}, []) == (marks(at), entries(at))
 
 
@@ -119,8 +119,8 @@ def test_a_mark_that_was_given_meanwhile_is_not_written_over(at: Small, client: 
     fill(rows, "thoughts", "1")
     DatabaseStore(at.record).give_mark("small", "ada", ("code", "thoughts"), PersonMark(Decimal("0.25")))
     told = sent(at, client, rows)
-    assert "The mark of 1 answer was entered." in told
-    assert "Not entered:" in told
+    assert "The marks of 1 answer were saved." in told
+    assert "Not saved:" in told
     assert "(ada): the answer or its mark has changed since the sheet was written" in told
     assert [Decimal("0.25"), Decimal(1)] == [
         marks(at)[who]["code", "thoughts"].points for who in ("ada", "bob")
@@ -137,7 +137,7 @@ def test_what_is_wrong_in_a_sheet_enters_nothing_of_it(at: Small, client: Any) -
     assert "expected 0 to 1, got 9" in sent(at, client, rows)
     fill(rows, "mlp-why", "1")
     assert "is of &#39;&lt;b&gt;&#39;" in sent(at, client, [{**rows[0], "assignment": "<b>"}, *rows[1:]])
-    assert "The sheet with points (.csv)" in sent(at, client, rows, "marks.xlsx")
+    assert "Choose a .csv file." in sent(at, client, rows, "marks.xlsx")
     file = SimpleUploadedFile("marks.csv", b"\xff\xd8")
     assert "not UTF-8" in text(client.post(place(at), {"sheet": file}))
     assert "Choose a file first." in text(client.post(place(at)))
@@ -195,7 +195,7 @@ def test_two_people_send_the_same_sheet_at_once(at: Small, client: Any) -> None:
 
     with ThreadPoolExecutor(2) as threads:
         told = list(threads.map(send, range(2)))
-    assert [1, 1] == [sum(words in one for one in told) for words in ("were entered", "Not entered:")]
+    assert [1, 1] == [sum(words in one for one in told) for words in ("were saved", "Not saved:")]
     assert 1 == len({given["code", "thoughts"].points for given in marks(at).values()})
 
 

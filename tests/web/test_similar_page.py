@@ -52,18 +52,18 @@ def test_pairs_stand_in_order_and_without_names(at: Small) -> None:
     """The copy first, with both works beside each other; names only where somebody asks for them."""
     class_of(at)
     client = at.client("ta")
-    assert "were not compared yet" in text(client.get(place(at)))
+    assert "have not been compared yet" in text(client.get(place(at)))
     asked = text(client.post(place(at), follow=True))
     assert "are being compared" in asked
     compared(at)
     page = text(client.get(place(at)))
-    assert "6 works were compared on" in page
+    assert "6 submissions were compared on" in page
     assert "never a verdict" in page
     assert "are being compared" not in page
     first, second = (
         make_pseudonym(bytes(at.record.secret), at.offer.assignment, who) for who in ("ada", "bob")
     )
-    assert page.index(f"{first} and {second}") < page.index("stands out by")
+    assert page.index(f"{first} and {second}") < page.index('<span class="soft">excess similarity')
     assert "of/ada/" not in page
     assert "<b>infinite" not in page
     assert "&lt;b&gt;infinite" in page
@@ -84,7 +84,7 @@ def test_what_is_newer_than_the_comparison_is_told(at: Small) -> None:
     client.post(place(at))
     compared(at)
     course.handed_in(at.offer, "gus", course.released(at.folder))
-    assert "Since then something was handed in" in text(client.get(place(at)))
+    assert "Since then, something was submitted" in text(client.get(place(at)))
     client.post(place(at))
 
     class Broken(AssignmentCache):
@@ -96,9 +96,9 @@ def test_what_is_newer_than_the_comparison_is_told(at: Small) -> None:
     page = text(client.get(place(at)))
     assert "could not be compared: " in page
     assert "the disk is full" in page
-    assert "6 works were compared" in page
+    assert "6 submissions were compared" in page
     Comparison.objects.filter(offer=at.offer).update(pairs={"of": "an older program"})
-    assert "were not compared yet" in text(client.get(place(at)))
+    assert "have not been compared yet" in text(client.get(place(at)))
 
 
 def test_who_was_not_compared_is_told_without_a_name_too(at: Small) -> None:
@@ -125,7 +125,7 @@ def test_a_group_is_compared_once(at: Small) -> None:
     client.post(place(at))
     compared(at)
     page = text(client.get(f"{place(at)}?names=yes"))
-    assert "2 works were compared" in page
+    assert "2 submissions were compared" in page
     assert "bob" not in page
 
 
@@ -134,5 +134,5 @@ def test_the_page_is_german_too(at: Small) -> None:
     client = at.client("ta")
     client.cookies["django_language"] = "de"
     page = text(client.get(place(at)))
-    assert "Ähnliche Arbeiten" in page
-    assert "Die Arbeiten wurden noch nicht verglichen." in page
+    assert "Ähnlichkeit" in page
+    assert "Die Abgaben wurden noch nicht verglichen." in page

@@ -107,7 +107,7 @@ def test_a_copy_is_taken_under_the_name_that_is_asked_for(at: Small) -> None:
     } - set(copies)
     for strange in ({"notes.txt": b"hello"}, {"other.ipynb": files["code.ipynb"]}, {"code.html": b"<html>"}):
         told = text(client.post(page(at), sent(strange), follow=True))
-        assert "none of these files is asked for. Hand in: formulas.ipynb, code.ipynb" in told
+        assert "None of these files is expected. Submit: formulas.ipynb, code.ipynb" in told
     assert 1 == at.offer.attempts.count()
 
 
@@ -161,8 +161,8 @@ def test_what_is_not_asked_for_and_what_is_not_there_is_told(at: Small) -> None:
     code = course.released(at.folder)["code.ipynb"]
     files = {"code.ipynb": code, "code-old-version.ipynb": code}
     told = text(at.client().post(page(at), sent(files), follow=True))
-    assert "This file is not asked for. It is kept, and not graded." in told
-    assert "This file is asked for, and is not there." in told
+    assert "This file is not expected. It is stored but not graded." in told
+    assert "This file is expected but missing." in told
 
 
 def test_names_of_files_are_names(at: Small) -> None:
@@ -200,8 +200,8 @@ def test_time_that_is_left_and_time_that_is_over(at: Small) -> None:
     at.offer.times = {"end": in_hours(-1), "late": "accept"}
     at.offer.save()
     told = text(client.get(page(at)))
-    assert "The time is over." in told
-    assert "still counts" in told
+    assert "The deadline has passed." in told
+    assert "they still count" in told
     client.post(page(at), sent(course.released(at.folder)))
     assert 1 == at.offer.attempts.count()
 
@@ -216,17 +216,18 @@ def test_what_is_said_of_late_attempts_before_and_after_is_one_truth(at: Small) 
     at.offer.times = {"end": in_hours(-1), "zone": "Europe/Berlin"}
     at.offer.save()
     before = text(client.get(page(at)))
-    assert "a person decides what the delay means" in before
+    assert "the course staff decide how the delay counts" in before
     assert "still counts" not in before
     late = course.handed_in(at.offer, "ada", course.released(at.folder))
     told = text(client.get(f"{page(at)}1/"))
-    assert "It was handed in 1 h" in told
+    assert "Submitted 1 h" in told
     assert "(Europe/Berlin)" in told
     canned(at, late)
     assert "staff decide how the delay counts" in text(client.get(f"{page(at)}1/"))
     type(late).objects.filter(pk=late.pk).update(submitted_at=timezone.now() - datetime.timedelta(hours=2))
-    assert "your last attempt in time still counts, unless staff decide" in text(client.get(page(at)))
-    assert "It was handed in" not in text(client.get(f"{page(at)}1/"))
+    kept = "Your last attempt in time still counts, unless the course staff decide otherwise."
+    assert kept in text(client.get(page(at)))
+    assert "after the deadline" not in text(client.get(f"{page(at)}1/"))
     course.handed_in(at.offer, "ada", course.answered(at.folder, mlp_answer='mlp_parameters = "1"'))
     assert {str(late.pk): "counts"} == shown.get_counting_codes(at.offer, "ada")
     timing = attempts.find_counting_attempt(at.offer, "ada", shown.get_assignment(at.offer).rubric).timing
@@ -237,20 +238,39 @@ def test_what_is_said_of_late_attempts_before_and_after_is_one_truth(at: Small) 
     assert str(late.pk) not in shown.get_counting_codes(at.offer, "ada")
 
 
+def test_assignment_page_names_grace_period_and_slip_days_after_the_deadline(at: Small) -> None:
+    """Both come before the rule for late submissions, unless staff decided about this student."""
+    client = at.client()
+    at.offer.times = {"end": in_hours(-1), "late": "refuse", "grace_minutes": 120}
+    at.offer.save()
+    told = text(client.get(page(at)))
+    assert "count as on time during the grace period" in told
+    assert "do not count" not in told
+    slip = {"days": 2, "most": 1, "place": 0}
+    at.offer.times = {"end": in_hours(-1), "late": "refuse", "slip_days": slip}
+    at.offer.save()
+    told = text(client.get(page(at)))
+    assert "do not count" in told
+    assert "Slip days are used first" in told
+    at.offer.times = {**at.offer.times, "students": {"ada": {"late": "refuse"}}}
+    at.offer.save()
+    assert "Slip days are used first" not in text(client.get(page(at)))
+
+
 def test_the_first_attempt_after_a_pause_is_told_to_take_longer(at: Small) -> None:
     """Until something of the assignment was graded; then waiting alone is told."""
     from tests.web.test_staff import canned
 
     client = at.client()
     first = course.handed_in(at.offer, "ada", course.released(at.folder))
-    assert "grading is being prepared" in text(client.get(f"{page(at)}1/"))
-    assert "grading is being prepared" in text(client.get(f"{page(at)}1/state"))
+    assert "grading has to be prepared" in text(client.get(f"{page(at)}1/"))
+    assert "grading has to be prepared" in text(client.get(f"{page(at)}1/state"))
     canned(at, first)
-    assert "being prepared" not in text(client.get(f"{page(at)}1/"))
+    assert "has to be prepared" not in text(client.get(f"{page(at)}1/"))
     course.handed_in(at.offer, "ada", course.answered(at.folder, mlp_answer='mlp_parameters = "1"'))
     waits = text(client.get(f"{page(at)}2/"))
     assert "waiting to be graded" in waits
-    assert "being prepared" not in waits
+    assert "has to be prepared" not in waits
 
 
 def test_too_many_attempts_at_once_are_refused(at: Small) -> None:
@@ -260,7 +280,7 @@ def test_too_many_attempts_at_once_are_refused(at: Small) -> None:
     client, files = at.client(), course.released(at.folder)
     for _ in range(student.MOST_ATTEMPTS):
         course.handed_in(at.offer, "ada", files)
-    assert "Wait a little" in text(client.post(page(at), sent(files), follow=True))
+    assert "Wait a few minutes" in text(client.post(page(at), sent(files), follow=True))
     assert student.MOST_ATTEMPTS == at.offer.attempts.count()
 
 

@@ -50,8 +50,8 @@ def test_from_the_folder_to_what_counts(two: Small, tmp_path: Path) -> None:
     head, leader, staff = two.client("head-ta"), two.client("instructor"), f"{two.base}staff/a/small/"
     answer = leader.post(f"{staff}update", follow=True)
     told, place = text(answer), answer.redirect_chain[-1][0]
-    assert "It is tried on the whole class first" in told
-    assert "0 of 2 graded by the new version" in told
+    assert "It is first tried on the whole class" in told
+    assert "0 of 2 graded with the new version" in told
     assert 'hx-trigger="load delay:2s"' in told
     assert "2 students are still being graded." in told
     assert "Version 2 is being tried" in text(head.get(staff))
@@ -59,7 +59,7 @@ def test_from_the_folder_to_what_counts(two: Small, tmp_path: Path) -> None:
     course.graded_without_a_box(two.offer)
     assert "true" == head.get(f"{place}progress")["HX-Refresh"]
     told = text(head.get(place))
-    assert "2 students move." in told
+    assert "Marks change for 2 students." in told
     assert ">+1.5</td>" in told
     assert "How many?" in told
     assert "hx-get" not in told
@@ -68,7 +68,7 @@ def test_from_the_folder_to_what_counts(two: Small, tmp_path: Path) -> None:
     assert 'accesskey="a" data-key="a"' in told
     assert 'accesskey="d" data-key="d"' in told
     assert [403, 403] == [head.post(f"{place}{one}").status_code for one in ("apply", "drop")]
-    assert "Version 2 is offered now" in text(leader.post(f"{place}apply", follow=True))
+    assert "Version 2 is in use now" in text(leader.post(f"{place}apply", follow=True))
     assert "already" in text(leader.post(f"{place}apply", follow=True))
     told = text(head.get(staff))
     assert "2.5 of 14.5" in told
@@ -82,7 +82,7 @@ def test_what_is_dropped_changes_nothing(two: Small) -> None:
     place, leader = address(two, tried(two)), two.client("instructor")
     assert "Nothing has changed." in text(leader.post(f"{place}drop", follow=True))
     assert "1 of 13" in text(two.client("ta").get(f"{two.base}staff/a/small/"))
-    assert "dropped already" in text(leader.post(f"{place}apply", follow=True))
+    assert "already dropped" in text(leader.post(f"{place}apply", follow=True))
 
 
 def test_texts_are_shown_as_they_are(two: Small) -> None:
@@ -119,9 +119,11 @@ def test_a_stale_trial_can_only_be_dropped(two: Small) -> None:
     other = VersionTrial.objects.create(offer=two.offer, version=two.offer.version, base=trial.version)
     leader = two.client("instructor")
     told = text(leader.get(address(two, other)))
-    assert "Another version is offered" in told
+    assert "Another version has come into use" in told
     assert ('data-key="a"' in told, 'data-key="d"' in told) == (False, True)
-    assert "something else is offered" in text(leader.post(f"{address(two, other)}apply", follow=True))
+    assert "another version has come into use" in text(
+        leader.post(f"{address(two, other)}apply", follow=True)
+    )
 
 
 def test_the_script_is_a_file_with_a_nonce(two: Small) -> None:

@@ -160,7 +160,7 @@ class Register:
         suggestions = " or ".join(
             f"{student} ({self._students[normalise_id(student)].name})" for student in near
         )
-        return f"did you mean {suggestions}?" if near else "nobody on the class list is called alike"
+        return f"did you mean {suggestions}?" if near else "nobody on the class list has a similar name"
 
 
 def _normalize_text(text: str) -> str:

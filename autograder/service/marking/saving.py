@@ -59,7 +59,7 @@ class ChangedMeanwhileError(ServiceError):
     """Another marker saved the answer, or it was resubmitted, since it was shown."""
 
     def __init__(self, row: CellMark) -> None:
-        super().__init__("the answer was changed since it was shown; look at both versions")
+        super().__init__("the answer was changed after it was shown; check it again")
         self.row = row
 
 

@@ -59,7 +59,8 @@ def apply_trial(trial: VersionTrial, by: Account, reason: str = "") -> None:
         row = _lock_and_log(trial, by, course, "apply version")
         if Offer.objects.get(pk=row.offer_id).version_id != row.base_id:
             raise ServiceError(
-                "something else is offered since this trial began; drop it and take the folder over again"
+                "another version has come into use since this trial began; discard the trial, and import the "
+                "course folder again"
             )
         rubric = versions.load_rubric(row.version)
         handins = attempts.find_counting_attempts(row.offer, rubric)
@@ -101,7 +102,7 @@ def _lock_and_log(trial: VersionTrial, by: Account | None, course: CourseRecord,
     )
     row = locked.get(pk=trial.pk)
     if row.settled:
-        raise ServiceError(f"this trial was {row.settled} already")
+        raise ServiceError(f"this trial was already {row.settled}")
     return row
 
 
@@ -133,7 +134,7 @@ def _lock_results(trial: VersionTrial, handins: Mapping[str, Handin]) -> dict[st
         who for who, handin in handins.items() if attempts.get_graded_attempt_id(handin) not in results
     )
     if missing:
-        raise ServiceError(f"not graded by this trial yet: {', '.join(missing[:5])}; wait, or try again")
+        raise ServiceError(f"not yet graded in this trial: {', '.join(missing[:5])}; wait, or try again")
     return results
 
 
@@ -176,7 +177,9 @@ def _build_entry(row: TrialResult, rubric: Rubric, handin: Handin) -> GradedEntr
 def _decode_graded(stored: bytes) -> GradingResult:
     graded = decode_result(stored)
     if graded is None:
-        raise ServiceError("a result of this trial was written by another version of the program; try again")
+        raise ServiceError(
+            "a result of this trial was written by another version of this software; retry the trial"
+        )
     return graded
 
 
@@ -219,7 +222,7 @@ def _set_offered_version(trial: VersionTrial, rubric: Rubric, handins: Mapping[s
     if {(handin.folder, handin.own) for handin in now.values()} != {
         (handin.folder, handin.own) for handin in handins.values()
     }:
-        raise ServiceError("somebody handed in just now; try again when that is graded")
+        raise ServiceError("there is a new attempt; try again when it is graded")
     Offer.objects.filter(pk=offer.pk).update(version=trial.version_id)
     open_attempts = Attempt.objects.filter(offer=offer, state__in=(State.WAITING, State.FAILED))
     open_attempts.update(version=trial.version_id)

@@ -99,7 +99,9 @@ def _select_failed(trial: VersionTrial) -> QuerySet[TrialResult]:
 def load_failures(trial: VersionTrial) -> dict[str, str]:
     """Return, by student, the reason why an attempt could not be graded in the trial."""
     rows = _select_failed(trial).values_list("attempt__student", "problem")
-    return {who: problem or "the worker ended each time; nothing says why" for who, problem in sorted(rows)}
+    return {
+        who: problem or "the worker stopped each time, for an unknown reason" for who, problem in sorted(rows)
+    }
 
 
 def measure_progress(trial: VersionTrial) -> TrialProgress:

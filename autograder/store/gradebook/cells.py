@@ -139,8 +139,8 @@ def remove_obsolete_cells(
     for place in gone:
         if _has_human_marks(connection, place.id):
             raise GradebookError(
-                f"cell {place.name!r} is no longer in the release, but carries marks or comments of a human; "
-                "put the cell back, or export the marks and remove them in formgrader first"
+                f"cell {place.name!r} is no longer in the release, but has manual marks or comments; "
+                "restore the cell, or export the marks and remove them in formgrader first"
             )
     # Rows that refer to a cell go first: PostgreSQL checks the foreign keys.
     identifiers = [place.id for place in gone]

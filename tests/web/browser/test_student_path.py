@@ -47,7 +47,7 @@ def hand_in(one: Reader, at: Small, files: list[Path]) -> None:
     """By choosing files in the form."""
     one.goto(f"{at.base}a/small/")
     one.page.set_input_files("#files", files)
-    one.press("Hand in")
+    one.press("Submit")
 
 
 def publish(at: Small) -> None:
@@ -64,20 +64,20 @@ def test_from_signing_in_to_the_feedback(
     ends_in(at, 5)
     one = reader()
     one.signs_in(at)
-    assert "Hand in until" in one.text()
+    assert "Deadline:" in one.text()
     assert "4 h 59 min left" in one.text()
-    assert "Nothing handed in yet" in one.text()
+    assert "Nothing submitted yet" in one.text()
     one.follow(at.offer.title)
     assert course.released(at.folder)["code.ipynb"] == one.download("code.ipynb")
     one.looks("student-assignment")
 
     one.page.set_input_files("#files", answers)
-    one.press("Hand in")
+    one.press("Submit")
     assert f"{at.base}a/small/1/" in one.page.url
     assert "waiting to be graded" in one.text()
     assert one.page.locator("math").first.is_visible()  # how a formula was read
     assert "not valid Python" in one.text()
-    facts = verify_receipt(one.download("Receipt").decode(), course.SIGNER.public)
+    facts = verify_receipt(one.download("Download receipt").decode(), course.SIGNER.public)
     assert ("ada", 1) == (facts["student"], facts["attempt"])
     one.looks("student-attempt-waiting")
 
@@ -85,7 +85,7 @@ def test_from_signing_in_to_the_feedback(
     one.page.evaluate("window.same = true")
     grade(at.offer, lambda: one.page.locator("#state .graded").wait_for())
     assert one.page.evaluate("window.same")  # the page was not loaded again
-    assert "Your marks are shown when" in one.text()
+    assert "You will see your marks when" in one.text()
     one.looks("student-attempt-graded")
 
     one.follow(at.offer.title)
@@ -112,7 +112,7 @@ def test_without_scripts(at: Small, reader: Callable[..., Reader], answers: list
     one.signs_in(at)
     one.follow(at.offer.title)
     one.page.set_input_files("#files", answers)
-    one.press("Hand in")
+    one.press("Submit")
     assert "waiting to be graded" in one.text()
     from tests.web.test_staff import canned
 
