@@ -72,7 +72,7 @@ COMMANDS = (
 
 GROUPS = {
     "mark": typer.Typer(
-        help="Mark elsewhere: export a sheet, import what was given.",
+        help="Mark in a spreadsheet: export a sheet of answers, import the marks.",
         no_args_is_help=True,
         epilog="Example: autograder mark export dl4nlp-exam --to marks.csv",
     ),

@@ -35,9 +35,11 @@ if TYPE_CHECKING:
 def grade(
     name: NameArgument,
     course: CourseOption = HERE,
-    student: Annotated[list[str] | None, typer.Option("--student", help="Only this one; repeatable.")] = None,
+    student: Annotated[
+        list[str] | None, typer.Option("--student", help="Grade only this student. Repeatable.")
+    ] = None,
     workers: WorkersOption = 0,
-    again: Annotated[bool, typer.Option("--again", help="Grade even what is known already.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Grade again what has been graded already.")] = False,
     against: Annotated[
         Path | None,
         typer.Option(
@@ -49,7 +51,7 @@ def grade(
     isolation: IsolationOption = FULL,
     json: JsonOption = False,
 ) -> None:
-    """Grade what lies in submitted/ and write the gradebook. Run it again to go on or to add late ones.
+    """Grade the submissions in submitted/ and write the gradebook. Run it again to resume or to add late ones.
 
     With --against the exit code is 1 if marks differ, and a page for staff says why.
     """
@@ -218,11 +220,14 @@ def feedback(
     course: CourseOption = HERE,
     language: PagesLanguageOption = "",
     publish: Annotated[
-        bool, typer.Option("--publish", help="Students see the pages from now on; marks that move are told.")
+        bool,
+        typer.Option("--publish", help="Publish the pages to students, and report marks that have changed."),
     ] = False,
     reason: Annotated[
         str,
-        typer.Option("--reason", help="Why marks that students were shown are others now; pages tell."),
+        typer.Option(
+            "--reason", help="Reason why published marks have changed. Students read it on their pages."
+        ),
     ] = "",
     json: JsonOption = False,
 ) -> None:
@@ -258,21 +263,28 @@ def regrade(
     name: NameArgument,
     course: CourseOption = HERE,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only tell who would move and why; that is the default.")
+        bool, typer.Option("--dry-run", help="Show whose points would change and why. This is the default.")
     ] = False,
-    apply: Annotated[bool, typer.Option("--apply", help="Let it count, with an entry in the log.")] = False,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Apply the new results, with an entry in the log.")
+    ] = False,
     published: Annotated[
-        bool, typer.Option("--published", help="Also where students were shown other marks; needs --reason.")
+        bool, typer.Option("--published", help="Apply it to published marks too. Needs --reason.")
     ] = False,
     reason: Annotated[
-        str, typer.Option("--reason", help="What was wrong: for the log, and for pages that change.")
+        str,
+        typer.Option(
+            "--reason", help="The reason, for the log and for the pages of students whose marks change."
+        ),
     ] = "",
-    student: Annotated[list[str] | None, typer.Option("--student", help="Only this one; repeatable.")] = None,
+    student: Annotated[
+        list[str] | None, typer.Option("--student", help="Grade only this student. Repeatable.")
+    ] = None,
     json: JsonOption = False,
     workers: WorkersOption = 0,
     isolation: IsolationOption = FULL,
 ) -> None:
-    """Tell who gains and loses what, and why, after a change of rubric or reference, or an upgrade."""
+    """Show whose points change, and why, after a change of rubric or reference or an upgrade; --apply applies it."""
     from autograder.app import regrading
     from autograder.cli import report
 

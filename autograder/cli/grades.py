@@ -37,7 +37,9 @@ _OF_TO = "--format, --fill, --feedback, --comments, --scale, --provisional and -
 def grades(
     name: Annotated[
         str,
-        typer.Argument(help="The assignment; without one the totals of the course.", show_default=False),
+        typer.Argument(
+            help="The assignment. Without one, the totals of the course are shown.", show_default=False
+        ),
     ] = "",
     *,
     course: CourseOption = HERE,
@@ -51,30 +53,33 @@ def grades(
     ] = "",
     fill: Annotated[
         Path | None,
-        typer.Option("--fill", help="The platform's own file as it was downloaded; moodle needs it."),
+        typer.Option(
+            "--fill", help="The file that you downloaded from the platform, to be filled in. Moodle needs it."
+        ),
     ] = None,
     feedback: Annotated[
         Path | None,
-        typer.Option("--feedback", help="Where an archive of feedback pages is written to, for moodle."),
+        typer.Option("--feedback", help="Write an archive of the feedback pages for Moodle to this file."),
     ] = None,
     comments: Annotated[
-        bool, typer.Option("--comments", help="Enter what students are told as well, for moodle.")
+        bool, typer.Option("--comments", help="Fill in the feedback comments too, for Moodle.")
     ] = False,
     scale: Annotated[
         bool, typer.Option("--scale", help="Convert points to another maximum on the platform.")
     ] = False,
     provisional: Annotated[
-        bool, typer.Option("--provisional", help="Write marks too that still need manual review.")
+        bool, typer.Option("--provisional", help="Include marks that are not final.")
     ] = False,
     title: Annotated[
-        str, typer.Option("--title", help='Of the assignment in canvas, such as "Warmup (4711)".')
+        str, typer.Option("--title", help='Title of the assignment in Canvas, such as "Warmup (4711)".')
     ] = "",
     as_csv: Annotated[
-        bool, typer.Option("--csv", help="Print CSV; with a name the points of every question.")
+        bool,
+        typer.Option("--csv", help="Print CSV. With an assignment, it has the points of every question."),
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Show points and grades, or write them to a file that a learning platform takes.
+    """Show points and grades, or export them for a learning platform.
 
     Manual marks and bonus points are included. Totals leave out the lowest assignments if exams.toml says so.
     The gradebook is not changed, except that automatic scores in it that are not ours are put back.
@@ -319,16 +324,16 @@ def export_marks(
     to: Annotated[Path, typer.Option("--to", help="The file, which ends in .csv.")],
     course: CourseOption = HERE,
     cell: Annotated[
-        list[str] | None, typer.Option("--cell", help="Only this grade cell; repeatable.")
+        list[str] | None, typer.Option("--cell", help="Export only this grade cell. Repeatable.")
     ] = None,
-    waiting: Annotated[bool, typer.Option("--waiting", help="Only answers that wait for a mark.")] = False,
-    flagged: Annotated[bool, typer.Option("--flagged", help="Only answers that carry a flag.")] = False,
+    waiting: Annotated[bool, typer.Option("--waiting", help="Export only answers that need a mark.")] = False,
+    flagged: Annotated[bool, typer.Option("--flagged", help="Export only flagged answers.")] = False,
     names: Annotated[
-        bool, typer.Option("--names", help="Students' ids in the place of names that tell nothing.")
+        bool, typer.Option("--names", help="Use the ids of students instead of pseudonyms.")
     ] = False,
-    groups: Annotated[bool, typer.Option("--groups", help="One row for all equal answers.")] = False,
+    groups: Annotated[bool, typer.Option("--groups", help="Write one row for all equal answers.")] = False,
 ) -> None:
-    """Write what people decide on as a sheet: a row for each answer and item, to be marked elsewhere."""
+    """Export a sheet with a row for each answer and item to mark."""
     from autograder.app import sheets
     from autograder.cli import report
 
@@ -340,12 +345,14 @@ def export_marks(
 
 
 def import_marks(
-    file: Annotated[Path, typer.Argument(help="The sheet, as mark export wrote it, with points.")],
+    file: Annotated[Path, typer.Argument(help="The sheet of mark export, with points filled in.")],
     course: CourseOption = HERE,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would change.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Enter the marks of a sheet. All of it is checked first; what changed since is never written over."""
+    """Import the marks of a sheet. It is validated first, and marks that changed since are not overwritten."""
     from autograder.app import sheets
     from autograder.cli import report
 

@@ -22,11 +22,11 @@ def statistics(
     name: NameArgument,
     course: CourseOption = HERE,
     names: Annotated[
-        bool, typer.Option("--names", help="Name students and link their pages; otherwise nobody is named.")
+        bool, typer.Option("--names", help="Show names and link the pages of students. Default: anonymous.")
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """How the class did: difficulty, discrimination, mistakes; a page for staff."""
+    """Show statistics: difficulty, discrimination and named mistakes, with a page for staff."""
     from autograder.app import class_statistics as use_case
     from autograder.cli import report
 
@@ -48,13 +48,13 @@ def similar(
     given: Annotated[
         list[Path] | None,
         typer.Option(
-            "--given", help="A notebook or .py file that everybody had, as of a lecture; repeatable."
+            "--given", help="A notebook or .py file that all students had, such as lecture code. Repeatable."
         ),
     ] = None,
-    most: Annotated[int, typer.Option("--most", min=1, max=200, help="Pairs that are shown.")] = 30,
+    most: Annotated[int, typer.Option("--most", min=1, max=200, help="Number of pairs to show.")] = 30,
     json: JsonOption = False,
 ) -> None:
-    """Show which two works are most alike, and write a page with both beside each other. Never a verdict."""
+    """Show the most similar pairs of submissions, and write a page that compares them side by side."""
     from autograder.app import similar as use_case
     from autograder.cli import report
 

@@ -15,24 +15,32 @@ EXIT_FINDINGS, EXIT_REFUSED, EXIT_NO_SANDBOX = 1, 3, 4
 CourseOption = Annotated[Path, typer.Option("--course", help="The course folder.", show_default="here")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 NameArgument = Annotated[
-    str, typer.Argument(help="The assignment: a folder in assignments/, a file in rubrics/.")
+    str, typer.Argument(help="The assignment: a folder in assignments/ with a rubric in rubrics/.")
 ]
 WorkersOption = Annotated[
-    int, typer.Option("--workers", min=0, help="Submissions at the same time; 0: by the number of cores.")
+    int,
+    typer.Option(
+        "--workers",
+        min=0,
+        help="Number of submissions to grade in parallel. 0: chosen by the number of cores.",
+    ),
 ]
 IsolationOption = Annotated[
     Isolation,
     typer.Option(
         "--isolation",
-        help="How student code is confined. none does not protect this machine at all: only for trying out "
+        help="How student code is isolated. none does not protect this machine at all: only for trying out "
         "notebooks of your own; noted on every result.",
     ),
 ]
-LanguageOption = Annotated[str, typer.Option("--language", help="en or de; default: the assignment's first.")]
+LanguageOption = Annotated[
+    str, typer.Option("--language", help="en or de. Default: the first language of the assignment.")
+]
 PagesLanguageOption = Annotated[
     str,
     typer.Option(
-        "--language", help="en or de; default: the release's; the assignment's first where it shows all."
+        "--language",
+        help="en or de. Default: the language of the release, or the first one if the release has several.",
     ),
 ]
 HERE = Path()

@@ -31,7 +31,7 @@ def collect(
     name: NameArgument,
     sources: Annotated[
         list[Path],
-        typer.Argument(help="Archives as they were downloaded, folders, or an exchange; the oldest first."),
+        typer.Argument(help="Downloaded archives, folders, or an nbgrader exchange, the oldest first."),
     ],
     course: CourseOption = HERE,
     platform: Annotated[
@@ -44,15 +44,19 @@ def collect(
     ] = "",
     worksheet: Annotated[
         Path | None,
-        typer.Option("--worksheet", help="Moodle's grading worksheet: who is who, and when they handed in."),
+        typer.Option(
+            "--worksheet", help="Moodle's grading worksheet, which has ids and times of submission."
+        ),
     ] = None,
     any_owner: Annotated[
-        bool, typer.Option("--any-owner", help="Take folders of an exchange whoever owns them.")
+        bool, typer.Option("--any-owner", help="Accept folders of an exchange whoever owns them.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be collected.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be collected, and change nothing.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Bring what students handed in elsewhere to submitted/. Run again, it changes nothing."""
+    """Collect submissions from a learning platform into submitted/. Running it again changes nothing."""
     from autograder.app import collecting
     from autograder.cli import report
 
@@ -153,17 +157,21 @@ def _make_attempts_table(attempts: Sequence[CollectedAttempt], title: str) -> Ta
 
 
 def roster(
-    file: Annotated[Path, typer.Argument(help="CSV as Moodle, Canvas or HISinOne exports it.")],
+    file: Annotated[Path, typer.Argument(help="The CSV export of Moodle, Canvas or HISinOne.")],
     course: CourseOption = HERE,
     id_column: Annotated[
         str,
-        typer.Option("--id", help="The column that ids are taken from; default: the first that all have."),
+        typer.Option("--id", help="The column with the ids. Default: the first one that is complete."),
     ] = "",
-    replace: Annotated[bool, typer.Option("--replace", help="Take off whoever is not on it.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would change.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Remove students who are not on the list.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Enter a learning platform's class list into roster.csv; what it does not say stays."""
+    """Import a class list into roster.csv. Columns that it does not have stay as they are."""
     from autograder.app import lists
     from autograder.cli import report
 
@@ -202,19 +210,21 @@ def adopt(
     path: Annotated[
         Path, typer.Argument(help="An nbgrader course, or an otter assignment.", show_default="here")
     ] = HERE,
-    assignment: Annotated[str, typer.Option("--assignment", help="Only this one; default: all.")] = "",
+    assignment: Annotated[
+        str, typer.Option("--assignment", help="Import only this assignment. Default: all.")
+    ] = "",
     *,
     inside: Annotated[
         bool,
         typer.Option(
             "--inside",
-            help="Judge in the student's own box what cannot be judged outside of it: weaker, and noted on "
+            help="Run tests inside the student's sandbox if they cannot run outside of it: weaker, and noted on "
             "results. Default: a person decides.",
         ),
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Take over a course of nbgrader's or an assignment of otter's as it is: writes the rubrics.
+    """Import an nbgrader course or an otter assignment unchanged, and write its rubrics.
 
     Notebooks, tests and gradebook are left as they are. A rubric that is there is never written over, so
     running it again changes nothing. Exits with 1 where something could not be taken over, and says what.

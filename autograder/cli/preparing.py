@@ -42,17 +42,17 @@ class PaperSize(enum.StrEnum):
 
 
 def new(
-    name: Annotated[str, typer.Argument(help="Of the new assignment: letters, digits, '-' and '_'.")],
+    name: Annotated[str, typer.Argument(help="Name of the new assignment: letters, digits, '-' and '_'.")],
     course: CourseOption = HERE,
     kinds: Annotated[
         str,
         typer.Option(
             "--kinds",
-            help="Kinds of questions, separated by commas, such as formula,shape,code,written; default: all.",
+            help="Kinds of questions, separated by commas, such as formula,shape,code,written. Default: all.",
         ),
     ] = "",
 ) -> None:
-    """Make an assignment with a question of each kind: notebook, rubric and reference, to be changed.
+    """Create an assignment with a question of each kind to start from: notebook, rubric and reference.
 
     In an empty folder a course is begun around it. Nothing that is there is ever replaced.
     """
@@ -73,7 +73,7 @@ def generate(
         str,
         typer.Option(
             "--language",
-            help="en, de or all; default: the last release's, or the first of the rubric.",
+            help="en, de or all. Default: the language of the last release, or the first one of the rubric.",
         ),
     ] = "",
     replace: Annotated[
@@ -83,7 +83,7 @@ def generate(
     isolation: IsolationOption = FULL,
     json: JsonOption = False,
 ) -> None:
-    """Make the release that students get: solutions removed, checks added.
+    """Generate the release for students, without solutions.
 
     Where the rubric draws variants and the course has a roster.csv, each student's own release is written
     below personal/ as well.
@@ -122,27 +122,29 @@ def generate(
 
 def verify(
     name: Annotated[
-        str, typer.Argument(help="The assignment; all of them where none is named.", show_default=False)
+        str, typer.Argument(help="The assignment. Default: all of them.", show_default=False)
     ] = "",
     course: CourseOption = HERE,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Grade only the answer key and the untouched release; takes seconds."),
+        typer.Option(
+            "--quick", help="Grade only the answer key and the untouched release, which takes seconds."
+        ),
     ] = False,
     explain: Annotated[
         str,
         typer.Option(
             "--explain",
             metavar="QUESTION",
-            help="Print which checks of it pass for the solution, mutants, planted answers and faults.",
+            help="Print which checks of this question pass for the solution, mutants, planted answers and faults.",
         ),
     ] = "",
     answer: Annotated[
         Path | None,
-        typer.Option("--answer", help="With --explain: this notebook or Python file instead."),
+        typer.Option("--answer", help="With --explain: the notebook or Python file to check instead."),
     ] = None,
     values: Annotated[
-        bool, typer.Option("--values", help="With --explain: the inputs drawn and the values compared.")
+        bool, typer.Option("--values", help="With --explain: print the drawn inputs and the compared values.")
     ] = False,
     workers: WorkersOption = 0,
     isolation: IsolationOption = FULL,
@@ -212,19 +214,19 @@ def print_(
     language: LanguageOption = "",
     solutions: Annotated[
         bool,
-        typer.Option("--solutions", help="The sheet for graders: answer key, items, what else is right."),
+        typer.Option(
+            "--solutions", help="Print the solutions for graders: answer key, items, accepted alternatives."
+        ),
     ] = False,
-    student: Annotated[
-        str, typer.Option("--student", help="The variant of one student, where variants are drawn.")
-    ] = "",
+    student: Annotated[str, typer.Option("--student", help="Print the variant of this student.")] = "",
     paper: Annotated[PaperSize, typer.Option("--paper", help="Size of the paper.")] = PaperSize.A4,
     output: Annotated[
         Path | None,
-        typer.Option("--output", help="A file that ends in .html; default: one below paper/."),
+        typer.Option("--output", help="The HTML file to write. Default: a file in paper/."),
     ] = None,
     isolation: IsolationOption = FULL,
 ) -> None:
-    """Write an assignment as a page to print: a box for every answer, or the solutions for graders.
+    """Write a page to print, with a box for every answer, or the solutions for graders.
 
     Print it with Chromium or Chrome, version 131 or later, which put name and page number on every sheet.
     """

@@ -13,7 +13,7 @@ DatabaseOption = Annotated[
     str,
     typer.Option(
         "--database-url",
-        help="postgresql://user:password@host/name; default: AUTOGRADER_DATABASE_URL, or one of its own.",
+        help="postgresql://user:password@host/name. Default: AUTOGRADER_DATABASE_URL, or an embedded database.",
     ),
 ]
 
@@ -21,37 +21,38 @@ DatabaseOption = Annotated[
 def serve(
     course: Annotated[Path, typer.Argument(help="The course folder.")] = HERE,
     name: Annotated[
-        str, typer.Option("--name", help="Of a new course in addresses; default: the folder's.")
+        str,
+        typer.Option("--name", help="Name of a new course in addresses. Default: the name of the folder."),
     ] = "",
-    host: Annotated[str, typer.Option("--host", help="Where it listens.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=1, max=65535)] = 8000,
     address: Annotated[
-        str, typer.Option("--address", help="Under which people reach it, such as https://exams.example.org.")
+        str, typer.Option("--address", help="Public address, such as https://exams.example.org.")
     ] = "",
     proxy: Annotated[
         str,
-        typer.Option(
-            "--proxy", help="Of the web server in front, from where it is reached; with --address: 127.0.0.1."
-        ),
+        typer.Option("--proxy", help="Address of the reverse proxy. Default with --address: 127.0.0.1."),
     ] = "",
     database_url: DatabaseOption = "",
     workers: Annotated[
         int,
         typer.Option(
-            "--workers", min=-1, help="Submissions at the same time; 0: one per core; -1: none here."
+            "--workers",
+            min=-1,
+            help="Number of submissions to grade in parallel. 0: one per core; -1: no grading in this process.",
         ),
     ] = 0,
     isolation: IsolationOption = FULL,
     processes: Annotated[
         int,
-        typer.Option("--processes", min=0, help="That answer requests; 0: one per core, up to four."),
+        typer.Option("--processes", min=0, help="Number of web processes. 0: one per core, up to four."),
     ] = 0,
     demo: Annotated[
         bool,
-        typer.Option("--demo", help="Make a course with an invented class first, and accounts to try it."),
+        typer.Option("--demo", help="Create a course with an invented class, and accounts to try it."),
     ] = False,
 ) -> None:
-    """Serve a course: students hand in and see what can be seen within a second; staff publish marks.
+    """Run the service: students submit and read their results in the browser, staff mark and publish.
 
     Nothing has to be set up: a database comes along, and a worker is started beside the pages.
     """
@@ -90,10 +91,10 @@ def worker(
     workers: WorkersOption = 0,
     isolation: IsolationOption = FULL,
     until_input_ends: Annotated[
-        bool, typer.Option("--until-input-ends", help="End when standard input does, as whatever started it.")
+        bool, typer.Option("--until-input-ends", help="Stop when standard input is closed.")
     ] = False,
 ) -> None:
-    """Grade what students hand in, on this machine; it needs nothing but the database."""
+    """Grade submissions of the service on this machine. It needs only the database."""
     from autograder.web import logs, server
 
     logs.configure_logging()
@@ -101,16 +102,16 @@ def worker(
 
 
 def submit(
-    files: Annotated[list[Path], typer.Argument(help="Notebooks, and whatever goes with them.")],
-    to: Annotated[str, typer.Option("--to", help="Address of the assignment's page in the service.")],
+    files: Annotated[list[Path], typer.Argument(help="The notebooks and other files to submit.")],
+    to: Annotated[str, typer.Option("--to", help="Address of the page of the assignment in the service.")],
     key_file: Annotated[
         Path, typer.Option("--key-file", help="Holds the API key that was created on the account page.")
     ] = Path("~/.config/autograder/key"),
-    receipt: Annotated[Path, typer.Option("--receipt", help="Where the receipt is written.")] = Path(
+    receipt: Annotated[Path, typer.Option("--receipt", help="The file to write the receipt to.")] = Path(
         "receipt.json"
     ),
 ) -> None:
-    """Hand in from a terminal or a notebook cell, and keep the receipt."""
+    """Submit files from a terminal or a notebook cell, and store the receipt."""
     from autograder.cli import report
     from autograder.web import sending
 
@@ -118,7 +119,7 @@ def submit(
 
 
 def backup(
-    folder: Annotated[Path, typer.Argument(help="An empty folder.")],
+    folder: Annotated[Path, typer.Argument(help="An empty folder for the backup.")],
     course: CourseOption = HERE,
     database_url: DatabaseOption = "",
     as_course: Annotated[
@@ -126,11 +127,11 @@ def backup(
         typer.Option(
             "--as-course",
             metavar="NAME",
-            help="Write this course of the service as a course folder, with gradebook.db, instead.",
+            help="Write this course as a course folder with gradebook.db instead.",
         ),
     ] = "",
 ) -> None:
-    """Copy all that the service of a course holds, while it runs or while it does not."""
+    """Back up all data of the service, also while it runs."""
     from autograder.cli import report
     from autograder.web import maintenance
 
@@ -143,11 +144,11 @@ def backup(
 
 
 def restore(
-    folder: Annotated[Path, typer.Argument(help="Of the backup.")],
+    folder: Annotated[Path, typer.Argument(help="Folder of the backup.")],
     course: CourseOption = HERE,
     database_url: DatabaseOption = "",
 ) -> None:
-    """Bring a backup into a course folder, or a database, that has no service yet."""
+    """Restore a backup into a course folder or database that has no data of a service yet."""
     from autograder.cli import report
     from autograder.web import maintenance
 

@@ -31,15 +31,17 @@ if TYPE_CHECKING:
 
 
 def demo(
-    students: Annotated[int, typer.Option("--students", min=1, max=5000, help="How many.")] = 60,
-    seed: Annotated[int, typer.Option("--seed", help="Another seed, another class.")] = 1,
-    folder: Annotated[Path, typer.Option("--folder", help="Where the course is made.")] = Path("demo-course"),
+    students: Annotated[int, typer.Option("--students", min=1, max=5000, help="Number of students.")] = 60,
+    seed: Annotated[
+        int, typer.Option("--seed", help="Seed of the class. Another seed makes another class.")
+    ] = 1,
+    folder: Annotated[Path, typer.Option("--folder", help="Folder for the course.")] = Path("demo-course"),
     workers: WorkersOption = 0,
     isolation: IsolationOption = FULL,
     language: PagesLanguageOption = "",
     json: JsonOption = False,
 ) -> None:
-    """Make a course with a class that answers in many ways, grade it, and write gradebook and feedback."""
+    """Create a course with an invented class, grade it, and write gradebook and feedback."""
     from autograder.app import demo_run
 
     with demo_run.remove_on_failure(folder, students=students, seed=seed):
@@ -91,7 +93,7 @@ def _run_demo(
 
 
 def doctor(course: CourseOption = HERE, json: JsonOption = False) -> None:
-    """Test the sandbox of this machine afresh: each layer, what was found, and what to do."""
+    """Test each layer of the sandbox on this machine, and print what to do about missing ones."""
     import msgspec
 
     from autograder.app import inspection
@@ -114,7 +116,7 @@ def doctor(course: CourseOption = HERE, json: JsonOption = False) -> None:
 
 
 def check(
-    notebook: Annotated[Path, typer.Argument(help="The notebook, as it is to be handed in.")],
+    notebook: Annotated[Path, typer.Argument(help="The notebook to be submitted.")],
     check_file: Annotated[
         Path | None,
         typer.Option(
@@ -123,10 +125,12 @@ def check(
             show_default="the one beside the notebook",
         ),
     ] = None,
-    language: Annotated[str, typer.Option("--language", help="en or de; default: the release's.")] = "",
+    language: Annotated[
+        str, typer.Option("--language", help="en or de. Default: the language of the release.")
+    ] = "",
     json: JsonOption = False,
 ) -> None:
-    """Look at a notebook before it is handed in: nothing of it is run, and nothing here is a mark.
+    """Check a notebook before you submit it: how answers are read. Nothing is run or marked.
 
     Shows which questions are answered, how formulas are read, and which given cells were changed or deleted.
     What only running tells, check() in the notebook shows. Exits with 1 when something is missing.
@@ -162,7 +166,10 @@ def _to_plain(looked: NotebookInspection) -> dict[str, Any]:
 EXIT_DIFFERENT, EXIT_UNREADABLE = 1, 2
 
 Expression = Annotated[
-    str, typer.Argument(help="The formula, as a student would write it; behind -- if it begins with a minus.")
+    str,
+    typer.Argument(
+        help="The formula, as a student would write it. Put -- before it if it begins with a minus."
+    ),
 ]
 Symbols = Annotated[
     str,
@@ -174,19 +181,22 @@ Symbols = Annotated[
 ]
 Assume = Annotated[
     list[str] | None,
-    typer.Option("--assume", help="A relation that is granted: d_model=n_heads*d_head; repeatable."),
+    typer.Option("--assume", help="An assumption, such as d_model=n_heads*d_head. Repeatable."),
 ]
 Equals = Annotated[
-    list[str] | None, typer.Option("--equals", help="The right formula; repeatable: any of them is right.")
+    list[str] | None, typer.Option("--equals", help="An accepted formula. Repeatable: any of them is right.")
 ]
 FormOption = Annotated[
-    str, typer.Option("--form", help="What is asked for: formula, relation, tuple, list, set or asymptotic.")
+    str,
+    typer.Option("--form", help="The form of the answer: formula, relation, tuple, list, set or asymptotic."),
 ]
 RubricOption = Annotated[
     str, typer.Option("--rubric", help="Take symbols and right answers from this rubric.")
 ]
 QuestionOption = Annotated[str, typer.Option("--question", help="The question of that rubric.")]
-ItemOption = Annotated[str, typer.Option("--item", help="The item; default: the first that reads a formula.")]
+ItemOption = Annotated[
+    str, typer.Option("--item", help="The item. Default: the first one that reads a formula.")
+]
 EarlierOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -195,7 +205,7 @@ EarlierOption = Annotated[
         "task3-h.sum=24*d_model^2; repeatable. Without it, earlier answers are taken to be right.",
     ),
 ]
-Language = Annotated[str, typer.Option("--language", help="Of what a student reads: en or de.")]
+Language = Annotated[str, typer.Option("--language", help="Language of the feedback: en or de.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, with the LaTeX and the MathML.")]
 
 
@@ -213,7 +223,7 @@ def formula(
     language: Language = "en",
     json: Json = False,
 ) -> None:
-    """Show how a formula is read, and whether it equals another; for writers of questions.
+    """Show how a formula is read and whether it equals another one. For authors of questions.
 
     Exit codes: 0 equal (or read, without --equals and --question) · 1 not equal · 2 not readable, a name
     that is not known, or not decided (and, as always, wrong usage).
