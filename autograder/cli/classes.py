@@ -51,7 +51,7 @@ def grade(
     isolation: IsolationOption = FULL,
     json: JsonOption = False,
 ) -> None:
-    """Grade the submissions in submitted/ and write the gradebook. Run it again to resume or to add late ones.
+    """Grade the submissions in submitted/ and write the gradebook. Run it again to resume.
 
     With --against the exit code is 1 if marks differ, and a page for staff says why.
     """
@@ -284,7 +284,7 @@ def regrade(
     workers: WorkersOption = 0,
     isolation: IsolationOption = FULL,
 ) -> None:
-    """Show whose points change, and why, after a change of rubric or reference or an upgrade; --apply applies it."""
+    """Show whose points change, and why, after a change of rubric or reference or an upgrade."""
     from autograder.app import regrading
     from autograder.cli import report
 

@@ -352,7 +352,7 @@ def import_marks(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Import the marks of a sheet. It is validated first, and marks that changed since are not overwritten."""
+    """Import the marks of a sheet. It is validated first, and newer marks are not overwritten."""
     from autograder.app import sheets
     from autograder.cli import report
 

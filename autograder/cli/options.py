@@ -40,7 +40,7 @@ PagesLanguageOption = Annotated[
     str,
     typer.Option(
         "--language",
-        help="en or de. Default: the language of the release, or the first one if the release has several.",
+        help="en or de. Default: the language of the release, or the first of several.",
     ),
 ]
 HERE = Path()

@@ -218,8 +218,8 @@ def adopt(
         bool,
         typer.Option(
             "--inside",
-            help="Run tests inside the student's sandbox if they cannot run outside of it: weaker, and noted on "
-            "results. Default: a person decides.",
+            help="Run tests in the student's sandbox if they cannot run outside of it: weaker, and noted on "
+            "results. Default: manual review.",
         ),
     ] = False,
     json: JsonOption = False,

@@ -136,7 +136,7 @@ def verify(
         typer.Option(
             "--explain",
             metavar="QUESTION",
-            help="Print which checks of this question pass for the solution, mutants, planted answers and faults.",
+            help="Print which checks of this question pass for the solution, mutants, planted answers.",
         ),
     ] = "",
     answer: Annotated[

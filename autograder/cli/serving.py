@@ -13,7 +13,7 @@ DatabaseOption = Annotated[
     str,
     typer.Option(
         "--database-url",
-        help="postgresql://user:password@host/name. Default: AUTOGRADER_DATABASE_URL, or an embedded database.",
+        help="postgresql://user:password@host/name. Default: AUTOGRADER_DATABASE_URL, or an embedded one.",
     ),
 ]
 
@@ -39,7 +39,7 @@ def serve(
         typer.Option(
             "--workers",
             min=-1,
-            help="Number of submissions to grade in parallel. 0: one per core; -1: no grading in this process.",
+            help="Number of submissions to grade in parallel. 0: one per core; -1: none here.",
         ),
     ] = 0,
     isolation: IsolationOption = FULL,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 
 import pytest
+from tests.support.check_files import open_program
 
 from autograder.checking.repairing import describe_misled, find_misled
-from tests.support.check_files import open_program
 from tests.support.checked import run_properties
 
 MODELS = ("repair_attention", "repair_beam", "cache", "lstm", "sampling")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from tests.support.check_files import list_answers, open_program
+
 from tests.support.checked import run_checks
 
 FILES = {

@@ -155,8 +155,8 @@ MARKING: Mapping[str, str | tuple[str, str]] = {
     "web.stat-mistakes": "Named mistakes",
     "web.stat-deviation": "Standard deviation: {points}.",
     "web.stat-settled": (
-        "All answers are marked for {settled} of {students} students. Mean, median and the distribution cover "
-        "only these."
+        "All answers are marked for {settled} of {students} students. Mean, median and the distribution "
+        "cover only these."
     ),
     "web.stat-questions": "Questions",
     "web.stat-question": "Question",
