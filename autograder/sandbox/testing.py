@@ -73,15 +73,16 @@ class _FreshBoxes:
     def __init__(self, open_again: Callable[[], Box] | None) -> None:
         self._open_again = open_again
         self._waiting: list[Box] = []
-        self._used: dict[int, tuple[frozenset[str], Collection[str]]] = {}
-        """Id of the box → the files that used it, and the functions that were made to fail there."""
+        self._used: dict[int, tuple[frozenset[str], Collection[str], bool]] = {}
+        """Id of the box → the files that used it, the functions that fail there, and whether it is shared."""
 
-    def take_box(self, file: str, forbidden: Collection[str] = ()) -> Box:
-        """Return a box that is fresh for a file of checks, or one in which the same functions fail.
+    def take_box(self, file: str, forbidden: Collection[str] = (), *, shared: bool = False) -> Box:
+        """Return a box that is fresh for a file of checks, or the one that all its checks share.
 
         Args:
             file: digest of the file.
             forbidden: functions that will fail there, and have failed since it was opened.
+            shared: return the box in which all checks run again, in the same order as in the student's box.
 
         Raises:
             BoxEnded: it ended while the cells ran, or there are none.
@@ -89,14 +90,13 @@ class _FreshBoxes:
         if self._open_again is None:
             raise BoxEnded(Ending.NOT_ASKED)
         for box in self._waiting:
-            files, failing = self._used[id(box)]
-            # If functions are made to fail, all checks run again in one box: opening one takes longer.
-            if failing == forbidden and (forbidden or file not in files):
+            files, failing, is_shared = self._used[id(box)]
+            if failing == forbidden and is_shared is shared and (shared or file not in files):
                 self._waiting.remove(box)
-                self._used[id(box)] = files | {file}, forbidden
+                self._used[id(box)] = files | {file}, forbidden, shared
                 return box
         box = self._open_again()
-        self._used[id(box)] = frozenset((file,)), forbidden
+        self._used[id(box)] = frozenset((file,)), forbidden, shared
         return box
 
     def put_back(self, box: Box) -> None:
@@ -121,10 +121,11 @@ class _FurtherBoxes:
 
     def __init__(self, student: Box, fresh: _FreshBoxes, check: CheckCall | None) -> None:
         self._boxes = [student]
+        self._limited: list[Box] = []
+        """Boxes in which functions fail: the one that all checks share, then fresh ones."""
         self._fresh = fresh
         self._file = check.digest if check else ""
         self._forbidden = check.forbidden if check else ()
-        self._limited: Box | None = None
         self._ended: list[Box] = []
 
     def __enter__(self) -> Self:
@@ -136,22 +137,26 @@ class _FurtherBoxes:
         Raises:
             BoxEnded: there are too many, it was replaced by a newer one, or it ended while the cells ran.
         """
-        if number == LIMITED_BOX:
-            self._limited = self._limited or self._fresh.take_box(self._file, self._forbidden)
-            return self._limited
+        if number < LIMITED_BOX:
+            return self._find_box(self._boxes, number - 1, ())
+        if not self._limited:
+            self._limited.append(self._fresh.take_box(self._file, self._forbidden, shared=True))
+        return self._find_box(self._limited, number - LIMITED_BOX, self._forbidden)
+
+    def _find_box(self, boxes: list[Box], position: int, forbidden: Collection[str]) -> Box:
         # Numbers are positions in the list: the boxes before it are opened as well.
-        while len(self._boxes) < number:
-            if len(self._boxes) > MOST_FURTHER_BOXES:
+        while len(boxes) <= position:
+            if len(boxes) > MOST_FURTHER_BOXES:
                 raise BoxEnded(Ending.NOT_ASKED)
-            box = self._fresh.take_box(self._file)
+            box = self._fresh.take_box(self._file, forbidden)
             # The oldest open box goes back but keeps its position, so that numbers remain valid.
-            if len(self._boxes) > MOST_AT_ONCE:
-                self._give_back(self._boxes[-MOST_AT_ONCE])
-            self._boxes.append(box)
+            if len(boxes) > MOST_AT_ONCE:
+                self._give_back(boxes[-MOST_AT_ONCE])
+            boxes.append(box)
         # This box has been given back above, and may be another check's by now.
-        if 1 < number <= len(self._boxes) - MOST_AT_ONCE:
+        if 0 < position < len(boxes) - MOST_AT_ONCE:
             raise BoxEnded(Ending.NOT_ASKED)
-        return self._boxes[number - 1]
+        return boxes[position]
 
     def note_end(self, box: Box) -> None:
         """Record that a box has ended, so that no other check gets it."""
@@ -162,8 +167,8 @@ class _FurtherBoxes:
             self._fresh.put_back(box)
 
     def __exit__(self, *_: object) -> None:
-        limited = [self._limited] if self._limited else []
-        for box in (*self._boxes[1:][-MOST_AT_ONCE:], *limited):
+        fresh = [box for boxes in (self._boxes, self._limited) for box in boxes[1:][-MOST_AT_ONCE:]]
+        for box in (*fresh, *self._limited[:1]):
             self._give_back(box)
 
 

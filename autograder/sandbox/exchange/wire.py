@@ -61,7 +61,7 @@ _JSON_OUT = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 JUDGE, REMOTE = "@judge", "@remote"
 """The two endpoints of a test in boxes: the judge's, which runs it, and the student's, which it reaches."""
 LIMITED_BOX = 1000
-"""The number of the box in which forbidden functions fail for a check; further boxes are numbered from 2."""
+"""The number of the box in which forbidden functions fail; fresh ones of it follow, others begin at 2."""
 
 ArrayMaker = Callable[[np.ndarray, Mapping[str, Any]], Any]
 OtherMaker = Callable[[str, Mapping[str, Any]], Any]

@@ -175,7 +175,9 @@ def _explain_difference(usual: CheckOutcome, other: CheckOutcome) -> str:
     """Describe how the result of a check differs if forbidden functions fail; empty if it does not."""
     if other.status == "raised" and FORBIDDEN in other.message:
         return other.message
-    return "" if other.status == usual.status else f"comes out otherwise: {other.message}"
+    if other.status == usual.status:
+        return ""
+    return ": ".join(filter(None, (f"it is {other.status} there, not {usual.status}", other.message)))
 
 
 def _bind_names(

@@ -325,8 +325,8 @@ class Judge:
         other = Judge(self._further)
         other._others, other._may_change = self._others, self._may_change
         other._is_limited = bool(forbidden)
-        usual = [judge for judge in self._others if not judge._is_limited]  # noqa: SLF001 - of this class
-        other._box = wire.LIMITED_BOX if forbidden else len(usual) + 2
+        alike = [judge for judge in self._others if judge._is_limited is other._is_limited]  # noqa: SLF001
+        other._box = len(alike) + (wire.LIMITED_BOX if forbidden else 2)
         self._fresh_boxes += 1  # a new token: a reused box drops handles of other checks
         other._begin_again(f"{self._token} {self._fresh_boxes}")
         other._seeded, other._plain, other._malformed = False, 0, ""

@@ -229,3 +229,61 @@ def test_students_read_which_limit_they_met_and_that_python_ended(tmp_path: Path
     assert render_message(score.items[1].student, "en").startswith(
         "Your code ended the whole Python process."
     )
+
+
+LENGTHS = '''
+import torch
+from autograder.checking import assert_close, check, forbid, solution
+
+forbid("scaled_dot_product_attention")
+solution(source="""
+import torch
+
+def shift(x):
+    return x + torch.arange(x.shape[1])[:, None]
+""")
+
+@check(points=1, title="The values are right")
+def values(student, reference, draw):
+    x = draw.normal(2, 5, 4)
+    assert_close(student.shift(x), reference.shift(x))
+
+@check(points=1, title="Every length gives the same in a fresh process")
+def lengths(student, reference, draw):
+    x = draw.normal(2, 6, 4)
+    for length in (2, 6):
+        here = student.shift(x[:, :length])
+        assert_close(student.again().shift(x[:, :length]), here)
+        assert_close(here, reference.shift(x[:, :length]))
+'''
+CACHED = """
+import torch
+table = None
+
+def shift(x):
+    global table
+    if table is None:
+        table = torch.arange(x.shape[1])[:, None]
+    return x + torch.nn.functional.pad(table, (0, 0, 0, 9))[: x.shape[1]]
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (
+            "import torch\ndef shift(x):\n    return x + torch.arange(x.shape[1])[:, None]",
+            {"values": "passed", "lengths": "passed"},
+        ),
+        (CACHED, {"values": "passed", "lengths": "failed"}),
+    ],
+    ids=["right", "remembers the first length"],
+)
+def test_forbidding_repeats_fresh_boxes_and_memory(
+    tmp_path: Path, source: str, expected: dict[str, str]
+) -> None:
+    """Checks run again with functions that fail: in one box as at first, and fresh boxes are fresh again."""
+    hidden = "\nname = 'scaled_dot_product_' + 'attention'\nfunction = getattr(torch.nn.functional, name)\n"
+    with open_grader(tmp_path, {"shift": (2, LENGTHS)}) as opened:
+        results = grade(opened, {"shift": source + hidden}).score.items
+    assert {one.item: one.status.value for one in results} == expected, [one.staff for one in results]
