@@ -500,6 +500,8 @@ def _read_question(table: Mapping[str, Any], place: Place, assignment: Assignmen
         raise to_rubric_error(error, table, Question, place) from error
     for number, visible in enumerate(question.visible):
         visible.check(place.extend(f", visible {number + 1}", "visible", number))
+    if question.visible and not question.answer:
+        raise RubricError("[[question.visible]] needs the name that the student defines", place, "answer")
     _check_sum(question.points, (item.points for item in items if item.points > 0), place)
     names = [notebook.name for notebook in assignment.notebooks]
     notebook = question.notebook or (names[0] if len(names) == 1 else "")

@@ -87,6 +87,7 @@ def test_a_rubric_is_read_with_exact_points() -> None:
         ('take_along = ["own.py"]', 'result = [{ path = "m.npz", most_mb = 0 }]', "most_mb"),
         ('answer = "x"', 'file = "other.py"', "'other.py' is not handed in with the notebook 'exam'"),
         ('answer = "x"', 'file = "own.py"\nanswer_cell = "a"', "answer_cell: the answer is a file or a cell"),
+        ('answer = "x"', 'visible = [{ parameters = ["x"] }]', "answer: [[question.visible]] needs the name"),
         ('data = ["corpus.txt"]', 'data = ["own.py"]', "'own.py' stands twice"),
         ('data = ["corpus.txt"]', 'data = ["coursecheck.py"]', "'coursecheck.py' stands twice"),
         ('id = "a"\n', 'id = "a"\nnotebook = "other"\n', "notebook: expected one of exam, got 'other'"),
