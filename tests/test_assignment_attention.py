@@ -16,8 +16,8 @@ from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.verify.papers import with_sources
 from autograder.messages import render_message
 from autograder.sandbox.pool import Pool
+from tests.authoring.demo.marking import ROOT
 from tests.checking.attention_classes import COMPILED, PLAIN
-from tests.demo.marking import ROOT
 
 NAME = "attention"
 SOURCE = ROOT / "assignments" / NAME / f"{NAME}.ipynb"

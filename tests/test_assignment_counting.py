@@ -21,7 +21,7 @@ from reference.counting.mistakes import families as family_mistakes
 from reference.counting.mistakes import parameters, use
 from reference.counting.mistakes.miscounts import Mistake, Task, wrong_numbers
 from reference.counting.setting import Setting
-from tests.checks.asking import DRAW
+from tests.questions.base.asking import DRAW
 from tests.reference.counting.test_parameters import T5_3B
 
 ROOT = Path(__file__).parents[1]

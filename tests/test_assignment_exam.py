@@ -13,7 +13,7 @@ import pytest
 
 from autograder.core.records import Status
 from reference import listings
-from tests.demo.marking import SOURCE, exam, marks, released
+from tests.authoring.demo.marking import SOURCE, exam, marks, released
 
 NOTEBOOK = nbformat.reads(SOURCE.read_text(), as_version=4)
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.adopting import courses
-from tests.adopting.programs import have_nbgrader_grade
 from tests.cli.running import PROGRAMS, ROOT, environment, run
+from tests.exchange.adopting import courses
+from tests.exchange.adopting.programs import have_nbgrader_grade
 
 pytestmark = [pytest.mark.apart, pytest.mark.sandbox]
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from autograder.core.records import ItemResult, Status
-from tests.demo.marking import exam, marks
+from tests.authoring.demo.marking import exam, marks
 
 CARRIED = "formula.carried-forward"
 NAMES: Mapping[str, tuple[str, ...]] = {

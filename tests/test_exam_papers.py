@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from autograder.core.records import ItemResult
-from tests.demo.marking import marks
+from tests.authoring.demo.marking import marks
 from tests.test_exam_carried_mistakes import NAMES
 
 pytestmark = pytest.mark.apart

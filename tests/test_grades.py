@@ -20,7 +20,7 @@ from autograder.grading.grades import CellName, PersonMark, Standing, compute_st
 from autograder.rubric import Rubric
 from autograder.rubric.scales import Grade
 from autograder.store.gradebook import Gradebook
-from tests.feedback.examples import FAULTS, RIGHT, TOML, good, item, middling, release
+from tests.pages.examples import FAULTS, RIGHT, TOML, good, item, middling, release
 from tests.store.examples import keep
 
 GRADING = "[assignment.grading]\n"

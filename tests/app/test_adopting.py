@@ -16,7 +16,7 @@ from autograder.core.errors import AutograderError, CourseError, RubricError
 from autograder.course import Course
 from autograder.exchange.adopting.found import FoundAssignment
 from autograder.grading.generate import read_answer_key
-from tests.adopting import courses
+from tests.exchange.adopting import courses
 
 
 def manual_course(root: Path) -> Path:

@@ -20,7 +20,7 @@ from autograder.grading.assignment import Assignment
 from autograder.grading.grades import PersonMark
 from autograder.store.memory import MemoryStore
 from tests.app.test_classes import opening
-from tests.feedback.test_render import Page
+from tests.pages.test_render import Page
 from tests.store.examples import keep
 from tests.support import essays
 

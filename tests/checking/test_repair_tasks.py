@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 
 import pytest
-from tests.support.check_files import open_program
 
 from autograder.checking.repairing import describe_misled, find_misled
-from tests.support.checked import run_properties
+from tests.support.checked import open_program, run_properties
 
 MODELS = ("repair_attention", "repair_beam", "cache", "lstm", "sampling")
 TASKS = ("adam", "bleu", "bpe", "collate", "layernorm", *MODELS)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.check_files import list_answers, open_program
 
-from tests.support.checked import run_checks
+from tests.support.checked import list_answers, open_program, run_checks
 
 FILES = {
     **dict.fromkeys(("top_k", "top_p", "no_repeat", "chain", "sample", "greedy", "beam", "memorisation"), ""),

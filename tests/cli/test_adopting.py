@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.adopting import courses
 from tests.cli.running import only_object, run
+from tests.exchange.adopting import courses
 
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox]
 

@@ -16,7 +16,7 @@ from autograder.formulas.nodes import Add, Div, Fn, Mul, Node, Num, Pow, Sym
 from autograder.formulas.notation.landau import parse_landau
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
-from tests.kinds.general.form_exam import check_of, outcome
+from tests.questions.general.form_exam import check_of, outcome
 
 VOCABULARY = Vocabulary({name: Symbol() for name in ("n", "d", "h", "k")})
 SYMBOLS = ("n", "d", "h")

@@ -29,7 +29,7 @@ from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.pool import Pool
 from autograder.store.gradebook.book import format_comments
 from tests.conftest import start_sandbox
-from tests.feedback.test_render import Page
+from tests.pages.test_render import Page
 
 pytestmark = pytest.mark.sandbox
 

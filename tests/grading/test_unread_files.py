@@ -21,9 +21,9 @@ from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
 from autograder.pages.feedback.render import render_page
 from autograder.sandbox.pool import Pool
-from tests.feedback.examples import png
 from tests.grading.test_batch import CONTROL, FAULTS, FULL, NAME, hand_in, make_course, points
 from tests.notebook.test_document import LFS_POINTER
+from tests.pages.examples import png
 
 pytestmark = pytest.mark.sandbox
 

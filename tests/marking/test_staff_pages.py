@@ -11,8 +11,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.feedback.test_render import Page
 from tests.marking.staff_pages import HOSTILE, similar_page, statistics_page
+from tests.pages.test_render import Page
 from tests.support.thorough import rotating
 
 PAGES: dict[str, Callable[[], str]] = {"statistics": statistics_page, "similar": similar_page}

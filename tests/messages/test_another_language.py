@@ -43,9 +43,9 @@ from autograder.pages.paper.sheet import render_sheet as printed
 from autograder.rubric import Rubric
 from autograder.rubric.timestamps import Timing, Window
 from autograder.store.gradebook.book import format_comments
-from tests.feedback import examples
 from tests.messages.pseudo import LANGUAGE, accented, english, write
 from tests.notebook.test_student_check import KINDS, TEXT, question
+from tests.pages import examples
 from tests.rubric.test_exam import GOOD
 from tests.support.code_course import write_empty_checks
 

@@ -17,7 +17,7 @@ from autograder.notebook.read import read_details
 from autograder.rubric import Rubric, parse_rubric
 from autograder.rubric.lateness import Penalty, Terms
 from autograder.rubric.timestamps import Window
-from tests.demo.marking import EXAM, SOURCE, exam
+from tests.authoring.demo.marking import EXAM, SOURCE, exam
 from tests.rubric.test_exam import GOOD
 
 BERLIN = ZoneInfo("Europe/Berlin")

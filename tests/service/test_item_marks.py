@@ -13,7 +13,7 @@ from autograder.core.errors import GradebookError
 from autograder.core.records import GradingResult
 from autograder.grading.grades import PersonMark, compute_standing
 from autograder.rubric import Rubric
-from tests.feedback.examples import RUBRIC, TOML, good, middling, release
+from tests.pages.examples import RUBRIC, TOML, good, middling, release
 from tests.store.examples import keep
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from autograder import rubric as rubrics
 from autograder.core.records import GradingResult, Status
 from autograder.grading.store import GradedEntry, Key, Store
 from autograder.rubric import Rubric
-from tests.feedback.examples import RUBRIC, TOML, good, middling, release
+from tests.pages.examples import RUBRIC, TOML, good, middling, release
 
 __all__ = ["RUBRIC", "SHORT", "as_student", "better", "entry", "good", "keep", "middling", "release"]
 

@@ -11,7 +11,7 @@ import pytest
 from msgspec import Struct
 
 from autograder.grading.assignment import Assignment
-from tests.feedback.examples import png
+from tests.pages.examples import png
 from tests.service.room import CLASS, Room, room_of
 from tests.support import essays
 from tests.web.people import Small, statuses_near_expiry

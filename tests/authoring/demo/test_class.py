@@ -1,0 +1,164 @@
+"""The demo's class: distinct, repeatable, in nbgrader's layout."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from autograder.authoring.demo import EXAM, SUBJECTS, DemoStudent, Subject, write_class
+from autograder.authoring.demo.students import MAX_STUDENTS
+from autograder.core.errors import NotebookError
+from autograder.notebook.read import read_notebook
+from autograder.notebook.release import load_release
+from tests.authoring.demo.marking import released, shipped
+
+SIZE = 60
+
+
+Course = tuple[Path, list[DemoStudent], Subject]
+
+
+def written(subject: Subject, folder: Path, seed: int = 7) -> list[DemoStudent]:
+    """The class with its notebooks for one assignment."""
+    return write_class(subject, released(subject.assignment), folder, students=SIZE, seed=seed)
+
+
+@pytest.fixture(scope="module", params=SUBJECTS, ids=lambda subject: subject.assignment)
+def course(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Course:
+    """A course folder with a class in it, and what it answered."""
+    folder = tmp_path_factory.mktemp("course")
+    return folder, written(request.param, folder), request.param
+
+
+def handed_in(folder: Path) -> dict[str, bytes]:
+    """Every file of a course by its path below the folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def notebook(folder: Path, student: DemoStudent, subject: Subject) -> Path:
+    """Where a student's notebook is."""
+    name = subject.assignment
+    return folder / "submitted" / student.id / name / f"{name}.ipynb"
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        json.loads(data)
+    except ValueError:
+        return False
+    return True
+
+
+def test_the_layout_is_nbgraders(course: Course) -> None:
+    """Each student has one notebook and one timestamp, and the roster lists all of them."""
+    folder, students, subject = course
+    name = subject.assignment
+    expected = {
+        f"submitted/{student.id}/{name}/{file}"
+        for student in students
+        for file in (f"{name}.ipynb", "timestamp.txt")
+    }
+    assert expected | {"roster.csv"} == set(handed_in(folder))
+    assert SIZE == len({student.id for student in students}) == len({student.name for student in students})
+
+
+def test_the_roster_names_everybody(course: Course) -> None:
+    """The roster has the columns that gradebooks read, one line for each student."""
+    folder, students, _ = course
+    rows = list(csv.DictReader((folder / "roster.csv").read_text().splitlines()))
+    assert list(rows[0]) == ["id", "first_name", "last_name", "email"]
+    assert [(student.id, student.name) for student in students] == [
+        (row["id"], f"{row['first_name']} {row['last_name']}") for row in rows
+    ]
+
+
+def test_readable_notebooks_are_valid(course: Course) -> None:
+    """What is said to be readable is a valid notebook, and what is not is not even JSON."""
+    folder, students, subject = course
+    for student in students:
+        data = notebook(folder, student, subject).read_bytes()
+        if student.readable:
+            nbformat.validate(json.loads(data))
+        else:
+            assert not _is_json(data)
+
+
+def test_the_same_arguments_give_the_same_files(course: Course, tmp_path: Path) -> None:
+    """A class is decided by its size and its seed."""
+    folder, students, subject = course
+    again = written(subject, tmp_path)
+    assert students == again
+    assert handed_in(folder) == handed_in(tmp_path)
+
+
+def test_most_students_are_honest(course: Course) -> None:
+    """Sixty students include every damage and every attack once; the others are honest."""
+    _, students, subject = course
+    kinds = Counter(student.kind for student in students)
+    assert {"honest": 40, "broken": len(subject.damages), "hostile": len(subject.attacks) + 2} == kinds
+    portraits = [student.portrait for student in students]
+    assert [1] * len(subject.damages) == [portraits.count(damage.portrait) for damage in subject.damages]
+    assert [1] * len(subject.attacks) == [portraits.count(attack.portrait) for attack in subject.attacks]
+    assert portraits.count("nothing answered") == 1
+
+
+def test_the_class_is_the_same_in_all_assignments(tmp_path: Path) -> None:
+    """Whoever sits one assignment sits the others, under the same id and name."""
+    classes = [[(student.id, student.name) for student in written(subject, tmp_path)] for subject in SUBJECTS]
+    assert len(SUBJECTS) == 2
+    assert classes[0] == classes[1]
+
+
+def test_points_are_known_for_every_automatic_item(course: Course) -> None:
+    """A readable notebook states the points of each automatic item, an unreadable one none."""
+    _, students, subject = course
+    automatic = {
+        f"{question.id}.{item.id}": item.points
+        for question in shipped(subject.assignment).questions
+        for item in question.items
+        if not item.manual
+    }
+    for student in students:
+        assert (set(automatic) if student.readable else set()) == set(student.points)
+        assert all(0 <= mark <= automatic[item] for item, mark in student.points.items())
+
+
+def test_reading_finds_the_answers(course: Course) -> None:
+    """Every answer that earns something is found in the file, however it was damaged or tampered with."""
+    folder, students, subject = course
+    name = subject.assignment
+    release = load_release(released(name), name)
+    for student in students:
+        data = notebook(folder, student, subject).read_bytes()
+        if not student.readable:
+            with pytest.raises(NotebookError):
+                read_notebook(data, release, student=student.id, assignment=name)
+            continue
+        answers = read_notebook(data, release, student=student.id, assignment=name).answers
+        earning = {item.partition(".")[0] for item, mark in student.points.items() if mark > 0}
+        assert {question for question in earning if not answers[f"{question}-answer"].changed} == set()
+
+
+@pytest.mark.parametrize("size", [1, 21])
+def test_small_classes_can_be_written(size: int, tmp_path: Path) -> None:
+    """Any size from one student gives that many notebooks."""
+    assert size == len(write_class(EXAM, released(), tmp_path, students=size, seed=0))
+
+
+@pytest.mark.parametrize("size", [0, MAX_STUDENTS + 1])
+def test_impossible_sizes_are_refused(size: int, tmp_path: Path) -> None:
+    """A class without students, or with more than there are names, is an error that says the range."""
+    with pytest.raises(ValueError, match=f"from 1 to {MAX_STUDENTS}"):
+        write_class(EXAM, released(), tmp_path, students=size, seed=0)
+
+
+@pytest.mark.parametrize("release", [b"", b"[]", b'{"cells": 3}', b'{"cells": [{"source": 1}]}'])
+def test_another_file_is_refused(release: bytes, tmp_path: Path) -> None:
+    """What is not a notebook is refused by name."""
+    with pytest.raises(NotebookError, match="not a notebook"):
+        write_class(EXAM, release, tmp_path, students=1, seed=0)

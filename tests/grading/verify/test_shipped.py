@@ -1,0 +1,51 @@
+"""The answer key of every shipped assignment sits its own exam, with all that is planted in it.
+
+What is drawn must not decide about marks: `VERIFY_DRAWS=10` verifies with ten secrets.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from autograder.course import Course
+from tests.grading.verify.test_verify import verified
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
+
+ROOT = Path(__file__).parents[3]
+SHIPPED = sorted(folder.name for folder in (ROOT / "assignments").iterdir() if folder.is_dir())
+DRAWS = range(int(os.environ.get("VERIFY_DRAWS", "1")))
+"""Secrets to verify with; the same ones in every run, so that what is found can be found again."""
+
+
+def shipped_course(root: Path, draw: int = 0) -> Course:
+    """A copy of the shipped course with one of the secrets."""
+    for folder in ("assignments", "rubrics", "reference"):
+        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    course = Course.from_folder(root)
+    course.load_secret()
+    (course.private / "secret").write_bytes(hashlib.sha256(f"draw {draw}".encode()).digest())
+    return course
+
+
+@pytest.mark.parametrize("draw", DRAWS)
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_assignment_holds(tmp_path: Path, name: str, draw: int) -> None:
+    """Key, release, mistakes, alternatives and checks of what is shipped are as they must be."""
+    found = verified(shipped_course(tmp_path, draw), name)
+    assert () == found.findings
+    automatic = {
+        (matrix.question, item)
+        for matrix in found.matrices
+        for item in matrix.items
+        if item not in matrix.manual
+    }
+    lost = {
+        (matrix.question, item) for matrix in found.matrices for row in matrix.mistakes for item in row.loses
+    }
+    assert automatic <= lost

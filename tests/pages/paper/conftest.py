@@ -1,0 +1,40 @@
+"""Sheets of the exam, made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder import rubric as rubrics
+from autograder.course import Course
+from autograder.grading import generate
+from autograder.pages.paper.sheet import make_sheet, render_sheet
+from autograder.rubric import Rubric
+
+ROOT = Path(__file__).parents[3]
+EXAM = "dl4nlp-exam"
+COURSE = Course.from_folder(ROOT)
+
+
+@pytest.fixture(scope="session")
+def exam() -> Rubric:
+    """The exam's rubric."""
+    return rubrics.load_rubric(COURSE.locate_rubric(EXAM))
+
+
+@pytest.fixture(scope="session")
+def page(exam: Rubric) -> Callable[..., str]:
+    """The exam's page in a language, for students or for graders."""
+    made: dict[tuple[str, bool], str] = {}
+
+    def page_of(language: str = "en", *, solutions: bool = False) -> str:
+        if (language, solutions) not in made:
+            files = generate.build_release_files(COURSE, exam, language)
+            releases = {one.name: files[f"{one.name}.ipynb"] for one in exam.assignment.notebooks}
+            key = generate.read_answer_key(COURSE, exam) if solutions else None
+            made[language, solutions] = render_sheet(make_sheet(exam, releases, language=language, key=key))
+        return made[language, solutions]
+
+    return page_of

@@ -1,0 +1,48 @@
+"""Solutions on paper in German: what graders read is German, but for code."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.core.wording import get_text
+from autograder.grading import generate
+from autograder.notebook.release import load_release
+from autograder.pages.feedback.prose import render_prose
+from autograder.pages.paper.sheet import make_sheet, render_sheet
+from autograder.questions.base.judging.manual import Examples, read_manual_options
+from autograder.rubric import load_rubric
+from tests.pages.paper.conftest import COURSE
+from tests.pages.paper.test_sheet import plain
+
+
+@pytest.mark.parametrize("name", ["dl4nlp-exam", "gpt2"])
+def test_graders_read_guides_in_their_language(name: str) -> None:
+    """A German sheet has every guide, example and written answer in German, and none of them in English."""
+    asked = load_rubric(COURSE.locate_rubric(name))
+    files = generate.build_release_files(COURSE, asked, "de")
+    releases = {one.name: files[f"{one.name}.ipynb"] for one in asked.assignment.notebooks}
+    sheet = make_sheet(asked, releases, language="de", key=generate.read_answer_key(COURSE, asked))
+    shown = plain(render_sheet(sheet))
+    texts = 0
+    for question in asked.questions:
+        for item in question.items:
+            options = read_manual_options(question, item)
+            one = options.examples or Examples("", "")
+            for text in filter(None, (options.guide, one.full, one.half, one.none)):
+                english, german = (plain(str(render_prose(get_text(text, which)))) for which in ("en", "de"))
+                assert german in shown
+                assert english not in shown
+                texts += 1
+    assert texts > 25
+    answers = [
+        cell
+        for data in generate.read_answer_key(COURSE, asked).values()
+        for cell in load_release(data, "key").cells
+        if cell.is_answer and cell.cell_type == "markdown"
+    ]
+    assert answers
+    for cell in answers:
+        english, mark, german = cell.source.partition("\n<!-- de -->\n")
+        assert mark
+        assert plain(str(render_prose(german))) in shown
+        assert plain(str(render_prose(english))) not in shown

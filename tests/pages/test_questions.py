@@ -1,0 +1,257 @@
+"""A question on the page: what was asked, what was answered and what is new in it, and each reason once."""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal
+
+import pytest
+from msgspec.structs import replace
+
+from autograder import rubric as rubrics
+from autograder.core.records import (
+    Cell,
+    CellOutput,
+    CellRun,
+    ExecutedNotebook,
+    GradingResult,
+    Markdown,
+    Message,
+    Status,
+)
+from autograder.grading.grades import PersonMark, PersonMarks, compute_standing
+from autograder.notebook.release import Release, load_release
+from autograder.pages.feedback.handout import list_prompts
+from autograder.pages.feedback.labels import Labels
+from autograder.pages.feedback.render import render_cells, render_page
+from autograder.pages.feedback.view import PageView, SubmittedView, build_page_view
+from tests.pages.examples import HOSTILE, RUBRIC, TOML, good, item, middling, png, release, said, stream
+from tests.pages.test_render import OUR_TAGS, Page
+from tests.redteam.pages import page_faults
+
+LABELS = Labels("en")
+STARTER = "class MultiHeadAttention(nn.Module):\n    def forward(self, x):\n        raise NotImplementedError"
+ASKED = "## Task 3\n\nHow many numbers has $W_Q \\in R^{d \\times d}$?"
+
+
+def handed_out() -> Release:
+    """The release, with a text above the first question and a starter for the last one."""
+    notebook = json.loads(release())
+    above = {"cell_type": "markdown", "id": "asked", "metadata": {}, "source": ASKED}
+    notebook["cells"].insert(1, above)
+    for cell in notebook["cells"]:
+        if cell["id"] == "mha-answer":
+            cell["source"] = STARTER
+    return load_release(json.dumps(notebook).encode(), "exam")
+
+
+def answered(source: str, why: str = "Because.") -> GradingResult:
+    """The middling student, with another class and another reason."""
+    cells = (
+        Markdown(ASKED),
+        Cell('mlp_parameters = "4*d_model^2"', "task3-b-answer"),
+        Markdown(why, "task3-b-why"),
+        Cell(source, "mha-answer"),
+        Cell('check("mha")', "mha", locked=True),
+    )
+    return replace(middling(), notebooks=(ExecutedNotebook("exam", cells, (None,) * len(cells)),))
+
+
+def view(graded: GradingResult, marks: PersonMarks | None = None) -> PageView:
+    """What the page says."""
+    return build_page_view(
+        graded,
+        RUBRIC,
+        LABELS,
+        SubmittedView("", ""),
+        compute_standing(graded.score, RUBRIC, marks),
+        releases={"exam": handed_out()},
+    )
+
+
+def part(source: str, question: str) -> str:
+    """What a page says of a question."""
+    return source[source.index(f'id="question-{question}"') :].split(
+        '<details class="card question"', maxsplit=1
+    )[0]
+
+
+def test_the_text_of_the_question_stands_in_it() -> None:
+    """Typeset, and without joining the page's outline; questions below one text share it."""
+    first, *others = view(good()).questions
+    *_, text = first.asked
+    assert "<strong>Task 3</strong>" in text
+    assert "<math" in text
+    assert {(text,)} == {one.asked[-1:] for one in others}
+    assert "The question" not in render_page(good(), RUBRIC)
+
+
+@pytest.mark.parametrize(
+    ("source", "language", "shown"),
+    [
+        ("One\n<!-- de -->\nEins", "en", "<p>One</p>"),
+        ("One\n<!-- de -->\nEins", "de", "<p>Eins</p>"),
+        ("One\n<!-- de -->\nEins", "fr", "<p>One</p>\n<p>Eins</p>"),
+        ("One\n<!-- xx -->\nUn", "de", "<p>One</p>\n<p>Un</p>"),
+    ],
+)
+def test_a_text_in_two_languages_is_shown_in_one(source: str, language: str, shown: str) -> None:
+    """In the reader's, where the assignment has it; marks that do not fit leave it as it is."""
+    notebook = json.loads(release())
+    notebook["cells"][0]["source"] = source
+    given = load_release(json.dumps(notebook).encode(), "exam")
+    (found,) = list_prompts(given, given.by_id["task3-b-answer"], ("en", "de"), language)
+    assert shown == re.sub("\n+", "\n", str(found)).strip()
+
+
+def test_an_answer_stands_beside_its_reasons() -> None:
+    """Code is coloured and compared with what was handed out; a text is typeset."""
+    code = STARTER.replace("raise NotImplementedError", "return x")
+    page = render_page(
+        answered(code, "It has $d^2$ **numbers**."), RUBRIC, releases={"exam": handed_out()}, name="Grace"
+    )
+    assert '<span class="line gone">        <span class="k">raise</span> NotImplementedError' in page
+    assert '<span class="line new">        <span class="k">return</span> x' in page
+    assert "<strong>numbers</strong>" in part(page, "task3-b")
+    assert "<math" in part(page, "task3-b")
+    assert "mlp_parameters" in part(page, "task3-b")
+    assert 1 == page.count("mlp_parameters =")
+
+
+def test_what_was_not_touched_is_no_answer() -> None:
+    """The starter as it was handed out is not shown as one."""
+    assert () == view(answered(STARTER)).questions[-1].answers
+    assert 1 == len(view(answered(STARTER + "\n    pass")).questions[-1].answers)
+
+
+def test_an_answer_to_two_questions_is_shown_once() -> None:
+    """The second one leads there."""
+    source = re.sub(r'(id = "task3-f"\nkind = "formula")', r'\1\nanswer_cell = "task3-b-answer"', TOML)
+    shared = rubrics.parse_rubric(source.encode())
+    graded = answered("x = 1")
+    found = build_page_view(
+        graded, shared, LABELS, SubmittedView("", ""), compute_standing(graded.score, shared)
+    ).questions
+    assert [("task3-b", 2, 0), ("task3-f", 0, 1)] == [
+        (one.name, len(one.answers), len(one.elsewhere)) for one in found[:2]
+    ]
+
+
+def test_one_reason_is_told_once() -> None:
+    """Three faults were left for the same reason: their lines stand together, here and in the losses."""
+    page = Page(render_page(middling(), RUBRIC)).text
+    sentence = "Moving a memory position that is blocked still changed the output."
+    assert 2 == page.count(sentence)
+    assert "For all 3 lines above: " + sentence in page
+    repair = view(middling()).questions[2]
+    assert [1, 1, 3, 1, 1, 1] == [len(reason.items) for reason in repair.reasons]
+    assert "−3" == repair.losses[0].lost
+
+
+def test_reasons_that_differ_in_what_they_quote_stay_apart() -> None:
+    """The same code with other values is another reason."""
+    told = ("one", "two")
+    items = tuple(
+        item("mha", name, Status.FAILED, said("Case {name}", name=value))
+        for name, value in zip(("plain", "masked"), told, strict=True)
+    )
+    score = replace(good().score, items=(*good().score.items[:-2], *items))
+    assert [1, 1] == [len(one.items) for one in view(replace(good(), score=score)).questions[-1].reasons]
+
+
+def test_one_cause_in_several_cases_is_one_reason() -> None:
+    """The cases are named in its one sentence, of many the first three; the losses name the first."""
+    what = [f"attend [{case}]" for case in ("plain", "masked", "long", "short")]
+    faults = [one for one in good().score.items if one.question == "task5-a"]
+    wrong = {
+        one.item: replace(
+            one,
+            status=Status.FAILED,
+            points=Decimal(0),
+            student=Message("value.none", {"what": name}),
+        )
+        for one, name in zip(faults, what, strict=False)
+    }
+    items = tuple(
+        wrong.get(one.item, one) if one.question == "task5-a" else one for one in good().score.items
+    )
+    repair = view(replace(good(), score=replace(good().score, items=items))).questions[2]
+    told = "is None. Is a return statement or an assignment missing?"
+    (lost,) = repair.losses
+    assert (4, "−4", f"attend [plain] {told}") == (lost.shared, lost.lost, lost.brief)
+    assert f"attend [plain], attend [masked], attend [long], … {told}" == lost.told.message
+
+
+def test_what_nobody_read_or_wrote_is_one_line() -> None:
+    """It is folded, like what is right; a loss, a comment and a cell that went wrong are not."""
+    questions = {one.name: one.unfolded for one in view(middling()).questions}
+    assert {"task3-b": True, "task3-f": False, "task5-a": True, "mha": True} == questions
+    assert {False} == {one.unfolded for one in view(good()).questions}
+    commented = view(good(), {("exam", "task3-b-why"): PersonMark(Decimal(1), comment="Well said.")})
+    assert [True, False, False, False] == [one.unfolded for one in commented.questions]
+    failed = ExecutedNotebook("exam", (Cell("1/0", "mha-answer"),), (CellRun(error="ZeroDivisionError"),))
+    assert view(replace(good(), notebooks=(failed,))).questions[-1].unfolded
+
+
+def test_a_comment_stands_at_its_item() -> None:
+    """Where a cell has one item; of several items it stands below them, and nothing is told twice."""
+    marks = {
+        ("exam", "task3-b-why"): PersonMark(Decimal(1), comment="Why not $d^2$?"),
+        ("exam", "mha"): PersonMark(comment="Look again."),
+        ("exam", "task3-b-answer"): PersonMark(comment="Of the answer."),
+    }
+    first, *_, last = view(middling(), marks).questions
+    assert [(), 1] == [first.items[0].comments, len(first.items[1].comments)]
+    assert "<math" in first.items[1].comments[0]
+    assert ("Of the answer.",) == first.comments
+    assert ("Look again.",) == last.comments
+    assert {()} == {one.comments for one in last.items}
+
+
+def test_a_remark_stands_at_its_item() -> None:
+    """Of several items of a cell as well, and the comment on the whole below them."""
+    marks = {("exam", "mha"): PersonMark(comment="In all.", remarks={"masked": "Which $d_k$?", "gone": "x"})}
+    last = view(good(), marks).questions[-1]
+    [said] = [one for one in last.items if one.comments]
+    assert said.anchor.endswith("masked")
+    assert "<math" in said.comments[0]
+    assert 1 == len(said.comments)
+    assert ("In all.",) == last.comments
+    assert last.unfolded
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_answers_stay_text(text: str) -> None:
+    """In code and in Markdown, beside a starter and without one: our tags only, and nothing that acts."""
+    for source in (text, f"{STARTER}\n{text}"):
+        page = render_page(
+            answered(source, f"# {text}\n\n{text}\n\n$${text}$$"), RUBRIC, releases={"exam": handed_out()}
+        )
+        assert set() == {tag for tag, _ in Page(page).elements} - OUR_TAGS
+        assert [] == list(page_faults(page))
+
+
+def drawn() -> GradingResult:
+    """A reason below a plot, which the student's own cell made."""
+    picture = CellRun((CellOutput("display", {"image/png": png(), "text/plain": "<Figure>"}),))
+    cells = (
+        Cell("check()", "elsewhere", locked=True),
+        Cell("plot(losses)"),
+        Cell('mlp_parameters = "4"', "task3-b-answer"),
+        Cell('check("task3-b")', "task3-b", locked=True),
+        Markdown("Look at the plot.", "task3-b-why"),
+        Cell("far()", "mha-answer"),
+        Cell("also()"),
+    )
+    runs = (picture, picture, CellRun(), CellRun((stream("ok"),)), None, picture, picture)
+    return replace(middling(), notebooks=(ExecutedNotebook("exam", cells, runs),))
+
+
+def test_graders_see_what_was_plotted_for_an_answer() -> None:
+    """Of the answer's cells and the unnamed ones beside them, and of no other question."""
+    graded = drawn()
+    shown = render_cells(graded, RUBRIC, "exam", {"task3-b-answer", "task3-b-why"}, "en")
+    assert 1 == shown.count("<img")
+    assert "Look at the plot." in shown
+    assert "far" not in shown

@@ -1,0 +1,149 @@
+"""What holds for every kind: `judge` is total, its results keep the rules, and sentences exist."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import random
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import autograder
+from autograder.core.records import Answer, Call, Ending, ItemResult, Observation, Status
+from autograder.messages import checks, list_languages, load_sentences, render_message
+from autograder.questions import make_check
+from autograder.questions.base.base import Check, Draw, Evidence
+from autograder.rubric import Rubric, load_rubric
+from tests.questions.base import anything
+from tests.test_docs_rubric import EXAMPLES, rubric_of
+
+DRAW = Draw(b"any")
+RUBRICS = Path(__file__).parents[3] / "rubrics"
+
+GENERAL = {code for code in checks.SENTENCES if not code.startswith("counting.")}
+"""What is said of answers of every kind but formulas, without what mistakes of the reference lead to."""
+
+
+@functools.cache
+def every_check() -> list[Any]:
+    """A check of every question on the documentation page and of the course's own rubrics."""
+    rubrics = [
+        *((f"example {number}", rubric_of(example)) for number, example in enumerate(EXAMPLES)),
+        *((path.stem, load_rubric(path)) for path in sorted(RUBRICS.glob("*.toml"))),
+    ]
+    return [
+        pytest.param(rubric, make_check(question, rubric), id=f"{name} {question.id}")
+        for name, rubric in rubrics
+        for question in rubric.questions
+    ]
+
+
+SEEDS = st.integers(0, 2**64 - 1)
+
+
+def _keeps_the_rules(rubric: Rubric, results: tuple[ItemResult, ...]) -> None:
+    question = rubric.get_question(results[0].question)
+    assert [item.id for item in question.items] == [one.item for one in results]
+    for item, one in zip(question.items, results, strict=True):
+        assert item.points == one.possible
+        assert Decimal(0) <= one.points <= item.points
+        if one.status is Status.PASSED:
+            assert item.points == one.points
+        if one.status in (Status.NO_ANSWER, Status.NEEDS_REVIEW):
+            assert Decimal(0) == one.points
+        for language in list_languages():
+            assert render_message(one.student, language) != ""
+
+
+@pytest.mark.parametrize(("rubric", "check"), every_check())
+@settings(max_examples=30, deadline=None)
+@given(seed=SEEDS)
+def test_judging_is_total(rubric: Rubric, check: Check, seed: int) -> None:
+    """Any observations of any form give one result per item that keeps the rules; nothing is raised."""
+    numbers = random.Random(seed)
+    evidence = Evidence(
+        Answer("q-answer", numbers.choice(["code", "markdown"]), anything.source(numbers), changed=True),
+        anything.observations(numbers, 6),
+        anything.observations(numbers, 4),
+        draw=numbers.choice([None, DRAW]),
+    )
+    check.plan_calls(evidence.answer)
+    _keeps_the_rules(rubric, check.judge(evidence))
+
+
+@pytest.mark.parametrize(("rubric", "check"), every_check())
+@settings(max_examples=10, deadline=None)
+@given(seed=SEEDS)
+def test_any_values_from_a_whole_plan(rubric: Rubric, check: Check, seed: int) -> None:
+    """A run that answers every call, with anything, is judged by the rules as well."""
+    given_answer = Answer("q-answer", "code", "x = f()", changed=True)
+    numbers = random.Random(seed)
+    # A plan may have a hundred calls.
+    some = [anything.value(numbers) for _ in range(numbers.randint(1, 6))]
+
+    def answers(plan: Sequence[Call]) -> list[Observation]:
+        return [Observation(ok=True, value=numbers.choice(some)) for _ in plan]
+
+    observed, expected = answers(check.plan_calls(given_answer)), answers(check.plan_reference_calls())
+    _keeps_the_rules(rubric, check.judge(Evidence(given_answer, observed, expected, draw=DRAW)))
+
+
+@pytest.mark.parametrize(
+    "huge", [10**5000, [10**5000, 1], {"wpe": -(10**5000)}, ("fp16", 10**5000)], ids=type
+)
+@pytest.mark.parametrize(("rubric", "check"), every_check())
+def test_integers_that_python_does_not_print(rubric: Rubric, check: Check, huge: object) -> None:
+    """An integer beyond Python's limit for printing is judged like any other wrong answer."""
+    given_answer = Answer("q-answer", "code", "x = f()", changed=True)
+    one = Observation(ok=True, value=huge)
+    observed = [one for _ in check.plan_calls(given_answer)]
+    _keeps_the_rules(rubric, check.judge(Evidence(given_answer, observed, observed, draw=DRAW)))
+
+
+@pytest.mark.parametrize(("rubric", "check"), every_check())
+def test_an_untouched_cell_earns_nothing(rubric: Rubric, check: Check) -> None:
+    """The released stub has no plan and no points, and automatic items are NO_ANSWER."""
+    stub = Answer("q-answer", "code", "# YOUR CODE HERE\nraise NotImplementedError()", changed=False)
+    results = check.judge(Evidence(stub, ()))
+    question = rubric.get_question(results[0].question)
+    assert Decimal(0) == sum(one.points for one in results)
+    if question.options.get("asks") == "file":
+        return  # it is handed in or not, whatever stands in the cell
+    assert () == check.plan_calls(stub)
+    automatic = [one.status for one, item in zip(results, question.items, strict=True) if not item.manual]
+    assert [Status.NO_ANSWER] * len(automatic) == automatic
+
+
+def test_every_ending_has_a_sentence() -> None:
+    """Each way a box can end is explained."""
+    assert [] == [ending for ending in Ending if f"ending.{ending.value}" not in load_sentences()]
+
+
+def _codes_in_source() -> set[str]:
+    """Every text in the source of the checks and the scoring that looks like a code of the vocabulary."""
+    folder = Path(autograder.__file__).parent
+    elsewhere = {"repair", "formula"}  # these have vocabularies of their own
+    files = [*(folder / "questions").rglob("*.py")]
+    own = {path for path in files if path.parent.name not in elsewhere}
+    areas = "|".join(sorted({re.escape(code.partition(".")[0]) for code in GENERAL if "." in code}))
+    found: set[str] = set()
+    for path in (*own, *(folder / "grading").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found |= set(re.findall(rf"^(?:{areas})\.[a-z-]+$", node.value))
+    return found
+
+
+def test_code_and_vocabulary_agree() -> None:
+    """Every code in the source has a sentence, and every sentence with a dot is used."""
+    dotted = {code for code in GENERAL if "." in code and not code.startswith("ending.")}
+    used = _codes_in_source()
+    assert set() == used - GENERAL
+    assert set() == dotted - used

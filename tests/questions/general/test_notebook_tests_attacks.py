@@ -1,0 +1,65 @@
+"""Attacks on test cells earn nothing: outside they meet no test, inside they are disarmed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from autograder.core.records import CellOutcome, CellTest, Limits
+from autograder.questions.base.judging.judgeable import make_changed_forms
+from autograder.sandbox.base import Environment, Sandbox
+from autograder.sandbox.pool import Pool
+from tests.questions.general.cell_attacks import ATTACKS, TESTS
+from tests.support.cell_tests import list_earned, run_cell_tests
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
+RIGHT = """
+import numpy as np
+def squares(n): return [i * i for i in range(1, n + 1)]
+def scaled(x): return 3 * x
+class Stack:
+    def __init__(self): self.items = []
+    def push(self, x): self.items.append(x)
+    def pop(self): return self.items.pop()
+total = 55
+"""
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    """One for all attacks."""
+    with Pool() as pool:
+        yield pool.sandbox(Environment(preload=("numpy",)))
+
+
+def outcomes(sandbox: Sandbox, source: str, *, inside: bool) -> dict[str, CellOutcome]:
+    """What came of each test after a notebook of one answer."""
+    tests = {
+        name: CellTest(
+            name, code, seconds=2, inside=inside, changed=make_changed_forms(code) if inside else ()
+        )
+        for name, code in TESTS.items()
+    }
+    limits, imports = Limits(cell_seconds=2, call_seconds=2), "import numpy as np"
+    return run_cell_tests(sandbox, [imports, source], tests, limits=limits, imports=[imports])
+
+
+@pytest.mark.parametrize("place", ["outside", "inside"])
+def test_a_right_answer_earns_everything(sandbox: Sandbox, place: str) -> None:
+    """The tests that the attacks meet are fair."""
+    assert [*TESTS] == list_earned(outcomes(sandbox, RIGHT, inside=place == "inside"))
+
+
+def test_attacks_earn_nothing_outside(sandbox: Sandbox) -> None:
+    """No test runs where the attack is, and what it answers is plain data or a handle."""
+    assert len(ATTACKS) >= 40
+    found = {name: list_earned(outcomes(sandbox, source, inside=False)) for name, source in ATTACKS.items()}
+    assert {} == {name: tests for name, tests in found.items() if tests}
+
+
+def test_attacks_are_disarmed_inside(sandbox: Sandbox) -> None:
+    """A test that was disarmed passes with other constants as well, and goes to a person."""
+    found = {name: outcomes(sandbox, source, inside=True) for name, source in ATTACKS.items()}
+    assert {} == {name: tests for name, one in found.items() if (tests := list_earned(one))}
+    assert 20 <= sum(any(one.doubt for one in tests.values()) for tests in found.values())

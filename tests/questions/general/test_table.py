@@ -1,0 +1,524 @@
+"""Tables: how rows are found, how cells are judged, and what they are worth together."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autograder.core.errors import RubricError
+from autograder.core.records import Answer, ItemResult, OpaqueValue, Status, Tensor
+from autograder.messages import render_message
+from autograder.questions.base.base import Check
+from tests.questions.base.asking import answer, check_of, error, judge, value
+
+TABLE = """
+[[question]]
+id = "q"
+kind = "table"
+points = 12
+answer = "table"
+order = "given"
+[[question.column]]
+id = "name"
+kind = "key"
+aliases = ["parameter"]
+[[question.column]]
+id = "shape"
+kind = "shape"
+aliases = ["Form"]
+[[question.column]]
+id = "count"
+kind = "number"
+aliases = ["number of entries"]
+[[question.column]]
+id = "reason"
+kind = "choice"
+names = ["tokens", "positions", "query-key-value"]
+[[question.row]]
+id = "wte"
+aliases = ["transformer.wte.weight", "wte.weight"]
+cells = { shape = [50259, 768], count = 38598912, reason = "tokens" }
+[[question.row]]
+id = "wpe"
+cells = { shape = [1024, 768], count = 786432, reason = "positions" }
+[[question.row]]
+id = "c_attn"
+[question.row.cells]
+shape = { value = [768, 2304], accept = [[2304, 768]] }
+reason = "query-key-value"
+count.value = 1769472
+[[question.row.cells.count.mistake]]
+code = "one-of-three"
+when = 589824
+text = { en = "That is one of three." }
+[[question.item]]
+id = "names"
+points = 3
+text = { en = "The names" }
+columns = ["name"]
+extra = "refuse"
+[[question.item]]
+id = "shapes"
+points = 3
+text = { en = "The shapes" }
+columns = ["shape"]
+[[question.item]]
+id = "counts"
+points = 3
+text = { en = "The counts" }
+columns = ["count"]
+credit = "all"
+[[question.item]]
+id = "reasons"
+points = 3
+text = { en = "The reasons" }
+columns = ["reason"]
+"""
+
+ROWS: list[tuple[Any, ...]] = [
+    ("wte", (50259, 768), 38_598_912, "tokens"),
+    ("wpe", (1024, 768), 786_432, "positions"),
+    ("c_attn", (768, 2304), 1_769_472, "query-key-value"),
+]
+MARKDOWN = """
+| Name | Form | Number of entries | Reason |
+|------|:----:|------------------:|--------|
+| `wte` | (50259, 768) | 38,598,912 | tokens |
+| `wpe` | 1024 x 768 | 786 432 | positions |
+| **c_attn** | `(768, 2304)` | 1.769.472 | query-key-value |
+"""
+PANDAS = """
+                     name         shape     count           reason
+0  transformer.wte.weight  (50259, 768)  38598912           tokens
+1                     wpe   (1024, 768)    786432        positions
+2                  c_attn   (768, 2304)   1769472  query-key-value
+"""
+NAMES = ("name", "shape", "count", "reason")
+
+
+def results(given: Any, rubric: str = TABLE) -> dict[str, ItemResult]:
+    """What a table that was computed is given, by item."""
+    return {one.item: one for one in judge(check_of(rubric), "table = make()", [value(given)])}
+
+
+def points(given: Any, rubric: str = TABLE) -> tuple[str, ...]:
+    """The points of every item."""
+    return tuple(str(one.points.normalize()) for one in results(given, rubric).values())
+
+
+def changed(row: int, column: int, entry: Any) -> list[tuple[Any, ...]]:
+    """The right rows with another entry."""
+    rows = [list(one) for one in ROWS]
+    rows[row][column] = entry
+    return [tuple(one) for one in rows]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ROWS,
+        tuple(map(list, ROWS)),
+        [NAMES, *ROWS],
+        [("parameter", "count", "shape", "reason"), *[(name, c, s, r) for name, s, c, r in ROWS]],
+        [dict(zip(NAMES, row, strict=True)) for row in ROWS],
+        {row[0]: row[1:] for row in ROWS},
+        {row[0]: list(row[1:]) for row in ROWS},
+        {row[0]: dict(zip(NAMES[1:], row[1:], strict=True)) for row in ROWS},
+        {name: [row[place] for row in ROWS] for place, name in enumerate(NAMES)},
+        {name: {at: row[place] for at, row in enumerate(ROWS)} for place, name in enumerate(NAMES)},
+        MARKDOWN,
+        "\n".join(MARKDOWN.strip().splitlines()[2:]),
+        f"```\n{MARKDOWN}```",
+        f"```\n{PANDAS}```",
+        PANDAS,
+        re.sub(r"^\d  ", "", PANDAS, flags=re.MULTILINE),
+        "\n".join("\t".join(map(str, row)) for row in ROWS),
+        [("WTE ", "50259 × 768", "38,598,912", "Tokens"), *ROWS[1:]],
+        [("wte.weight", [50259, 768], 38_598_912.0, "tokens"), *ROWS[1:]],
+        changed(2, 1, "torch.Size([2304, 768])"),
+        changed(1, 2, Tensor(np.array(786_432), "int64")),
+    ],
+    ids=lambda given: str(given)[:30],
+)
+def test_one_table_in_many_notations(given: Any) -> None:
+    """Lists, dictionaries by row and by column, Markdown and aligned text are one table."""
+    assert ("3", "3", "3", "3") == points(given)
+    assert {"passed"} == {one.student.code for one in results(given).values()}
+
+
+def test_a_literal_needs_no_run() -> None:
+    """A list of tuples in the source, and a table in a text cell, are read where they stand."""
+    check = check_of(TABLE)
+    source = f"table = {ROWS!r}"
+    assert () == check.plan_calls(answer(source))
+    assert {Status.PASSED} == {one.status for one in judge(check, source)}
+    text = Answer("q-answer", "markdown", MARKDOWN, changed=True)
+    assert {Status.PASSED} == {one.status for one in judge(check, text)}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected", "item", "code"),
+    [
+        (changed(0, 1, (50257, 768)), ("3", "2", "3", "3"), "shapes", "shape.axis"),
+        (changed(1, 1, (768, 1024)), ("3", "2", "3", "3"), "shapes", "shape.last-two-swapped"),
+        (changed(1, 2, 5), ("3", "3", "0", "3"), "counts", "number.wrong"),
+        (changed(2, 2, 589_824), ("3", "3", "0", "3"), "counts", "one-of-three"),
+        (changed(2, 3, "tokens"), ("3", "3", "3", "2"), "reasons", "table.choice"),
+        (changed(2, 3, None), ("3", "3", "3", "2"), "reasons", "table.cell"),
+        (changed(2, 3, "–"), ("3", "3", "3", "2"), "reasons", "table.cell"),
+        (ROWS[:2], ("2", "2", "0", "2"), "names", "table.fewer"),
+        ([*ROWS[:2], ("c_atn", *ROWS[2][1:])], ("1", "2", "0", "2"), "names", "table.some"),
+        ([*ROWS, ("lm_head", (1, 2), 2, "tokens")], ("2", "3", "3", "3"), "names", "table.extra"),
+        ([ROWS[2], *ROWS[:2]], ("2", "3", "3", "3"), "names", "table.order"),
+        ([*ROWS, ROWS[0]], ("3", "2", "0", "2"), "shapes", "table.twice"),
+        ([ROWS[0], ROWS[1], (*ROWS[2], "more")], ("3", "2", "0", "2"), "shapes", "table.width"),
+        ([ROWS[0], ROWS[1], ROWS[2][:2]], ("3", "3", "0", "2"), "counts", "table.cell"),
+        ([("none", 1, 2, 3)], ("0", "0", "0", "0"), "names", "table.some"),
+    ],
+)
+def test_a_wrong_cell_costs_its_part(given: Any, expected: tuple[str, ...], item: str, code: str) -> None:
+    """Every cell is worth an equal part, or all of them everything; the finding has its name."""
+    assert expected == points(given)
+    assert code == results(given)[item].code
+
+
+def test_a_student_reads_which_entries_are_wrong() -> None:
+    """The number of right entries and the first wrong ones, without right values and unharmed by braces."""
+    one = results(changed(0, 1, "{50257} x 768"))["shapes"]
+    for language in ("en", "de"):
+        assert "table [wte, shape]" in render_message(one.student, language)
+        assert "50259" not in render_message(one.student, language)
+    assert "2 of 3" in render_message(one.student, "en")
+    assert "2 von 3" in render_message(one.student, "de")
+
+
+def test_names_that_are_asked_for_are_not_told() -> None:
+    """Where the names themselves are asked for, a missing row is counted, not named."""
+    for one in results(ROWS[:2]).values():
+        assert "c_attn" not in render_message(one.student, "en")
+    free = TABLE.replace('columns = ["name"]', 'columns = ["shape"]\nrows = ["wte", "wpe", "c_attn"]')
+    free = free.replace('order = "given"', "")
+    assert "c_attn" in render_message(results(ROWS[:2], free)["shapes"].student, "en")
+
+
+def test_the_order_is_free_unless_the_rubric_says_so() -> None:
+    """Rows in any order are right."""
+    assert ("3", "3", "3", "3") == points(ROWS[::-1], TABLE.replace('order = "given"', 'order = "free"'))
+    assert ("1", "3", "3", "3") == points(ROWS[::-1])
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        (7, "table.form"),
+        (True, "table.form"),
+        (np.zeros((3, 4)), "table.form"),
+        ("one two three", "table.text"),
+        ("a" * 50_000, "table.size"),
+        ([("x", 1)] * 500, "table.size"),
+        ({str(number): 1 for number in range(500)}, "table.size"),
+        ("| a | b |\n" * 300, "table.size"),
+        ([1, 2, 3], "table.entry"),
+        ({"wte": 5}, "table.entry"),
+    ],
+    ids=lambda given: str(given)[:20],
+)
+def test_what_is_no_table_is_named_and_needs_manual_review(given: Any, code: str) -> None:
+    """The form is named, and nothing is earned before somebody has looked at it."""
+    for one in results(given).values():
+        assert (Status.NEEDS_REVIEW, Decimal(0), code) == (one.status, one.points, one.code)
+
+
+def test_an_entry_that_cannot_be_read_needs_manual_review() -> None:
+    """Beside wrong ones as well, where entries count one by one."""
+    parts, total = summed("", {"embeddings": 100, "layer": "many", "total": 7})
+    assert (Status.NEEDS_REVIEW, Decimal(0)) == (parts.status, parts.points)
+    assert Status.FAILED is total.status
+
+
+@pytest.mark.parametrize("name", ["DataFrame", "Series", "Summary"])
+def test_an_object_whose_content_is_not_known_needs_manual_review(name: str) -> None:
+    """It may hold the right table."""
+    for one in results(OpaqueValue(name)).values():
+        assert (Status.NEEDS_REVIEW, Decimal(0), "table.form") == (one.status, one.points, one.code)
+
+
+@pytest.mark.parametrize("given", [[], {}, "", None, [()], [(None, None)], [{}], "|  |  |"], ids=str)
+def test_an_empty_table_is_no_answer(given: Any) -> None:
+    """Nothing is there to judge."""
+    assert {Status.NO_ANSWER} == {one.status for one in results(given).values()}
+
+
+def test_code_that_fails_is_the_students_own() -> None:
+    """An exception is FAILED with its own words."""
+    (one, *_) = judge(check_of(TABLE), "table = make()", [error("ValueError", "bad")])
+    assert (Status.FAILED, "raised") == (one.status, one.code)
+
+
+SUMS = """
+[[question]]
+id = "q"
+kind = "table"
+points = 6
+answer = "parts"
+reference = "counting.oracle:parts"
+config = { model = { n_layers = 2 } }
+[[question.column]]
+id = "part"
+kind = "key"
+[[question.column]]
+id = "memory"
+kind = "number"
+[[question.row]]
+id = "embeddings"
+[[question.row]]
+id = "layer"
+[[question.row]]
+id = "total"
+sum = { embeddings = 1, layer = 12 }
+[[question.item]]
+id = "parts"
+points = 4
+text = { en = "The parts" }
+columns = ["memory"]
+rows = ["embeddings", "layer"]
+[[question.item]]
+id = "total"
+points = 2
+text = { en = "The sum" }
+columns = ["memory"]
+rows = ["total"]
+credit = "all"
+"""
+
+
+def oracle(unit: str) -> dict[str, Any]:
+    """What the reference says: 100 + 12 * 10, and one known mistake."""
+
+    def form(number: int) -> Any:
+        return f"{number} bytes" if unit else number
+
+    right = {"embeddings": 100, "layer": 10, "total": 220}
+    wrong = {"layer": 7, "total": 184}
+    return {
+        "right": {name: {"memory": form(number)} for name, number in right.items()},
+        "mistakes": [
+            {
+                "code": "no-gate",
+                "family": "less",
+                "values": {name: {"memory": form(number)} for name, number in wrong.items()},
+            }
+        ],
+    }
+
+
+def summed(unit: str, given: Any) -> list[ItemResult]:
+    """The results of parts and total."""
+    rubric = SUMS.replace('kind = "number"', f'kind = "number"\nunit = "{unit}"')
+    return list(judge(check_of(rubric), "parts = f()", [value(given)], [value(oracle(unit))]))
+
+
+@pytest.mark.parametrize("unit", ["", "kB"])
+@pytest.mark.parametrize(
+    ("rows", "expected", "code"),
+    [
+        ((100, 10, 220), (4, 2), ""),
+        ((100, 7, 184), (2, 2), "table.own-sum"),
+        ((100, 11, 232), (2, 2), "table.own-sum"),
+        ((100, "1.024", "12.388"), (2, 2), "table.own-sum"),
+        ((100, 11, 220), (2, 2), ""),
+        ((100, 11, 231), (2, 0), "WRONG"),
+        ((100, 10, 184), (4, 0), "counting.no-gate"),
+        ((1, 1, 13), (0, 0), "WRONG"),
+        ((100, -1, 88), (2, 0), "WRONG"),
+        ((100, None, 100), (2, 0), "WRONG"),
+    ],
+)
+def test_a_sum_is_judged_by_the_own_rows(
+    unit: str, rows: tuple[Any, ...], expected: tuple[int, int], code: str
+) -> None:
+    """A total that fits wrong rows is right if at least one row is; the right total always is."""
+    written = " bytes" if unit else ""
+    given = [
+        (name, f"{number}{written}" if number is not None else None)
+        for name, number in zip(("embeddings", "layer", "total"), rows, strict=True)
+    ]
+    parts, total = summed(unit, given)
+    assert expected == (parts.points, total.points)
+    assert code.replace("WRONG", "number.wrong") == total.code
+    assert (total.points == 2) == (total.status is Status.PASSED)
+
+
+def test_a_known_mistake_is_named_in_a_cell() -> None:
+    """What the reference says about a cell explains the number in it, and the sum that follows from it."""
+    parts, total = summed("", {"embeddings": 100, "layer": 7, "total": 184})
+    assert "counting.no-gate" == parts.code
+    assert "table.own-sum" == total.student.code
+
+
+@pytest.mark.parametrize("expected", [None, {"right": {}}, {"right": {"layer": 5}}])
+def test_a_reference_that_does_not_know_a_cell_is_our_fault(expected: Any) -> None:
+    """A person decides; nothing is lost."""
+    check = check_of(SUMS)
+    given = [value({"embeddings": 100, "layer": 10, "total": 220})]
+    results = judge(check, "parts = f()", given, [value(expected)])
+    assert [Status.NEEDS_REVIEW] * 2 == [one.status for one in results]
+
+
+def test_an_undecided_entry_does_not_count_as_right() -> None:
+    """A missing row decides an item with credit for all; nobody knows whether the other entry is right."""
+    rubric = SUMS.replace('rows = ["embeddings", "layer"]', 'rows = ["embeddings", "layer"]\ncredit = "all"')
+    given = [value({"embeddings": 100, "total": 220})]
+    parts, _ = judge(check_of(rubric), "parts = f()", given, [value(None)])
+    assert Status.FAILED == parts.status
+    assert "right: 0 of 2." in render_message(parts.student, "en")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('kind = "key"\n', 'kind = "number"\n'), "the first one has kind 'key'"),
+        (('kind = "shape"', 'kind = "shpe"'), "'shpe' is not possible; did you mean 'shape'"),
+        (('columns = ["shape"]', 'columns = ["shapes"]'), "no column 'shapes'"),
+        (('columns = ["shape"]', 'columns = ["shape"]\nrows = ["x"]'), "no row 'x'"),
+        (('aliases = ["Form"]', "aliasses = []"), "unknown key 'aliasses'; did you mean 'aliases'"),
+        (("count = 786432,", 'count = "many",'), "q.count.*value: 'many' is no answer of kind number"),
+        (('reason = "positions"', 'reason = "position"'), "no option 'position'"),
+        (("shape = [1024, 768], ", "shpe = [1024, 768], "), "no column 'shpe'"),
+        (('id = "wpe"', 'id = "wpe"\naliases = ["WTE"]'), "stands for two rows"),
+        (('id = "wpe"', 'id = "wpe"\nsum = ["wqe"]'), "sum: no other row 'wqe'"),
+        (("when = 589824", "when = 589824\npoints = 0.5"), "a cell is right or wrong"),
+        (('columns = ["name"]\nextra = "refuse"', 'columns = ["shape"]'), "it is judged in the column"),
+        (('answer = "table"', 'answer = "table"\nreference = "a:b"'), "what is the reference called with"),
+    ],
+)  # fmt: skip
+def test_errors_in_a_rubric_are_named(change: tuple[str, str], message: str) -> None:
+    """Question, row and column of what cannot be are named."""
+    assert change[0] in TABLE
+    with pytest.raises(RubricError, match=message):
+        check_of(TABLE.replace(change[0], change[1], 1))
+
+
+def test_points_that_cannot_be_divided_are_refused() -> None:
+    """Three cells cannot share one point."""
+    rubric = TABLE.replace("points = 12", "points = 10").replace(
+        'points = 3\ntext = { en = "The shapes" }', 'points = 1\ntext = { en = "The shapes" }'
+    )
+    with pytest.raises(RubricError, match="cannot be divided into 3"):
+        check_of(rubric)
+
+
+def test_hostile_cells_are_wrong_answers() -> None:
+    """Huge numbers, nests and objects in any place cost their cells and nothing else."""
+    nest: Any = ()
+    for _ in range(50):
+        nest = (nest,)
+    check: Check = check_of(TABLE)
+    for bad in (
+        10**5000,
+        -(10**5000),
+        nest,
+        {"a": nest},
+        OpaqueValue("Liar", "38598912" * 500),
+        "9" * 5000,
+        b"x",
+        [[]],
+    ):
+        for column in (1, 2, 3):
+            given = [value(changed(1, column, bad))]
+            lost = [
+                one.item for one in judge(check, "table = make()", given) if one.status is not Status.PASSED
+            ]
+            assert [("", "shapes", "counts", "reasons")[column]] == lost
+        judge(check, "table = make()", [value(changed(1, 0, bad))])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet="|ab -\n\t;`*(),0wte{}", max_size=300))
+def test_any_text_is_judged(text: str) -> None:
+    """Whatever stands in a text cell, every item gets a result, and nothing is raised."""
+    given_answer = Answer("q-answer", "markdown", text, changed=True)
+    found = judge(check_of(TABLE), given_answer)
+    assert ["names", "shapes", "counts", "reasons"] == [one.item for one in found]
+    assert all(render_message(one.student, "de") for one in found)
+
+
+PARTS = """
+[[question]]
+id = "q"
+kind = "table"
+points = 2
+answer = "table"
+beside = ["*.bias", "norm_*"]
+[[question.column]]
+id = "part"
+kind = "key"
+[[question.column]]
+id = "count"
+kind = "number"
+[[question.row]]
+id = "first"
+cells = { count = 1234567 }
+[[question.row]]
+id = "second"
+cells = { count = 8 }
+[[question.item]]
+id = "all"
+points = 2
+text = { en = "Counts" }
+columns = ["part", "count"]
+extra = "refuse"
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "first: 1234567\nsecond: 8",
+        "first = 1,234,567\nsecond = 8",
+        "- first: 1234567\n- second: 8",
+        "1. first → 1234567\n2. second → 8",
+        "first: 1234567, second: 8",
+        "first: 1,234,567; second: 8",
+        "second - 8\nfirst - 1234567",
+    ],
+)
+def test_a_line_may_give_a_name_and_its_entry(text: str) -> None:
+    """Rows with a colon, an equals sign, an arrow or a dash, each on its line or all on one."""
+    assert points(text, PARTS) == ("2",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "wte: (50259, 768), 38598912, tokens\nwpe: (1024, 768), 786432, positions\n"
+        "c_attn: (768, 2304), 1769472, query-key-value",
+        "* wte = [50259, 768], 38598912, tokens\n* wpe = [1024, 768], 786432, positions\n"
+        "* c_attn = [768, 2304], 1769472, query-key-value",
+    ],
+)
+def test_such_lines_may_have_several_entries(text: str) -> None:
+    """Commas inside brackets belong to an entry."""
+    assert points(text) == ("3", "3", "3", "3")
+
+
+@pytest.mark.parametrize("text", ["first 1234567 second 8", "first: 1234567\nand so on", ": 8", "first:"])
+def test_lines_without_a_name_or_a_sign_are_no_table(text: str) -> None:
+    """Nothing is guessed where a line is no such row."""
+    (found,) = results(text, PARTS).values()
+    assert found.points < 2
+
+
+def test_true_rows_that_nobody_asked_for_cost_nothing() -> None:
+    """Rows that the rubric lets stand beside the others are no rows too many; any other row is."""
+    rows = [("first", 1234567), ("second", 8)]
+    beside = [("first.bias", 4), ("NORM_1", 8), ("norm_1.weight", 8)]
+    assert points(rows + beside, PARTS) == ("2",)
+    (found,) = results([*rows, *beside, ("third", 1)], PARTS).values()
+    assert (Decimal("1.5"), "table.extra") == (found.points, found.code)

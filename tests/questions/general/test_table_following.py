@@ -1,0 +1,172 @@
+"""Tables with ``following``: lines are judged one by one, and a mistake is followed through later lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from autograder.core.errors import RubricError
+from autograder.core.records import Answer, Call, ItemResult, Observation, Status
+from autograder.messages import list_languages, render_message
+from autograder.questions.base.base import Evidence
+from autograder.questions.table import TableCheck
+from tests.questions.base.asking import DRAW, answer, check_of, error, value
+from tests.support.local_box import LocalBox
+
+REFERENCE = LocalBox("from reference.tracing.shapes import traced as shapes")
+RIGHT = {
+    "qkv": "(batch, seq, 3*d_model)",
+    "query_heads": "(batch, n_heads, seq, d_head)",
+    "all_keys": "(batch, n_heads, seq + past, d_head)",
+    "scores": "(batch, n_heads, seq, past + seq)",
+    "weights": "(batch, n_heads, seq, past + seq)",
+    "mixed": "(batch, n_heads, seq, d_head)",
+}
+SHORT = "(batch, n_heads, seq, seq)"
+
+
+def question(more: str = "", *, manual: bool = False) -> TableCheck:
+    """A question about six lines, a point each."""
+    rows = "".join(f'[[question.row]]\nid = "{row}"\n' for row in RIGHT)
+    check = check_of(
+        "past = {}\n"
+        '[[question]]\nid = "q"\nkind = "table"\npoints = 6\nanswer = "shapes"\n'
+        f'reference = "tracing.shapes:traced"\nconfig = {{ listing = "attention" }}\n{more}\n'
+        '[[question.column]]\nid = "line"\nkind = "key"\n[[question.column]]\nid = "shape"\nkind = "shape"\n'
+        f'{rows}[[question.item]]\nid = "i"\npoints = 6\ntext = {{ en = "x" }}\n'
+        + ("manual = true\n" if manual else 'columns = ["shape"]\n')
+    )
+    assert isinstance(check, TableCheck)
+    return check
+
+
+def ask_reference(call: Call) -> Observation:
+    """Return what the listing gives, which must not fail."""
+    observed = REFERENCE.ask([call])[0]
+    assert observed.ok
+    return observed
+
+
+def refuse(call: Call) -> Observation:
+    """Be a reference that must not be asked again."""
+    raise AssertionError(call)
+
+
+def evidence_of(
+    check: TableCheck, given: Answer, ask: Callable[[Call], Observation] = ask_reference
+) -> Evidence:
+    """Return an answer with what the reference says."""
+    return Evidence(given, (), REFERENCE.ask(check.plan_reference_calls()), draw=DRAW, ask_reference=ask)
+
+
+def judged(check: TableCheck, own: Mapping[str, Any]) -> ItemResult:
+    """The result of the right table with some rows replaced; the reference is asked again."""
+    rows = [(row, shape) for row, shape in {**RIGHT, **own}.items() if shape is not None]
+    given = answer(f"shapes = {rows!r}")
+    assert () == check.plan_calls(given)
+    (result,) = check.judge(evidence_of(check, given))
+    assert all(render_message(result.student, language) for language in list_languages())
+    return result
+
+
+TOLD, CREDITED = question('following = "told"'), question('following = "credited"')
+FOLLOWING = {"all_keys": "(batch, n_heads, seq, d_head)", "scores": SHORT, "weights": SHORT}
+
+
+def test_right_shapes_are_not_asked_about_again() -> None:
+    """All right is all points, and the reference is asked once."""
+    rows = list(RIGHT.items())
+    (result,) = TOLD.judge(evidence_of(TOLD, answer(f"shapes = {rows!r}"), refuse))
+    assert Status.PASSED is result.status
+
+
+@pytest.mark.parametrize(
+    ("check", "own", "points", "words"),
+    [
+        (TOLD, {"scores": SHORT}, 5, "axis #4 is wrong"),
+        (TOLD, FOLLOWING, 3, "follows from your own shapes"),
+        (CREDITED, FOLLOWING, 5, "right: 5 of 6."),
+        (CREDITED, {"scores": SHORT, "weights": SHORT}, 5, ""),
+        (CREDITED, {"scores": SHORT, "weights": "(batch, n_heads, seq, past)"}, 4, ""),
+        (CREDITED, {"scores": None, "weights": SHORT}, 4, "no row"),
+        (CREDITED, {**FOLLOWING, "mixed": "(batch, seq, d_head)"}, 4, "would raise an error"),
+        (CREDITED, dict.fromkeys(RIGHT, "(batch, seq)"), 0, ""),
+        (CREDITED, {"all_keys": "(batch, n_heads, 2^50, d_head)"}, 5, ""),
+        (CREDITED, {"all_keys": "(batch, n_heads, seq/3, d_head)", "scores": "?"}, 4, ""),
+        (CREDITED, {"all_keys": (1, 2, 3), "scores": (0,) * 16}, 4, ""),
+    ],
+)
+def test_a_misconception_is_followed(
+    check: TableCheck, own: Mapping[str, Any], points: int, words: str
+) -> None:
+    """A line that follows from own shapes is told or credited; a second misconception is one of its own."""
+    result = judged(check, own)
+    assert Decimal(points) == result.points, result.staff
+    assert words in render_message(result.student, "en")
+
+
+def test_nothing_is_credited_by_itself() -> None:
+    """A first line that is wrong follows from nothing, also where its numbers would be right."""
+    for shape in ("(batch, seq, d_model)", "(batch, seq, 3*n_heads*d_head)"):
+        assert Decimal(5) == judged(CREDITED, {"qkv": shape}).points
+
+
+@pytest.mark.parametrize(
+    "told", [{}, {"follows": 3}, {"follows": {"scores": "x"}}, {"follows": {"scores": 3}}, None]
+)
+def test_a_second_answer_of_another_form_costs_nothing(told: Any) -> None:
+    """Where a line may be credited and the reference fails, a person decides; otherwise it stays wrong."""
+    rows = list({**RIGHT, "scores": SHORT}.items())
+    given = answer(f"shapes = {rows!r}")
+    for observed in (value(told), error("ValueError")):
+        assert Decimal(5) == TOLD.judge(evidence_of(TOLD, given, lambda _, said=observed: said))[0].points
+        credited = CREDITED.judge(evidence_of(CREDITED, given, lambda _, said=observed: said))
+        assert Status.NEEDS_REVIEW is credited[0].status
+
+
+def test_a_table_that_people_mark_is_not_asked_about_again() -> None:
+    """Without an item of its own the kind has nothing to follow."""
+    check = question(manual=True)
+    evidence = evidence_of(check, answer("shapes = [('qkv', '(1,)')]"), refuse)
+    assert Status.NEEDS_REVIEW is check.judge(evidence)[0].status
+
+
+def test_a_reference_that_says_nothing_costs_nothing() -> None:
+    """Our own fault goes to a person, and nothing is asked again."""
+    given = answer(f"shapes = {list(RIGHT.items())!r}")
+    evidence = Evidence(given, (), [value({"right": {}})], draw=DRAW, ask_reference=refuse)
+    assert Status.NEEDS_REVIEW is TOLD.judge(evidence)[0].status
+
+
+def test_answers_that_are_no_table_are_not_asked_about() -> None:
+    """Nothing follows from an empty cell or a number."""
+    for given, status in (
+        (answer("", changed=False), Status.NO_ANSWER),
+        (answer("shapes = 3"), Status.NEEDS_REVIEW),
+    ):
+        assert status is TOLD.judge(evidence_of(TOLD, given, refuse))[0].status
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "match"),
+    [
+        ('kind = "shape"', 'kind = "number"', 'a second column with kind = "shape" and no other'),
+        ('config = { listing = "attention" }', "", "config"),
+        ('following = "told"', 'following = "counted"', "following"),
+    ],
+)
+def test_errors_in_a_rubric_are_named(before: str, after: str, match: str) -> None:
+    """The column, the listing, and what is credited must be as they should."""
+    text = (
+        '[[question]]\nid = "q"\nkind = "table"\npoints = 1\nanswer = "shapes"\n'
+        'reference = "tracing.shapes:traced"\nconfig = { listing = "attention" }\nfollowing = "told"\n'
+        '[[question.column]]\nid = "line"\nkind = "key"\n[[question.column]]\nid = "shape"\nkind = "shape"\n'
+        '[[question.row]]\nid = "qkv"\n[[question.item]]\nid = "i"\npoints = 1\ntext = { en = "x" }\n'
+        'columns = ["shape"]\n'
+    )
+    check_of(text)
+    with pytest.raises(RubricError, match=match):
+        check_of(text.replace(before, after))
