@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
+REFUSED = "test_refused_grading"
+"""The file of tests in which the self-test itself finds a hole."""
 NOT_APPLICABLE = "Skipped: not applicable:"
 """How the reason of a skip begins that says nothing about the machine's equipment."""
 
@@ -241,7 +243,7 @@ def selftest_once(request: pytest.FixtureRequest, proofs: dict[str, selftest.Pro
         return proofs[standing]
 
     with pytest.MonkeyPatch.context() as patch:
-        if folder not in {"redteam", "sabotage", "sandbox", "survival"}:
+        if folder not in {"redteam", "sabotage", "sandbox", "survival"} and request.path.stem != REFUSED:
             patch.setattr(selftest, "ensure", ensure_once)
         yield
 

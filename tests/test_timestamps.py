@@ -179,4 +179,4 @@ def test_students_and_staff_read_what_is_so(code: str) -> None:
         assert message
         assert "12 min 5 s" in render_message(message, "de")
     if code == "timing.earlier":
-        assert "came 10 min after the end" in notes[0].text
+        assert "submitted 10 min after the deadline" in notes[0].text

@@ -87,7 +87,7 @@ def test_moodle_s_worksheet_is_filled() -> None:
     assert () == made.missing
     assert [
         "s2: 14.50 is more than the maximum, 13.00: entered as that",
-        "Nobody Known: left as it is: nobody on the class list is called alike",
+        "Nobody Known: left as it is: nobody on the class list has a similar name",
         "without a mark, and left as they are: s3",
     ] == list(made.remarks)
 
@@ -178,7 +178,7 @@ def test_canvas_gets_a_gradebook() -> None:
     ] == rows(filled.content)
     assert ("s2",) == filled.missing
     assert "without a mark, and left as they are: s3" in filled.remarks
-    assert "Kim, Alex: left out: nobody on the class list is called alike" in filled.remarks
+    assert "Kim, Alex: left out: nobody on the class list has a similar name" in filled.remarks
     assert [] == [one for one in filled.remarks if one.startswith(":") or "new assignment" in one]
 
 

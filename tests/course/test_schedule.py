@@ -269,7 +269,7 @@ def test_the_last_attempt_in_time_counts(course: Course) -> None:
     chosen = schedule.select_attempt([late, *kept], NOW)
     assert Path("10:30") == chosen.folder
     assert chosen.timing
-    assert "another one came 10 min after the end" in chosen.timing.list_notes()[0].text
+    assert "Another one was submitted 10 min after the deadline" in chosen.timing.list_notes()[0].text
     assert Path("late") == schedule.select_attempt([late, kept[2], kept[3]], NOW).folder
     for moment in ("10:35", "10:15"):  # kept ones are looked at only where the one collected last is late
         chosen = schedule.select_attempt([handed("zoe", f"2026-02-12 {moment}", "last"), *kept], NOW)

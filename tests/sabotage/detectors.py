@@ -85,7 +85,7 @@ DETECTORS: Mapping[str, Detector] = {
     "courses": _tests("tests/course/test_course.py"),
     "gradebook": _tests("tests/store/gradebook/test_gradebook.py"),
     "results": _tests("tests/store/gradebook/test_results.py", "tests/store/test_contract.py"),
-    "decisions": _tests("tests/store/gradebook/test_decisions.py"),
+    "groups": _tests("tests/app/test_groups.py"),
     "files whole": _tests("tests/test_atomic.py"),
 }
 """By name."""

@@ -471,7 +471,7 @@ ESCAPING = (
         "pages have no policy",
         (
             Edit(
-                "autograder/pages/templates/student.html",
+                "autograder/pages/templates/document.html",
                 '<meta http-equiv="Content-Security-Policy" content="{{ policy }}">',
                 "",
             ),
@@ -561,20 +561,15 @@ STORE = (
     ),
     Weakening(
         "store",
-        "a list of decisions overwrites a person's mark",
+        "the mark of a group overwrites a person's mark of one member",
         (
             Edit(
-                "autograder/grading/store.py",
-                "if mark.points not in (None, decision.points, decided):",
-                "if False:",
-            ),
-            Edit(
-                "autograder/grading/store.py",
+                "autograder/app/roll.py",
                 "if mark.points is not None and mark.points != decided:",
                 "if False:",
             ),
         ),
-        ("decisions",),
+        ("groups",),
     ),
     Weakening(
         "store",

@@ -269,7 +269,7 @@ def test_a_trial_is_applied_once(canned: Offer, folder: Path, by: Account) -> No
         thread.start()
     for thread in threads:
         thread.join()
-    assert ["this trial was applied already"] == told
+    assert ["this trial was already applied"] == told
     canned.refresh_from_db()
     assert trial.version_id == canned.version_id
     assert {canned.version_id} == set(canned.attempts.values_list("version", flat=True))

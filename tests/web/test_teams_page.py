@@ -46,7 +46,7 @@ def test_groups_are_formed_changed_and_dissolved(at: Small, client: Any) -> None
     course.graded_without_a_box(at.offer)
     told, groups = form(at, client, new="yes", group="red", members="ada, bob")
     assert {"red": ["ada", "bob"]} == groups
-    assert "it concerns 2 students" in told
+    assert "This affects 2 students" in told
     assert ["waiting", "graded"] == states(at)
     course.graded_without_a_box(at.offer)
     assert {"ada", "bob", "zoe"} == set(DatabaseStore(at.record).load_results(NAME))
@@ -62,7 +62,7 @@ def test_groups_are_formed_changed_and_dissolved(at: Small, client: Any) -> None
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ({"new": "yes", "group": "blue", "members": "ada"}, "ada is in group red already"),
+        ({"new": "yes", "group": "blue", "members": "ada"}, "ada is already in group red"),
         ({"new": "yes", "group": "blue", "members": "eve"}, "eve is not on the class list"),
         ({"new": "yes", "group": "red", "members": "zoe"}, "cannot be the name of a new group"),
         ({"new": "yes", "group": "zoe", "members": "zoe"}, "cannot be the name of a new group"),
@@ -91,7 +91,7 @@ def test_marks_of_people_are_not_lost(at: Small, client: Any) -> None:
     course.graded_without_a_box(at.offer)
     DatabaseStore(at.record).give_mark(NAME, "bob", ("formulas", "mlp-why"), PersonMark(points=Decimal(1)))
     told, groups = form(at, client, group="red", members="ada")
-    assert "bob would be left without an attempt" in told
+    assert "bob would have no attempt left" in told
     assert {"red": ["ada", "bob"]} == groups
     assert ["graded"] == states(at)
 
