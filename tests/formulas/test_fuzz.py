@@ -22,6 +22,7 @@ from autograder.formulas.values.points import Points
 from tests.formulas.exam import RUBRIC
 from tests.formulas.grammars import SHARES, lattice_pair, related_pair, share_pair
 from tests.formulas.notations import HANDS, Hand
+from tests.formulas.rational import rational_pair
 from tests.formulas.verdicts import judge
 
 PAIRS = int(os.environ.get("PAIRS", "150"))
@@ -49,6 +50,7 @@ def write(tree: Node | Relation, hand: Hand) -> str:
 @pytest.mark.parametrize(
     ("draw_pair", "hands"),
     [
+        pytest.param(rational_pair, tuple(HANDS.values()), id="formulas"),
         pytest.param(lattice_pair, CALLING, id="maxima"),
         pytest.param(share_pair, BARE, id="probabilities"),
         pytest.param(related_pair, BARE, id="relations"),
