@@ -1,4 +1,4 @@
-"""What the source itself must keep: layers, borders, sizes."""
+"""What the source itself must keep: layers and borders."""
 
 from __future__ import annotations
 

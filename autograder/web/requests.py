@@ -383,7 +383,7 @@ def _parse_points(written: str) -> Decimal:
     """Parse points as a person types them, with a decimal point or comma.
 
     Raises:
-        NotTaken: it is not a number.
+        ActionRefused: it is not a number.
     """
     if not _POINTS.fullmatch(written):
         raise ActionRefused("request-no-number")

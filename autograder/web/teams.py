@@ -73,7 +73,7 @@ def _read_groups(request: HttpRequest, offer: Offer) -> Mapping[str, list[str]]:
     """Return all groups as the form or file requests them.
 
     Raises:
-        NotTaken: a new group has no name, or one that is in use.
+        ActionRefused: a new group has no name, or one that is in use.
         CourseError: a file cannot be read.
     """
     sent = request.FILES.get("list")

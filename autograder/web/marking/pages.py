@@ -221,7 +221,7 @@ def read_marks(request: HttpRequest, cell: MarkableCell, *, adds: bool = False) 
         adds: keep existing marks of items that the form leaves out (`saving.GivenMarks.adds`).
 
     Raises:
-        NotTaken: the points of an item are not a number.
+        ActionRefused: the points of an item are not a number.
     """
     sent = {item.id: text for item in cell.items if (text := _read_points(request, item.id))}
     items = {name: _parse_points(text, name) for name, text in sent.items()}
