@@ -131,7 +131,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     finally:
         # Otherwise Python searches all modules for cycles when it ends: 0.28 s of processor time of a command
-        # with a gradebook (importing `app.classes` and `store.gradebook.nbgrader_api` takes
+        # with a gradebook (importing `app.classes` and `store.gradebook.book` takes
         # 0.80 s with this line, 1.08 s without).
         gc.freeze()
 

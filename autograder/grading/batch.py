@@ -194,7 +194,7 @@ class _KnownResults:
 
     @property
     def timeouts(self) -> Mapping[str, Mapping[str, int]]:
-        """By student, the time-outs of the current result; see `Graded.timeouts`."""
+        """By student, the time-outs of the current result; see `GradingResult.timeouts`."""
         return {student: graded.timeouts for student, graded in self._current.items() if graded.timeouts}
 
     def find_shared(self, members: Sequence[Handin]) -> tuple[Key, GradingResult] | None:

@@ -59,7 +59,7 @@ class Key(Struct, frozen=True):
     student: str
     assignment: str
     submission: str
-    """Digest of the submitted bytes (`Graded.digest`)."""
+    """Digest of the submitted bytes (`GradingResult.digest`)."""
     rubric_version: int
     rubric: str
     """Digest of the rubric file (`Rubric.digest`)."""
@@ -327,7 +327,7 @@ class _NotebookOutline(Struct, frozen=True):
 
 
 class _ResultOutline(Struct):
-    """The fields of `Graded` that an outline needs; all other fields are skipped."""
+    """The fields of `GradingResult` that an outline needs; all other fields are skipped."""
 
     score: _ScoreOutline
     notebooks: tuple[_NotebookOutline, ...] = ()
@@ -374,7 +374,7 @@ class OutlineReader:
         if notebooks is None:
             notebooks = tuple(ExecutedNotebook(item.name, (), ()) for item in outline.notebooks)
             self._notebooks[outline.notebooks] = notebooks
-        # The outline classes use the field names of `Score` and `Graded`, so fields are passed on by name.
+        # The outline classes use the field names of `Score` and `GradingResult`, so fields are passed on by name.
         score = Score(**{**asdict(outline.score), "items": every})
         return GradingResult(**{**asdict(outline), "score": score, "notebooks": notebooks})
 

@@ -42,7 +42,7 @@ class Labels:
         return ICONS[status]
 
     def pick(self, text: str | Text, otherwise: str = "") -> str:
-        """Return a rubric's text in this language; see `text_in`."""
+        """Return a rubric's text in this language."""
         return get_text(text, self.language) or otherwise
 
     def number(self, value: Decimal) -> str:

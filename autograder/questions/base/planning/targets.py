@@ -53,7 +53,7 @@ class Targets:
             question: the question.
             items: the options of its automatic items.
             named: the answer must have a name; otherwise it may be a text cell.
-            config: the argument of the reference, which is then an oracle (`checks.judging.oracle`).
+            config: the argument of the reference, which is then an oracle (`questions.base.judging.oracle`).
 
         Raises:
             RubricError: an answer has no name, or there is a ``config`` and no reference.
