@@ -374,7 +374,7 @@ class OutlineReader:
         if notebooks is None:
             notebooks = tuple(ExecutedNotebook(item.name, (), ()) for item in outline.notebooks)
             self._notebooks[outline.notebooks] = notebooks
-        # The outline classes have the field names of `Score` and `GradingResult`: fields are passed on by name.
+        # The outline classes have the field names of `Score` and `GradingResult`, so these pass on by name.
         score = Score(**{**asdict(outline.score), "items": every})
         return GradingResult(**{**asdict(outline), "score": score, "notebooks": notebooks})
 
