@@ -117,7 +117,7 @@ def test_a_late_one_is_provisional_until_somebody_decides(course: Path) -> None:
     (course / "exams.toml").write_text((course / "exams.toml").read_text() + decided)
     figures(course)
     assert "provisional" == row()["state"]  # answers still wait for a person
-    assert "The submission counts because of the late rule" in row()["time"]
+    assert "It counts because of the late rule" in row()["time"]
     written = page(course, LATE_ONE)
     assert "how the time of submission counts" not in written
     assert "It counts all the same" in written
@@ -189,7 +189,7 @@ def test_the_last_attempt_in_time_is_graded(course: Path) -> None:
     assert isinstance(points, dict)
     assert isinstance(lines, list)
     assert points[OTHER] == points[LATE_ONE]
-    assert "another one came 4 min 7 s after the end" in lines[0]
+    assert "Another one was submitted 4 min 7 s after the deadline" in lines[0]
     assert "This is your last attempt in time" in page(course, LATE_ONE)
     assert own.is_dir()
 
