@@ -188,7 +188,7 @@ Equals = Annotated[
 ]
 FormOption = Annotated[
     str,
-    typer.Option("--form", help="The form of the answer: formula, relation, tuple, list, set or asymptotic."),
+    typer.Option("--form", help="The form of the answer: formula, relation, tuple, set or asymptotic."),
 ]
 RubricOption = Annotated[
     str, typer.Option("--rubric", help="Take symbols and right answers from this rubric.")

@@ -32,7 +32,7 @@ def formula(*words: str) -> subprocess.CompletedProcess[str]:
         (("d", "--equals", "12 (d"), 2, ""),
         (("d", "--assume", "nonsense=="), 2, ""),
         (("d", "--form", "nonsense"), 2, ""),
-        (("d, h", "--form", "list", "--equals", "h, d"), 1, "verdict: different"),
+        (("d, h", "--form", "tuple", "--equals", "h, d"), 1, "verdict: different"),
         (("d", "--language", "fr"), 2, ""),
         (("d", "--question", "task3-b"), 2, ""),
         (("d", "--earlier", "task3-b.formula=d"), 2, ""),

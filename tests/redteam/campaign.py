@@ -168,9 +168,10 @@ def _grade_alone(campaign: Campaign, pool: Pool, *, strain: bool) -> None:
     """What the answer key earns with no attacker about, and what the attackers' paper is worth."""
     grader = budgets.measured(campaign.meter)(campaign.exam.assignment, pool)
     handins = {one.student: one for one in campaign.exam.course.list_handins(campaign.exam.assignment.name)}
-    classmates = [entrant.student for entrant in campaign.entrants if entrant.role == "classmate"]
-    if classmates:
-        handed = batch.read_handin(campaign.exam.assignment, handins[classmates[0]])
+    honest = [entrant for entrant in campaign.entrants if entrant.role != "attack"]
+    honest.sort(key=lambda entrant: entrant.role != "classmate")  # the answer key itself, if it is there
+    if honest:
+        handed = batch.read_handin(campaign.exam.assignment, handins[honest[0].student])
         campaign.right = points(grader.grade(handed))
         if (earned := sum(campaign.right.values())) != campaign.exam.full:
             campaign.whole.found("classmates' marks", f"an answer key earns {earned} with nobody beside it")
