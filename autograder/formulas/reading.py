@@ -50,7 +50,7 @@ def read_text(text: str, form: str, vocabulary: Vocabulary) -> tuple[Tree, ...]:
 
     Args:
         text: the answer as it was written.
-        form: the form in the rubric: formula, relation, tuple, list (of the library alone), set or asymptotic.
+        form: formula, relation, tuple, list (in the library alone), set or asymptotic.
         vocabulary: the symbols.
 
     Returns:

@@ -167,14 +167,9 @@ def _own_temporary_folder(folder: Path) -> Iterator[Path]:
 def _grade_alone(campaign: Campaign, pool: Pool, *, strain: bool) -> None:
     """What the answer key earns with no attacker about, and what the attackers' paper is worth."""
     grader = budgets.measured(campaign.meter)(campaign.exam.assignment, pool)
-    handins = {one.student: one for one in campaign.exam.course.list_handins(campaign.exam.assignment.name)}
-    honest = [entrant for entrant in campaign.entrants if entrant.role != "attack"]
-    honest.sort(key=lambda entrant: entrant.role != "classmate")  # the answer key itself, if it is there
-    if honest:
-        handed = batch.read_handin(campaign.exam.assignment, handins[honest[0].student])
-        campaign.right = points(grader.grade(handed))
-        if (earned := sum(campaign.right.values())) != campaign.exam.full:
-            campaign.whole.found("classmates' marks", f"an answer key earns {earned} with nobody beside it")
+    campaign.right = points(grader.grade(campaign.exam.right_paper()))
+    if (earned := sum(campaign.right.values())) != campaign.exam.full:
+        campaign.whole.found("classmates' marks", f"an answer key earns {earned} with nobody beside it")
     campaign.wrong = points(grader.grade(campaign.exam.wrong_paper()))
     if not strain or isinstance(campaign.exam, Lab):
         return

@@ -125,6 +125,10 @@ class Exam(Struct, frozen=True):
             cell["source"] = (answers or {}).get(question.id, wrong)
         return paper
 
+    def right_paper(self) -> SubmittedFiles:
+        """The answer key, as it is graded."""
+        return SubmittedFiles("right", {NAME: self.key})
+
     def wrong_paper(self) -> SubmittedFiles:
         """The attackers' paper without any attack, as it is graded."""
         return SubmittedFiles("wrong", {NAME: written(self.wrong())})

@@ -209,11 +209,18 @@ class Lab(Struct, frozen=True):
         for path, data in (right_files() if right else WRONG_FILES).items():
             (folder / path).write_bytes(data)
 
+    def right_paper(self) -> SubmittedFiles:
+        """The answer key, as it is graded."""
+        return self._paper(RIGHT, right_files())
+
     def wrong_paper(self) -> SubmittedFiles:
         """The attackers' paper without any attack, as it is graded."""
-        sources = {f"{name}-answer": source for name, source in WRONG.items()}
+        return self._paper(WRONG, WRONG_FILES)
+
+    def _paper(self, answers: Mapping[str, str], files: Mapping[str, bytes]) -> SubmittedFiles:
+        sources = {f"{name}-answer": source for name, source in answers.items()}
         paper = written(loaded(with_sources(self.assignment.release_bytes[NAME], sources)))
-        return SubmittedFiles("wrong", {NAME: paper}, dict(WRONG_FILES))
+        return SubmittedFiles("paper", {NAME: paper}, dict(files))
 
     def worth_reading(self) -> list[str]:
         """What no student may read."""
