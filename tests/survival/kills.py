@@ -27,7 +27,7 @@ POINTS: dict[str, tuple[Any, str]] = {
     "starting a zygote": (NamespaceSandbox, "_configure"),
     "asking for a box": (NamespaceSandbox, "_send"),
     "opening a box": (NamespaceBox, "__init__"),
-    "running a cell": (NamespaceBox, "_ran"),
+    "running a cell": (NamespaceBox, "run_cell"),
     "asking a question": (NamespaceBox, "ask"),
     "closing a box": (NamespaceBox, "close"),
     "preparing the gradebook": (Gradebook, "prepare_assignment"),

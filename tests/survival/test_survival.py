@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.secrecy import python_path
-from tests.survival.kills import VICTIMS
+from tests.survival.kills import POINTS, VICTIMS
 
 pytestmark = pytest.mark.apart
 
@@ -42,3 +42,10 @@ def test_kills_lose_no_mark_and_leave_nothing() -> None:
     assert figures["kills"] >= KILLS
     assert set(VICTIMS) == set(figures["by_victim"])
     assert figures["marks_reported_and_checked"] > 0
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_kill_points_name_steps_of_the_grader(point: str) -> None:
+    """Otherwise the grading process ends at the first kill that is planned there."""
+    owner, name = POINTS[point]
+    assert callable(getattr(owner, name))
