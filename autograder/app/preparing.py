@@ -14,6 +14,7 @@ from autograder import rubric as rubrics
 from autograder.app import SILENT, Isolation, Listener, count_steps
 from autograder.app.lists import read_roster
 from autograder.authoring import start_assignment as begin
+from autograder.authoring.examples import copy_example
 from autograder.checking.table import format_answer, format_matrix, is_as_declared
 from autograder.core import atomic
 from autograder.core.errors import AutograderError, CourseError, SandboxError
@@ -41,6 +42,7 @@ __all__ = [
     "Verification",
     "VerifyFinding",
     "begin",
+    "copy_example",
     "list_kept_back",
     "release",
 ]

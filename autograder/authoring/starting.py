@@ -119,7 +119,7 @@ title = {{ en = "{name}" }}
 
 
 class NewAssignment(Struct, frozen=True):
-    """Result of `start_assignment`: the files written."""
+    """The files written for a new assignment."""
 
     files: tuple[Path, ...]
     course: bool
@@ -148,7 +148,7 @@ def start_assignment(folder: Path, name: str, kinds: Sequence[str] = ()) -> NewA
     if keyword.iskeyword(module):
         module += "_"
     folder = folder.resolve()
-    is_new = _is_new(folder)
+    _is_new(folder)  # refuses a folder before the name of a kind
     templates = choose_templates(kinds, module)
     text = render_rubric(name, templates)
     checks = {
@@ -161,24 +161,44 @@ def start_assignment(folder: Path, name: str, kinds: Sequence[str] = ()) -> NewA
         f"assignments/{name}/{name}.ipynb": render_notebook(_parse_rubric(text, checks), templates),
         **checks,
     }
-    # Everything is rendered and checked before the first write: an error leaves the folder as it was.
     taken = [path for path in (*files, f"assignments/{name}") if (folder / path).exists()]
     if taken:
         raise CourseError(
             f"{folder / taken[0]} is there already, and nothing is replaced; choose another name"
         )
+    return write_new_files(folder, {path: text.encode() for path, text in files.items()})
+
+
+def write_new_files(folder: Path, files: Mapping[str, bytes]) -> NewAssignment:
+    """Write the files of an assignment, and begin a course around it if there is none.
+
+    Args:
+        folder: of a course, or empty, or not there yet.
+        files: by path in the course; a file that is there already must be the same.
+
+    Raises:
+        CourseError: the folder holds something else, a file differs, or one cannot be written.
+    """
+    is_new = _is_new(folder)
+    # Everything is checked before the first write: an error leaves the folder as it was.
+    for path, data in files.items():
+        if (folder / path).exists() and (folder / path).read_bytes() != data:
+            raise CourseError(f"{folder / path} is there already and differs; nothing is replaced")
+    written = {path: data for path, data in files.items() if not (folder / path).exists()}
     if is_new:
         course_files = {"README.md": README, ".gitignore": IGNORED, "nbgrader_config.py": CONFIGURATION}
-        files |= {path: text for path, text in course_files.items() if not (folder / path).exists()}
+        written |= {
+            path: text.encode() for path, text in course_files.items() if not (folder / path).exists()
+        }
     try:
-        for template in FOLDERS:
-            (folder / template).mkdir(parents=True, exist_ok=True)
-        for path, text in files.items():
+        for subfolder in FOLDERS:
+            (folder / subfolder).mkdir(parents=True, exist_ok=True)
+        for path, data in written.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            atomic.write_bytes(folder / path, text.encode())
+            atomic.write_bytes(folder / path, data)
     except OSError as error:
         raise CourseError(f"{error.filename or folder}: cannot be written: {error.strerror}") from error
-    return NewAssignment(tuple(folder / path for path in files), is_new)
+    return NewAssignment(tuple(folder / path for path in written), is_new)
 
 
 def _parse_rubric(rubric: str, checks: Mapping[str, str]) -> Rubric:

@@ -82,7 +82,7 @@ GROUPS = {
 
 def _print_version(show_version: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value
     if show_version:
-        typer.echo(f"autograder {importlib.metadata.version('autograder')}")
+        typer.echo(f"autograder {importlib.metadata.version('nbexam')}")
         raise typer.Exit
 
 

@@ -42,7 +42,10 @@ class PaperSize(enum.StrEnum):
 
 
 def new(
-    name: Annotated[str, typer.Argument(help="Name of the new assignment: letters, digits, '-' and '_'.")],
+    name: Annotated[
+        str,
+        typer.Argument(help="Name of the new assignment: letters, digits, '-' and '_'.", show_default=False),
+    ] = "",
     course: CourseOption = HERE,
     kinds: Annotated[
         str,
@@ -50,6 +53,10 @@ def new(
             "--kinds",
             help="Kinds of questions, separated by commas, such as formula,shape,code,written. Default: all.",
         ),
+    ] = "",
+    example: Annotated[
+        str,
+        typer.Option("--example", help="Copy this shipped assignment instead, such as dl4nlp-exam or gpt2."),
     ] = "",
 ) -> None:
     """Create an assignment with a question of each kind to start from: notebook, rubric and reference.
@@ -59,7 +66,12 @@ def new(
     from autograder.app import preparing
     from autograder.cli import report
 
-    started = preparing.begin(course, name, [kind.strip() for kind in kinds.split(",") if kind.strip()])
+    if bool(name) is bool(example):
+        raise typer.BadParameter("give either the name of a new assignment or --example")
+    if example:
+        started, name = preparing.copy_example(course, example), example
+    else:
+        started = preparing.begin(course, name, [kind.strip() for kind in kinds.split(",") if kind.strip()])
     for path in started.files:
         report.print_line(f"wrote {path}")
     elsewhere = "" if course == HERE else f" --course {shlex.quote(str(course))}"

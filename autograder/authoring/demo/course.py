@@ -12,14 +12,13 @@ from typing import Any
 from msgspec import Struct
 
 from autograder.authoring.demo.students import EXAM, SUBJECTS, DemoStudent, format_exams, write_class
+from autograder.authoring.examples import CONFIGURATION, PARTS, find_shipped_course
 from autograder.core.errors import CourseError
 from autograder.course import Course
 from autograder.grading import assignment as assignments
 from autograder.grading.batch import Outcome
 from autograder.grading.generate import generate_release
 
-SHIPPED = ("assignments", "rubrics", "reference")
-CONFIGURATION = "nbgrader_config.py"
 MARKER = ".demo"
 
 
@@ -85,12 +84,7 @@ def make_course(folder: Path, *, students: int, seed: int) -> tuple[Course, dict
     Raises:
         CourseError: the folder holds something else, or the shipped course cannot be found.
     """
-    shipped = Path(__file__).resolve().parents[3]
-    for name in SHIPPED:
-        if not (shipped / name).is_dir():
-            raise CourseError(
-                f"{shipped / name}: the shipped course is missing; run the demo from a checkout"
-            )
+    shipped = find_shipped_course()
     wanted = _format_marker(students, seed)
     if folder.exists() and any(folder.iterdir()):
         if not _read_marker(folder):
@@ -102,7 +96,7 @@ def make_course(folder: Path, *, students: int, seed: int) -> tuple[Course, dict
     folder.mkdir(parents=True, exist_ok=True)
     # Written first: a run that is interrupted from here on is recognised and resumed.
     (folder / MARKER).write_text(wanted)
-    for name in SHIPPED:
+    for name in PARTS:
         ignored = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
         shutil.copytree(shipped / name, folder / name, dirs_exist_ok=True, ignore=ignored)
     if (shipped / CONFIGURATION).is_file():

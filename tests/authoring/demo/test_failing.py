@@ -49,7 +49,7 @@ def test_a_missing_checkout_is_seen_before_anything_is_made(
     folder = tmp_path / "course"
     folder.mkdir()
     (folder / demo_course.MARKER).write_text("5 students, seed 9\n")
-    monkeypatch.setattr(demo_course, "SHIPPED", ("assignments", "no such folder"))
+    monkeypatch.setattr("autograder.authoring.examples.PARTS", ("assignments", "no such folder"))
     with pytest.raises(CourseError, match="the shipped course is missing"):
         demo_course.make_course(folder, students=2, seed=1)
     assert "5 students, seed 9\n" == (folder / demo_course.MARKER).read_text()
