@@ -5,23 +5,24 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import venv
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from tests.support.served import Served
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("assignments", "rubrics", "reference")
 pytestmark = pytest.mark.slow
 
 
-def run(*words: str | Path, cwd: Path, path: Path | None = None) -> str:
-    """Run Python and return its output; ``path`` is a folder of packages before all others."""
-    environment = {**os.environ, "PYTHONPATH": str(path or "")}
-    ended = subprocess.run(
-        [sys.executable, *words], cwd=cwd, env=environment, capture_output=True, text=True, check=False
-    )
-    assert ended.returncode == 0, ended.stderr
+def run(*words: str | Path, cwd: Path) -> str:
+    """Run a program and return its output."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    ended = subprocess.run(words, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
     return ended.stdout
 
 
@@ -29,17 +30,23 @@ def run(*words: str | Path, cwd: Path, path: Path | None = None) -> str:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of this checkout."""
     folder = tmp_path_factory.mktemp("wheel")
-    run("-m", "hatchling", "build", "--target", "wheel", "--directory", folder, cwd=ROOT)
+    run(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder, cwd=ROOT)
     (built,) = folder.glob("*.whl")
     return built
 
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the installed wheel."""
-    folder = tmp_path_factory.mktemp("installed")
-    run("-m", "pip", "install", "--quiet", "--no-deps", "--target", folder, wheel, cwd=folder)
-    return folder
+    """The programs of a fresh environment that has the wheel and what it depends on, and nothing else."""
+    environment = tmp_path_factory.mktemp("environment")
+    venv.create(environment, with_pip=True)
+    programs = environment / "bin"
+    run(
+        *(programs / "python", "-m", "pip", "install", "--quiet", "--constraint", ROOT / "constraints.txt"),
+        *(f"nbexam[course,service] @ {wheel.as_uri()}",),
+        cwd=environment,
+    )
+    return programs
 
 
 def list_tracked(*folders: str) -> set[str]:
@@ -58,19 +65,28 @@ def test_wheel_contains_all_files_and_the_shipped_course(wheel: Path) -> None:
     assert names == list_tracked("autograder") | shipped
 
 
-def test_wheel_begins_a_course_with_an_example_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
-    """No checkout is used: the packages of the folder come first, and the course is found in them."""
-    where = run("-c", "import autograder; print(autograder.__file__)", cwd=tmp_path, path=installed)
-    assert where.startswith(str(installed))
-    run("-m", "autograder", "new", "--example", "attention", cwd=tmp_path, path=installed)
+def test_installed_demo_is_graded_and_served(installed: Path, tmp_path: Path) -> None:
+    """No checkout is used: the shipped course is found in the package."""
+    where = run(installed / "python", "-c", "import autograder; print(autograder.__file__)", cwd=tmp_path)
+    assert where.startswith(str(installed.parent))
+    run(installed / "nbexam", "demo", "--students", "4", cwd=tmp_path)  # fails if a mark is not as expected
+    with Served(tmp_path / "demo-course", program=[str(installed / "nbexam")]) as served:
+        assert served.answers()
+
+
+def test_installed_course_begins_with_templates_or_an_example(installed: Path, tmp_path: Path) -> None:
+    """Both are proved before they are released."""
+    run(installed / "nbexam", "new", "mine", cwd=tmp_path)
+    run(installed / "nbexam", "verify", "mine", cwd=tmp_path)
+    run(installed / "nbexam", "new", "--example", "attention", cwd=tmp_path)
     copied = tmp_path / "assignments" / "attention" / "attention.ipynb"
     assert copied.read_bytes() == (ROOT / "assignments" / "attention" / "attention.ipynb").read_bytes()
-    run("-m", "autograder", "generate", "attention", cwd=tmp_path, path=installed)
+    run(installed / "nbexam", "generate", "attention", cwd=tmp_path)
     assert (tmp_path / "release" / "attention" / "attention.ipynb").is_file()
 
 
 def test_same_sources_make_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
     """Whoever builds it again can compare."""
-    run("-m", "hatchling", "build", "--target", "wheel", "--directory", tmp_path, cwd=ROOT)
+    run(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", tmp_path, cwd=ROOT)
     (again,) = tmp_path.glob("*.whl")
     assert again.read_bytes() == wheel.read_bytes()

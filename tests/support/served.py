@@ -33,12 +33,16 @@ class Served:
     Args:
         course: its folder.
         words: further options of ``autograder serve``.
+        program: how the command line is called.
     """
 
-    def __init__(self, course: Path, *words: str) -> None:
+    def __init__(
+        self, course: Path, *words: str, program: Sequence[str] = (sys.executable, "-m", "autograder")
+    ) -> None:
         self.course = course
         self.slug = "exam"
         self._words = words
+        self._program = program
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = int(free.getsockname()[1])
@@ -54,7 +58,7 @@ class Served:
 
     def start(self) -> None:
         """Serve, until the first request can be answered."""
-        command = [sys.executable, "-m", "autograder", "serve", str(self.course), "--port", str(self.port)]
+        command = [*self._program, "serve", str(self.course), "--port", str(self.port)]
         with (self.course / "serve.log").open("a") as log:
             self._process = subprocess.Popen(
                 [*command, "--name", self.slug, *self._words],
