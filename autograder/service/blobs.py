@@ -141,7 +141,7 @@ def open_object_store(address: str) -> Storage | None:
     try:
         from storages.backends.s3 import S3Storage
     except ImportError as error:
-        raise ServiceError(f"{OBJECT_STORE}: run first: pip install 'autograder[objects]'") from error
+        raise ServiceError(f"{OBJECT_STORE}: run first: pip install 'nbexam[objects]'") from error
     parameters: dict[str, Any] = {"default_acl": None, "file_overwrite": True, **options}
     return S3Storage(bucket_name=parts.netloc, location=parts.path.strip("/"), **parameters)
 

