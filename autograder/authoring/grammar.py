@@ -38,7 +38,8 @@ READ: Sequence[str] = (
     "2.5e3 n",
     r"\frac{d^2}{2}", r"\frac12 n", "n(n-1)/2", "½n²", "[d + h]*n", r"\left(d+h\right) n",
     "sqrt(d)", "√d", r"\sqrt[3]{n}", "log_2(n)", "log(n, 2)", "ln n", "lg(n)", "exp(-n)", "max(n, d)", "n!",
-    r"\binom{n}{2}", r"{n \choose 2}", r"{d \over 2}", "10% n", "binomial(n, 2)", "dₖ", "d·h + -d", "1/2 d",
+    r"\binom{n}{2}", r"{n \choose 2}", r"{d \over 2}", r"\sum_{l=1}^{L} (d^2 + l)", "10% n",
+    "binomial(n, 2)", "dₖ", "d·h + -d", "1/2 d",
     "d⁻⁰·⁵", "|d|",
     "sigmoid(n)", "σ(n)", "8*dmodel^2", "exp(-0,5*n)", "sqrt(n)*0,5",
 )  # fmt: skip
@@ -47,7 +48,7 @@ REFUSED: Sequence[str] = (
     "8*dmodell^2", "8*width^2", "dh", "d/h n", "1/2d", "d^1/2", "log n/2",
     "n[0]", "n != 3", "d*E", r"1\frac12", "max(1,024)", "d 2", "4 128", "log n d", "8*(d", "8*d)",
     "8*", "d^2000", "n = 1 = ",
-    "d.head", "lambda d: d", "", "1,5*d,", r"\sum_{i=1}^{n} i",
+    "d.head", "lambda d: d", "", "1,5*d,", r"\sum_{i=1}^{n} 2^i",
 )  # fmt: skip
 """Examples of refused formulas."""
 RELATIONS: Sequence[str] = (

@@ -32,8 +32,8 @@ _UNREADABLE: dict[str, str] = {
     "capital-e": "is “E” Euler's number? Then write e; otherwise use the symbols that the question names.",
     "unknown-command": "the command {name} is not known.",
     "summation": (
-        "sums and products over an index, such as {name}, cannot be read. Write the value of the sum as a "
-        "formula without an index."
+        "this sum or product over an index ({name}) cannot be read. Put its terms in brackets, or write its "
+        "value as a formula without an index."
     ),
     "unknown-name": "the name “{name}” is not known. Use the symbols that the question names.",
     "unknown-name-near": "the name “{name}” is not known. Did you mean “{suggestion}”?",

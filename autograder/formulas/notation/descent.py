@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import cast
 
 from autograder.formulas.errors import Unreadable
-from autograder.formulas.nodes import FUNCTIONS, Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym
+from autograder.formulas.nodes import FUNCTIONS, Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym, walk_tree
+from autograder.formulas.notation.summation import multiply_closed, sum_closed
 from autograder.formulas.notation.tokens import Tokens
 from autograder.formulas.values.evaluate import MAX_EXPONENT, Rational, TooLarge, Undefined, evaluate_constant
 
 MAX_DEPTH = 40
 """Limit on nested brackets, functions and exponents."""
+MAX_CLOSED_NODES = 500
+"""Limit on the parts of a sum's closed form."""
 MAX_DIVISIONS = 16
 """Limit on divisions in one product."""
 
@@ -20,7 +24,7 @@ _CLOSERS = frozenset((*CLOSING.values(), "⌉", "⌋"))
 _ATOMS = frozenset(("symbol", "number", "constant"))
 _AFTER_AN_ATOM = frozenset(("^", "!", "%"))
 """Tokens that modify the atom before them."""
-_STARTS = _ATOMS | {"function", "(", "[", "{", "frac", "binom", *_ROUNDED}
+_STARTS = _ATOMS | {"function", "(", "[", "{", "frac", "binom", "summation", "index", *_ROUNDED}
 _NAMED = frozenset(("log", "log2", "ln", "lg", "exp", "sqrt", "cbrt", "sigmoid", "tanh", "sin", "cos", "tan"))
 """Functions with an unclear extent if they have no brackets: ``log n/2``."""
 _E = Const("e")
@@ -32,7 +36,7 @@ _SPELT_OUT = {"log2": "log", "cbrt": "sqrt", "tan": "sin"}
 class Reader:
     """A position in a sequence of tokens; each parsing method reads the construct in its name."""
 
-    __slots__ = ("_bars", "_depth", "_in_list", "_kinds", "_own", "_position", "_tokens")
+    __slots__ = ("_bars", "_depth", "_in_list", "_indices", "_kinds", "_own", "_position", "_tokens")
 
     def __init__(self, tokens: Tokens, *, in_list: bool = False, canonical: bool = False) -> None:
         """Start at the first token.
@@ -51,6 +55,8 @@ class Reader:
         self._bars = 0
         """Number of bars of absolute values that are open inside the innermost brackets."""
         self._in_list = in_list
+        self._indices: list[str] = []
+        """Indices of the sums and products whose bodies are being read."""
 
     @property
     def kind(self) -> str:
@@ -269,6 +275,10 @@ class Reader:
         if kind in _ROUNDED:
             closing, name = _ROUNDED[kind]
             return Fn(name, (self._parse_group(closing),))
+        if kind == "summation":
+            return self._parse_summation()
+        if kind == "index":
+            return self._parse_index()
         if kind in ("frac", "binom"):
             position = self._position
             self._position += 1
@@ -287,6 +297,52 @@ class Reader:
         if kind == "end":
             raise self.make_error("empty" if self._position == 0 else "ends-early")
         raise self._make_unexpected_error()
+
+    def _parse_index(self) -> Node:
+        """Parse the index of a sum or product, inside its body."""
+        index = cast("Sym", self._tokens.values[self._position])
+        if index.name not in self._indices:
+            raise self.make_error("unknown-name", name=index.name, suggestion="")
+        self._position += 1
+        return index
+
+    def _parse_summation(self) -> Node:
+        r"""Parse ``\sum_{i=1}^{n} body``; the body is the product that follows.
+
+        Raises:
+            Unreadable: it has no closed form, or a term follows, which may belong to the body.
+        """
+        position = self._position
+        written = str(self._tokens.values[position])
+        error = Unreadable("summation", self._tokens.places[position], name=written)
+        self._position += 3  # the sign, "_" and "{"
+        index = cast("Sym", self._tokens.values[self._position]).name
+        self._position += 2  # the index and "="
+        self._enter_level()
+        lower = self.parse_sum()
+        self.close_bracket("}", self._tokens.places[position + 2])
+        self._position += 1  # "^"
+        upper = self._parse_argument()
+        if index in self._indices:
+            raise error
+        self._indices.append(index)
+        start = self._position
+        body = self._parse_product()
+        self._indices.pop()
+        self._depth -= 1
+        whole = self._kinds[start] in CLOSING and self._kinds[self._position - 1] in CLOSING.values()
+        if self.kind in ("+", "-") and not whole:
+            raise error
+        close = sum_closed if written == "\\sum" else multiply_closed
+        closed = close(index, lower, upper, body)
+        # A bound appears several times in a power sum: nested bounds would grow exponentially.
+        if closed is None or any(islice(walk_tree(closed), MAX_CLOSED_NODES, None)):
+            raise error
+        if isinstance(closed, Fn):
+            return self._build_call(closed.name, closed.arguments, position)
+        if isinstance(closed, Pow):
+            self._check_exponent(closed.exponent, position)
+        return closed
 
     def _parse_group(self, closing: str = "") -> Node:
         """Parse a formula in brackets."""

@@ -6,7 +6,9 @@ r"""Parse formulas: recursive descent over `tokens`, with limits. Nothing is eve
     factor    := ("+" | "-")* power
     power     := postfix ["^" factor]
     postfix   := atom ["!"]
-    atom      := number | symbol | constant | "(" sum ")" | "⌈" sum "⌉" | "⌊" sum "⌋" | "|" sum "|" | call
+    atom      := number | symbol | constant | "(" sum ")" | "⌈" sum "⌉" | "⌊" sum "⌋" | "|" sum "|"
+               | call | series
+    series    := ("\sum" | "\prod") "_" "{" letter "=" sum "}" "^" group product
     call      := function ["_" group] ["^" factor] (postfix | "(" sum ("," sum)* ")") | "\frac" group group
 
 Notation on which mathematicians disagree (``a/b c``, ``1/2d``, ``log a b``, ``d 2``) is rejected with a

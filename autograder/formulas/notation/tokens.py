@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from autograder.formulas.errors import Unreadable
 from autograder.formulas.greek import GREEK
-from autograder.formulas.nodes import FUNCTIONS, Node, Num
+from autograder.formulas.nodes import FUNCTIONS, Node, Num, Sym
 from autograder.formulas.notation.characters import describe_unknown, needs_rewriting, rewrite_characters
 from autograder.formulas.notation.vocabulary import (
     COMMANDS,
@@ -111,6 +111,8 @@ _NOT_DIGITS = re.compile(r"[^0-9.]")
 _OPERANDS = frozenset(("number", "symbol", "constant", ")", "]", "}", "⌉", "⌋", "!"))
 
 
+_SUMMATION = re.compile(r"\\(?:sum|prod)\s*(?:\\limits\s*)?_\s*\{\s*(?P<index>[A-Za-z])\s*=(?=[^{}]*\}\s*\^)")
+"""The beginning of a sum or product over an index, with both bounds."""
 _GAP = re.compile(
     r"(?:\s|~|\\[,;:! ]|\\(?:q?quad|enspace|(?:neg)?(?:thin|med|thick)space))"
     r"(?:[$`]|\\left|\\[bB]igg?l?)*\Z"
@@ -122,7 +124,8 @@ class Tokens(Struct, frozen=True):
     """The tokens of a formula in three columns; the kind of the last one is ``"end"``.
 
     A kind is the sign itself (``"+"``, ``"("``, …), ``"number"``, ``"symbol"`` or ``"constant"`` (value: the
-    tree), ``"function"`` (value: its name), ``"frac"`` or ``"binom"``.
+    tree), ``"function"`` (value: its name), ``"frac"``, ``"binom"``,
+    ``"summation"`` or ``"index"`` (value: the tree).
     """
 
     kinds: Sequence[str]
@@ -178,7 +181,17 @@ def tokenize(text: str, vocabulary: Vocabulary, *, in_list: bool = False, canoni
 class _Tokenizer:
     """Splits plain text into tokens."""
 
-    __slots__ = ("_called", "_kinds", "_open", "_own", "_places", "_text", "_values", "_vocabulary")
+    __slots__ = (
+        "_called",
+        "_indices",
+        "_kinds",
+        "_open",
+        "_own",
+        "_places",
+        "_text",
+        "_values",
+        "_vocabulary",
+    )
 
     def __init__(self, text: str, vocabulary: Vocabulary, *, canonical: bool) -> None:
         self._text = text
@@ -188,6 +201,8 @@ class _Tokenizer:
         self._open: list[str] = []
         """For each open bracket, the function that it belongs to; empty for none."""
         self._vocabulary = vocabulary
+        self._indices: set[str] = set()
+        """Names of the indices of sums and products so far."""
         self._kinds: list[str] = []
         self._values: list[Node | str] = []
         self._places: list[int] = []
@@ -304,6 +319,13 @@ class _Tokenizer:
             Unreadable: it has no meaning, or several.
         """
         vocabulary = self._vocabulary
+        if (summation := _SUMMATION.match(self._text, start)) and summation["index"] not in vocabulary.nodes:
+            self._indices.add(summation["index"])
+            self._put_token("summation", word, start)
+            return
+        if name in self._indices:
+            self._put_token("index", Sym(name), start)
+            return
         called = _CALLED.match(self._text, start + len(word)) is not None
         if name in SIGMOIDS and called:
             self._put_token("function", "sigmoid", start)

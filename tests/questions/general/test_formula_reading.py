@@ -84,7 +84,7 @@ OPEN = [
     (WIDTH, "d_model = n_heads*d_head (e.g. 768 = 12*60)"),
     (WIDTH, "d_model = n_heads*d_head, d_head = 64"),
     (COST, "max(h*n^2,4*d*n)"),
-    (HALF, r"\sum_{i=1}^{n} i"), (HALF, "sum(range(n+1))"), (HALF, r"\prod_{i=1}^{n} i"),
+    (HALF, r"\sum_{i=1}^{n} i + 1"), (HALF, "sum(range(n+1))"), (HALF, r"\prod_{i=1}^{n} 2i"),
     (HALF, r"\pm n(n+1)/2"),
     (TENTH, "10 % n"), (TENTH, "10%n"),
     (LARGE, "11 111*d"),
