@@ -68,7 +68,7 @@ def serve(
     with server.Service(options) as service:
         service.import_course()
         if demo:
-            from autograder.web.trial import create_accounts
+            from autograder.web.demo_accounts import create_accounts
 
             for line in create_accounts(service.slug):
                 report.print_line(line)
@@ -113,9 +113,9 @@ def submit(
 ) -> None:
     """Submit files from a terminal or a notebook cell, and store the receipt."""
     from autograder.cli import report
-    from autograder.web import sending
+    from autograder.web import api_client
 
-    report.print_line(sending.submit_files(files, to, key_file.expanduser(), receipt))
+    report.print_line(api_client.submit_files(files, to, key_file.expanduser(), receipt))
 
 
 def backup(

@@ -29,7 +29,7 @@ AREAS = (
     "autograder.messages.notebook",
     "autograder.messages.page",
     "autograder.messages.student",
-    "autograder.web.words",
+    "autograder.web.sentences",
 )
 """The modules with tables. They are read when a sentence is first requested."""
 KINDS = "autograder.questions"

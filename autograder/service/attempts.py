@@ -61,9 +61,9 @@ from autograder.service.models import (
     PlatformCourse,
     State,
 )
+from autograder.service.models_results import ChosenAttempt
 from autograder.service.receipts import Signer
 from autograder.service.store import DatabaseStore
-from autograder.service.telling import ChosenAttempt
 
 LEASE = timedelta(seconds=30)
 """Time for which a worker holds an attempt; a living worker extends it."""

@@ -42,7 +42,7 @@ from autograder.sandbox.base import Box, Environment
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
-from autograder.service.loaded import AssignmentCache
+from autograder.service.assignment_cache import AssignmentCache
 
 if TYPE_CHECKING:
     from autograder.service.models import Attempt

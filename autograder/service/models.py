@@ -13,7 +13,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import MD5, Lower
 
-from autograder.service.telling import (  # noqa: F401 - Django finds them here
+from autograder.service.models_results import (  # noqa: F401 - Django finds them here
     ChosenAttempt,
     Comparison,
     SentScore,

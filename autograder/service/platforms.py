@@ -29,7 +29,7 @@ from autograder.course import find_name_fault
 from autograder.grading.assignment import Assignment
 from autograder.grading.store import Student
 from autograder.service import attempts, tasks
-from autograder.service.loaded import AssignmentCache
+from autograder.service.assignment_cache import AssignmentCache
 from autograder.service.models import (
     CourseRecord,
     Member,
@@ -38,9 +38,9 @@ from autograder.service.models import (
     PlatformMember,
     Role,
 )
-from autograder.service.standing import load_standings
+from autograder.service.models_results import SentScore
+from autograder.service.standings import load_standings
 from autograder.service.store import DatabaseStore
-from autograder.service.telling import SentScore
 
 SECONDS = 10.0
 """Time limit for a platform's answer."""

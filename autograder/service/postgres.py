@@ -173,7 +173,13 @@ class EmbeddedPostgres:
 
     @staticmethod
     def _build_command(program: str, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "autograder.service.launch", str(find_binaries() / program), *arguments]
+        return [
+            sys.executable,
+            "-m",
+            "autograder.service.child_process",
+            str(find_binaries() / program),
+            *arguments,
+        ]
 
     def _create_data(self) -> None:
         """Create the data folder; one left incomplete by a kill is created again."""

@@ -27,7 +27,7 @@ from autograder import messages
 from autograder.service import audit
 from autograder.service.models import Account, Invitation, Member, ProgramKey
 from autograder.web.guard import allow_anyone, require_sign_in
-from autograder.web.student import render_page
+from autograder.web.responses import render_page
 
 INVITED = timedelta(days=14)
 _OPENED = "invitation"

@@ -14,8 +14,8 @@ from autograder.core.records import Ending
 from autograder.service.bench import MOST_SOURCE, Bench, BenchStatus, NotebookStatus, TryResult
 from autograder.service.models import Attempt, Role
 from autograder.web.guard import Visit, require_role
+from autograder.web.responses import render_page
 from autograder.web.site import words
-from autograder.web.student import render_page
 
 _Say = Callable[..., str]
 """Returns the sentence of a code in the reader's language."""

@@ -50,8 +50,8 @@ from autograder.web.account import may_become
 from autograder.web.adapters import create_account
 from autograder.web.guard import Visit, allow_anyone, require_role, require_sign_in
 from autograder.web.identity import Platform
+from autograder.web.responses import render_page
 from autograder.web.site import BASE, words
-from autograder.web.student import render_page
 
 LOG = logging.getLogger("autograder.web.lti")
 SECONDS = 600

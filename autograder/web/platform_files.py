@@ -18,12 +18,17 @@ from autograder.exchange.platforms.people import Register
 from autograder.exchange.platforms.worksheets import read_worksheet
 from autograder.rubric import timestamps
 from autograder.service import audit
-from autograder.service.collecting import ArchiveOptions, build_grade_lines, build_register, collect_archive
 from autograder.service.models import Offer, Role
-from autograder.web import shown
+from autograder.service.platform_files import (
+    ArchiveOptions,
+    build_grade_lines,
+    build_register,
+    collect_archive,
+)
+from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
+from autograder.web.responses import make_download, render_page
 from autograder.web.site import words
-from autograder.web.student import make_download, render_page
 
 FORMS = ("moodle", "feedback", "canvas", "ilias", "csv", "jsonl")
 _FILLED = ("moodle", "feedback")
@@ -78,7 +83,7 @@ def _collect_upload(request: HttpRequest, visit: Visit, offer: Offer) -> Collect
                 file.write(part)
         report = collect_archive(
             offer,
-            shown.get_assignment(offer),
+            assignment_details.get_assignment(offer),
             archive_path,
             options,
             signer=settings.RUNNING.signer,
@@ -120,7 +125,7 @@ def _export_grades(request: HttpRequest, offer: Offer, form: str) -> HttpRespons
         CourseError: Moodle's worksheet is missing, or the upload is not usable.
     """
     register = build_register(offer.course)
-    assignment = shown.get_assignment(offer)
+    assignment = assignment_details.get_assignment(offer)
     every = build_grade_lines(offer, assignment, assignment.language)
     # Provisional marks are exported only on request.
     lines = [line for line in every if line.final or "provisional" in request.POST]
@@ -159,7 +164,9 @@ def _export_feedback(offer: Offer, lines: Sequence[GradeLine], fill: bytes, regi
     Raises:
         CourseError: the upload is not a worksheet of Moodle.
     """
-    sheet, language = read_worksheet(fill), shown.get_assignment(offer).language
-    rendered = {line.student: shown.render_feedback(offer, line.student, language) for line in lines}
+    sheet, language = read_worksheet(fill), assignment_details.get_assignment(offer).language
+    rendered = {
+        line.student: assignment_details.render_feedback(offer, line.student, language) for line in lines
+    }
     pages = {student: page.encode() for student, page in rendered.items() if page is not None}
     return grade_files.pack_moodle_feedback(sheet, pages, register, offer.assignment).content

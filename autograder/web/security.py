@@ -12,7 +12,7 @@ from typing import Any
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 
-LOG = logging.getLogger("autograder.web.requests")
+LOG = logging.getLogger("autograder.web.regrade_requests")
 _NUMBER = re.compile(r"[A-Za-z0-9-]{8,64}")
 _POLICY = (
     "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self'; img-src 'self' data:; "

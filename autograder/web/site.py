@@ -19,8 +19,8 @@ from autograder import messages
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.rendering import TEMPLATES, make_environment
 from autograder.rubric.timestamps import format_moment
+from autograder.service.assignment_cache import AssignmentCache
 from autograder.service.bench import Bench
-from autograder.service.loaded import AssignmentCache
 from autograder.service.receipts import Signer
 from autograder.service.setup import ServiceSettings
 from autograder.web import identity

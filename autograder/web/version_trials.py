@@ -18,10 +18,10 @@ from autograder.marking.moves import compare_rubrics
 from autograder.pages.feedback.sanitise import render_sentence
 from autograder.service import trials, versions
 from autograder.service.models import Role, VersionTrial
-from autograder.web import shown
+from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
+from autograder.web.responses import render_page
 from autograder.web.site import choose_language, words
-from autograder.web.student import render_page
 
 
 def _get_trial(visit: Visit, identifier: int) -> VersionTrial:
@@ -57,7 +57,7 @@ def show_trial(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
         "effect": None if version_trial.settled else trials.compute_effect(version_trial),
         "told": lambda message: render_sentence(message, choose_language(request)),
         "instructor": visit.has_role(Role.INSTRUCTOR),
-        "when": shown.make_time_formatter(version_trial.offer, choose_language(request)),
+        "when": assignment_details.make_time_formatter(version_trial.offer, choose_language(request)),
     }
     return render_page(request, "trial.html", context)
 

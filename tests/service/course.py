@@ -89,21 +89,21 @@ def graded_without_a_box(offer: Offer) -> None:
     """Everything that waits gets a canned result, also by the trials of an offer."""
     from autograder.grading.store import Key
     from autograder.service import attempts, versions
-    from autograder.service.trials import trying
+    from autograder.service.trials import grading
 
     for attempt in offer.attempts.filter(state="waiting"):
         claimed = attempts.claim_attempt(attempt.pk)
         assert claimed is not None
         rubric = versions.load_rubric(attempt.version)
         assert attempts.keep_result(claimed, canned(rubric, attempt), rubric, "e" * 64)
-    for trial in trying.list_active_trials().filter(offer=offer):
-        trying.catch_up(trial)
+    for trial in grading.list_active_trials().filter(offer=offer):
+        grading.catch_up(trial)
         rubric = versions.load_rubric(trial.version)
         for row in trial.results.filter(result=None):
-            mine = trying.claim_result(row.pk)
+            mine = grading.claim_result(row.pk)
             assert mine is not None
             key = Key.from_submission(mine.attempt.student, mine.attempt.digest, rubric, "e" * 64)
-            assert trying.keep_result(mine, canned(rubric, mine.attempt), rubric, key)
+            assert grading.keep_result(mine, canned(rubric, mine.attempt), rubric, key)
 
 
 def worth(question: str, item: str, points: str) -> Callable[[str], str]:

@@ -105,7 +105,7 @@ def test_what_staff_choose_counts_and_is_logged(
     offer: Offer, folder: Path, rubric: Rubric, staff: Account
 ) -> None:
     """Marks follow, the student reads why, and the rules can decide again."""
-    from autograder.service import audit, choosing
+    from autograder.service import attempt_choice, audit
     from autograder.service.models import AuditEntry
 
     first = course.handed_in(offer, "ada", course.released(folder))
@@ -113,7 +113,7 @@ def test_what_staff_choose_counts_and_is_logged(
     course.graded_without_a_box(offer)
     assert second.digest == recorded(offer)
 
-    choosing.choose_attempt(first, " The second one was a test. ", rubric, staff)
+    attempt_choice.choose_attempt(first, " The second one was a test. ", rubric, staff)
     course.graded_without_a_box(offer)
     found = counting(offer, rubric)
     assert (str(first.pk), first.digest) == (found.folder.name, recorded(offer))
@@ -125,7 +125,7 @@ def test_what_staff_choose_counts_and_is_logged(
     course.graded_without_a_box(offer)
     assert first.digest == recorded(offer)  # what was chosen stays chosen
 
-    choosing.drop_choice(offer, "ada", rubric, staff)
+    attempt_choice.drop_choice(offer, "ada", rubric, staff)
     course.graded_without_a_box(offer)
     assert (str(third.pk), third.digest) == (counting(offer, rubric).folder.name, recorded(offer))
     assert 2 == AuditEntry.objects.filter(course=offer.course, action="choose attempt").count()
@@ -136,12 +136,12 @@ def test_staff_may_choose_even_what_cannot_be_read(
     offer: Offer, folder: Path, rubric: Rubric, staff: Account
 ) -> None:
     """A person marks it then."""
-    from autograder.service import choosing
+    from autograder.service import attempt_choice
 
     files = course.released(folder)
     course.handed_in(offer, "ada", files)
     broken = course.handed_in(offer, "ada", damaged(files, b"{}"))
-    choosing.choose_attempt(broken, "The file was repaired on paper.", rubric, staff)
+    attempt_choice.choose_attempt(broken, "The file was repaired on paper.", rubric, staff)
     assert str(broken.pk) == counting(offer, rubric).folder.name
 
 
@@ -149,17 +149,17 @@ def test_of_several_choices_the_newest_counts_for_the_whole_group(
     offer: Offer, folder: Path, rubric: Rubric, staff: Account
 ) -> None:
     """Whoever of the members handed it in."""
-    from autograder.service import choosing
+    from autograder.service import attempt_choice
 
     offer.groups = {"red": ["ada", "bob"]}
     offer.save()
     files = course.released(folder)
     chosen: list[Attempt] = [course.handed_in(offer, one, files) for one in ("ada", "bob", "ada")]
     for attempt in chosen:
-        choosing.choose_attempt(attempt, "Agreed with the group.", rubric, staff)
+        attempt_choice.choose_attempt(attempt, "Agreed with the group.", rubric, staff)
         told = {counting(offer, rubric, one).folder.name for one in ("ada", "bob")}
         assert {str(attempt.pk)} == told
-    choosing.choose_attempt(chosen[0], "Agreed again.", rubric, staff)
+    attempt_choice.choose_attempt(chosen[0], "Agreed again.", rubric, staff)
     assert str(chosen[0].pk) == counting(offer, rubric, "bob").folder.name
 
 
@@ -170,14 +170,14 @@ def test_a_choice_needs_a_reason_and_something_that_was_graded(
     offer: Offer, folder: Path, staff: Account, reason: str, state: str
 ) -> None:
     """Nothing is changed then."""
-    from autograder.service import choosing, versions
+    from autograder.service import attempt_choice, versions
     from autograder.service.models import ChosenAttempt
 
     rubric = versions.load_rubric(offer.version)
     attempt = course.handed_in(offer, "ada", course.released(folder))
     attempt.state = state
     with pytest.raises(ServiceError):
-        choosing.choose_attempt(attempt, reason, rubric, staff)
+        attempt_choice.choose_attempt(attempt, reason, rubric, staff)
     assert not ChosenAttempt.objects.filter(attempt=attempt).exists()
 
 

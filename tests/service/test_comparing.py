@@ -20,9 +20,9 @@ from tests.service import course
 from tests.support.thorough import THOROUGH
 
 if TYPE_CHECKING:
-    from autograder.service.comparing import KeptComparison
     from autograder.service.models import CourseRecord, Offer
-    from autograder.service.telling import Comparison
+    from autograder.service.models_results import Comparison
+    from autograder.service.similarity import KeptComparison
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 600
@@ -33,7 +33,7 @@ COPIED = "import numpy as np\ndef softmax(a):\n    b = np.exp(a - a.max())\n    
 
 def row(offer: Offer) -> Comparison:
     """What is kept of an assignment's comparison."""
-    from autograder.service.telling import Comparison
+    from autograder.service.models_results import Comparison
 
     return Comparison.objects.get(offer=offer)
 
@@ -61,9 +61,9 @@ def worked(until: Callable[[], object]) -> None:
 
 def kept(offer: Offer) -> KeptComparison:
     """What the worker found."""
-    from autograder.service import comparing
+    from autograder.service import similarity
 
-    found = comparing.decode_comparison(row(offer))
+    found = similarity.decode_comparison(row(offer))
     assert found is not None, row(offer).problem
     return found
 
@@ -91,7 +91,7 @@ def waiting(offer: Offer) -> int:
 @pytest.mark.slow
 def test_a_worker_compares_what_staff_asked_for(service_course: CourseRecord, tmp_path: Path) -> None:
     """Asked twice, it is one job; when it is done, another may follow. What goes wrong leaves the queue."""
-    from autograder.service import comparing
+    from autograder.service import similarity
     from autograder.service.models import VersionFile
 
     folder = course.small(tmp_path / "course")
@@ -101,14 +101,14 @@ def test_a_worker_compares_what_staff_asked_for(service_course: CourseRecord, tm
     for student, source in (("ada", COPIED), ("bob", COPIED.replace("b", "z"))):
         course.handed_in(offer, student, course.answered(folder, softmax_answer=source))
     leave_ungraded(offer)
-    comparing.request_comparison(offer)
-    comparing.request_comparison(offer)
+    similarity.request_comparison(offer)
+    similarity.request_comparison(offer)
     assert 1 == waiting(offer)
     worked(lambda: row(offer).made_at)
     assert [("ada", "bob")] == [one.pair.students for one in kept(offer).pairs]
     assert ("", 0) == (row(offer).problem, waiting(offer))
     first = row(offer).made_at
-    comparing.request_comparison(offer)
+    similarity.request_comparison(offer)
     VersionFile.objects.filter(version=offer.version, path__endswith=".toml").delete()
     worked(lambda: row(offer).problem)
     assert "small.toml" in row(offer).problem
@@ -118,11 +118,11 @@ def test_a_worker_compares_what_staff_asked_for(service_course: CourseRecord, tm
 @pytest.mark.apart
 def test_copies_among_many_works_come_first(service_course: CourseRecord, tmp_path: Path) -> None:
     """From the job in the queue to the pairs on the page: ten copies are among the first fifteen."""
-    from autograder.service import comparing
+    from autograder.service import similarity
 
     class_ = copied_class.copied_class(WORKS, 7)
     offer = _handed_in(service_course, tmp_path / "course", class_)
-    comparing.request_comparison(offer)
+    similarity.request_comparison(offer)
     worked(lambda: row(offer).made_at)
     found = kept(offer)
     first = {frozenset(one.pair.students) for one in found.pairs[:FIRST]}

@@ -92,17 +92,17 @@ def with_a_time(rows: Mapping[str, Standing]) -> dict[str, Standing]:
 
 def moved(service_course: CourseRecord, root: Path, to: Path) -> Course:
     """Into the service, and into a folder."""
-    from autograder.service import moving
-    from autograder.service.standing import load_standings as stands
-    from autograder.web import shown
+    from autograder.service import course_transfer
+    from autograder.service.standings import load_standings as stands
+    from autograder.web import assignment_details
 
     service_course.secret = open_course(root).load_secret()
     service_course.save()
-    record = moving.import_course(open_course(root), service_course.slug, course.SIGNER)
+    record = course_transfer.import_course(open_course(root), service_course.slug, course.SIGNER)
     (offer,) = record.offers.all()
     rows = collect_standings(open_course(root), NAME).rows
-    assert with_a_time(rows) == with_a_time(stands(offer, shown.get_assignment(offer)))
-    return moving.export_course(record, to)
+    assert with_a_time(rows) == with_a_time(stands(offer, assignment_details.get_assignment(offer)))
+    return course_transfer.export_course(record, to)
 
 
 def test_a_course_comes_back_as_it_went(graded: Path, service_course: CourseRecord, tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_course_comes_back_as_it_went(graded: Path, service_course: CourseReco
 
 def test_taking_over_again_changes_nothing(graded: Path, service_course: CourseRecord) -> None:
     """No attempt twice, no mark of a person written over; what is new in the folder is taken over."""
-    from autograder.service import moving
+    from autograder.service import course_transfer
     from autograder.service.models import Attempt
     from autograder.service.store import DatabaseStore
 
@@ -142,7 +142,7 @@ def test_taking_over_again_changes_nothing(graded: Path, service_course: CourseR
     service_course.save()
 
     def again() -> list[tuple[str, int, str]]:
-        moving.import_course(open_course(graded), service_course.slug, course.SIGNER)
+        course_transfer.import_course(open_course(graded), service_course.slug, course.SIGNER)
         rows = Attempt.objects.filter(offer__course=service_course).order_by("student", "number")
         return list(rows.values_list("student", "number", "state"))
 
@@ -167,7 +167,7 @@ def test_files_of_another_name_are_taken_over_under_the_name_they_are_graded_by(
     service_course: CourseRecord, tmp_path: Path
 ) -> None:
     """In the folder the only notebook counts, whatever it is called; so it does in the service."""
-    from autograder.service import moving
+    from autograder.service import course_transfer
     from autograder.service.models import AttemptFile
 
     root = course.small(tmp_path / "folder")
@@ -176,7 +176,7 @@ def test_files_of_another_name_are_taken_over_under_the_name_they_are_graded_by(
     put(root / "submitted" / "ada" / NAME, {came: files[asked] for came, asked in names.items()})
     service_course.secret = open_course(root).load_secret()
     service_course.save()
-    moving.import_course(open_course(root), service_course.slug, course.SIGNER)
+    course_transfer.import_course(open_course(root), service_course.slug, course.SIGNER)
     rows = AttemptFile.objects.filter(attempt__offer__course=service_course)
     assert files == {one.name: bytes(one.blob.data) for one in rows.select_related("blob")}
 
@@ -197,12 +197,12 @@ def test_what_the_service_graded_is_not_graded_again(
     course.small(bare)
     put(bare / "submitted" / "ada" / NAME, course.answered(bare, **CLASS["ada"]))
 
-    from autograder.service import moving
+    from autograder.service import course_transfer
     from autograder.service.models import Attempt
 
     service_course.secret = open_course(bare).load_secret()
     service_course.save()
-    record = moving.import_course(open_course(bare), service_course.slug, course.SIGNER)
+    record = course_transfer.import_course(open_course(bare), service_course.slug, course.SIGNER)
 
     def work() -> None:
         with Worker() as worker:
@@ -212,15 +212,15 @@ def test_what_the_service_graded_is_not_graded_again(
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    left = moving.export_course(record, tmp_path / "left")
+    left = course_transfer.export_course(record, tmp_path / "left")
     again = grade_class(left, NAME)
     assert [("ada", False)] == [(one.student, one.fresh) for one in again.outcomes]
 
 
 def test_only_an_empty_folder_is_written(service_course: CourseRecord, tmp_path: Path) -> None:
     """Nothing that lies there is mixed with it."""
-    from autograder.service import moving
+    from autograder.service import course_transfer
 
     (tmp_path / "something").touch()
     with pytest.raises(ServiceError, match="expected an empty folder"):
-        moving.export_course(service_course, tmp_path)
+        course_transfer.export_course(service_course, tmp_path)

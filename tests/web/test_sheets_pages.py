@@ -157,10 +157,12 @@ def test_a_group_that_the_store_refuses_is_entered_not_at_all(
     from autograder.app import sheets
     from autograder.core.errors import GradebookError
     from autograder.service.store import DatabaseStore
-    from autograder.web import shown
+    from autograder.web import assignment_details
 
     store = DatabaseStore(at.record)
-    subject = sheets.SheetSubject(shown.get_assignment(at.offer), store, store.load_results("small"))
+    subject = sheets.SheetSubject(
+        assignment_details.get_assignment(at.offer), store, store.load_results("small")
+    )
     given = tuple((who, ("code", "thoughts"), PersonMark(Decimal(1))) for who in ("ada", "bob"))
     change = sheets.SheetChange("row 2", "g1", "thoughts", (None,), Decimal(1), False, False, given)
     real: Callable[..., None] = DatabaseStore.give_mark

@@ -14,15 +14,15 @@ from msgspec import Struct
 from autograder.marking.grouping import STEPS, Binding
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.sanitise import to_printable_text
-from autograder.service.marking import answers, groups, queue, saving
+from autograder.service.marking import answers, groups, mark_entry, queue
 from autograder.service.marking.groups import MarkingGroup
 from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import CellMark, CellPlace, Role
-from autograder.web import shown
+from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
 from autograder.web.marking import pages
+from autograder.web.responses import render_page
 from autograder.web.site import choose_language, words
-from autograder.web.student import render_page
 
 _ON_A_PAGE = 50
 _MOST_TEXT = 600
@@ -48,7 +48,7 @@ def _read_nearness(request: HttpRequest) -> float:
 
 def _load_groups(visit: Visit, assignment: str, place: CellPlace, nearness: float) -> list[MarkingGroup]:
     offer = visit.get_offer(assignment)
-    rubric = shown.get_assignment(offer).rubric
+    rubric = assignment_details.get_assignment(offer).rubric
     cell = answers.find_cell(rubric, place.notebook, place.cell)
     if cell is None:
         raise Http404
@@ -62,7 +62,9 @@ def show_groups(request: HttpRequest, visit: Visit, assignment: str, place: int)
     nearness = _read_nearness(request)
     paginator = Paginator(_load_groups(visit, assignment, cell_place, nearness), _ON_A_PAGE)
     current_page = paginator.get_page(request.GET.get("page"))
-    cell = answers.find_cell(shown.get_assignment(offer).rubric, cell_place.notebook, cell_place.cell)
+    cell = answers.find_cell(
+        assignment_details.get_assignment(offer).rubric, cell_place.notebook, cell_place.cell
+    )
     context = {
         "visit": visit,
         "offer": offer,
@@ -178,7 +180,7 @@ def _save_group_marks(
         # Row numbers come from the form: all of them must be answers of this very cell.
         if CellMark.objects.filter(pk__in=rows, place=place).count() != len(rows):
             raise Http404
-        saved = saving.save_marks(
+        saved = mark_entry.save_marks(
             rows,
             answer_context.cell,
             pages.read_marks(request, answer_context.cell, adds=True),
@@ -187,7 +189,7 @@ def _save_group_marks(
         )
         notices.success(request, say["counted"]("mark-marked-all", len(saved)))
         return _redirect_to_next_group(request, visit, answer_context, near)
-    except saving.ChangedMeanwhileError:
+    except mark_entry.ChangedMeanwhileError:
         notices.error(request, say["t"]("mark-group-changed"))
     except ActionRefused as error:
         pages.report_refusal(request, error, answer_context.cell)

@@ -19,7 +19,7 @@ from autograder.marking.points import collect_verdicts, list_items
 from autograder.pages.feedback.sanitise import clean_input
 from autograder.rubric import Item, Question, Rubric
 from autograder.service import audit
-from autograder.service.marking import saving
+from autograder.service.marking import mark_entry
 from autograder.service.marking.answers import MarkableCell
 from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import Account, CellMark, CourseRecord, Member, Offer, RegradeRequest, Role
@@ -175,7 +175,9 @@ def may_answer(mark: CellMark | None, by: Account, course: CourseRecord) -> bool
     """
     if mark is None:
         return True
-    agreed = (reading for reading in saving.load_readings(mark) if saving.is_same(reading.items, mark.items))
+    agreed = (
+        reading for reading in mark_entry.load_readings(mark) if mark_entry.is_same(reading.items, mark.items)
+    )
     if by.pk not in {mark.marked_by_id, *(reading.account_id for reading in agreed)}:
         return True
     staff = Member.objects.filter(course=course, account__is_active=True).exclude(role=Role.STUDENT)
@@ -251,7 +253,7 @@ def _enter_points(
         verdicts = collect_verdicts(question, item.cell or question.id, score)
         mark.verdicts = {name: _format_points(verdict) for name, verdict in verdicts.items()}
         cell = MarkableCell(question, mark.place.cell, list_items(question, mark.place.cell))
-        saving.give_item(mark, cell, item, points, by)
+        mark_entry.give_item(mark, cell, item, points, by)
     return points
 
 

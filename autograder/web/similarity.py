@@ -13,13 +13,13 @@ from autograder.app.class_statistics import make_pseudonym
 from autograder.marking.similarity.beside import AlignedRow
 from autograder.marking.similarity.pairs import to_percent
 from autograder.pages.feedback.sanitise import to_printable_text
-from autograder.service import audit, comparing
+from autograder.service import audit, similarity
 from autograder.service.models import Attempt, Offer, Role
-from autograder.service.telling import Comparison
-from autograder.web import shown
+from autograder.service.models_results import Comparison
+from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
+from autograder.web.responses import render_page
 from autograder.web.site import choose_language, words
-from autograder.web.student import render_page
 
 _KINDS = ("all", "code", "text")
 _MOST_PARTS = 8
@@ -47,10 +47,10 @@ def show_similar(request: HttpRequest, visit: Visit, assignment: str) -> HttpRes
         # The request and its log entry are saved together or not at all.
         with transaction.atomic():
             audit.record_action(request.user.username, "compare", assignment, course=visit.course)
-            comparing.request_comparison(offer)
+            similarity.request_comparison(offer)
         return HttpResponseRedirect(request.path)
     row = Comparison.objects.filter(offer=offer).first()
-    kept = comparing.decode_comparison(row) if row else None
+    kept = similarity.decode_comparison(row) if row else None
     named = request.GET.get("names") == "yes"
     called = _make_name_function(offer, named=named)
     context = {
@@ -76,7 +76,7 @@ def _describe_comparison(
     request: HttpRequest,
     offer: Offer,
     row: Comparison | None,
-    kept: comparing.KeptComparison | None,
+    kept: similarity.KeptComparison | None,
     called: Callable[[str], str],
 ) -> dict[str, Any]:
     """Return the template's values for a comparison."""
@@ -105,7 +105,7 @@ def _describe_comparison(
     return {
         "kept": kept,
         "made": row.made_at,
-        "when": shown.make_time_formatter(offer, choose_language(request)),
+        "when": assignment_details.make_time_formatter(offer, choose_language(request)),
         "older": Attempt.objects.filter(offer=offer, queued_at__gt=row.made_at).exists(),
         "pairs": pairs,
         "remarks": [_format_remark(entry, called) for entry in kept.remarks],

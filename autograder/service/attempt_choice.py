@@ -8,9 +8,9 @@ from django.utils import timezone
 
 from autograder.core.errors import ServiceError
 from autograder.rubric import Rubric
-from autograder.service import attempts, audit, changes
+from autograder.service import attempts, audit, mark_changes
 from autograder.service.models import Account, Attempt, Offer, State
-from autograder.service.telling import ChosenAttempt, StatedReason
+from autograder.service.models_results import ChosenAttempt, StatedReason
 
 
 def choose_attempt(attempt: Attempt, reason: str, rubric: Rubric, by: Account) -> None:
@@ -27,7 +27,7 @@ def choose_attempt(attempt: Attempt, reason: str, rubric: Rubric, by: Account) -
     Raises:
         ServiceError: there is no reason, or the attempt could not be graded.
     """
-    text = reason.strip()[: changes.MOST_REASON]
+    text = reason.strip()[: mark_changes.MOST_REASON]
     if not text:
         raise ServiceError("enter a reason; the student will see it")
     if attempt.state == State.FAILED:

@@ -13,13 +13,13 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from autograder.core.errors import CourseError
 from autograder.course import groups
-from autograder.service import audit, teams
+from autograder.service import audit, student_groups
 from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import Member, Offer, Role
-from autograder.web import shown
+from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
+from autograder.web.responses import render_page
 from autograder.web.site import words
-from autograder.web.student import render_page
 
 _BETWEEN = re.compile(r"[\s,;]+")
 _MOST_BYTES = 1 << 20
@@ -60,7 +60,9 @@ def _change_groups(request: HttpRequest, visit: Visit, offer: Offer) -> None:
             audit.record_action(
                 user, "groups", offer.assignment, course=visit.course, before=before, after=after
             )
-            concerned = teams.set_groups(offer, shown.get_assignment(offer).rubric, wanted)
+            concerned = student_groups.set_groups(
+                offer, assignment_details.get_assignment(offer).rubric, wanted
+            )
     except ActionRefused as error:
         notices.error(request, say["t"]("refused", reason=say["t"](error.code, **error.params)))
     except CourseError as error:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from autograder.web import requests_words
-from autograder.web.marking.words import MARKING
-from autograder.web.teams_words import TEAMS
-from autograder.web.version_trials_words import VERSION_TRIALS
+from autograder.web import regrade_request_sentences
+from autograder.web.marking.sentences import MARKING
+from autograder.web.student_group_sentences import TEAMS
+from autograder.web.version_trial_sentences import VERSION_TRIALS
 
 _COMMON: Mapping[str, str | tuple[str, str]] = {
     "web.title": "Assignments",
@@ -486,7 +486,7 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     **_SIMILAR,
     **TEAMS,
     **VERSION_TRIALS,
-    **requests_words.WORDS,
+    **regrade_request_sentences.WORDS,
     **_BENCH,
 }
 ACTIONS = frozenset(

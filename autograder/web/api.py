@@ -12,9 +12,9 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
 from autograder.core.errors import ServiceError
-from autograder.service import changes, versions
+from autograder.service import mark_changes, versions
 from autograder.service.models import Account, Member, Offer, ProgramKey
-from autograder.web import shown
+from autograder.web import assignment_details
 from autograder.web.account import hash_secret
 from autograder.web.guard import View, allow_anyone
 from autograder.web.site import choose_language
@@ -89,7 +89,7 @@ def _list_assignments(request: HttpRequest, member: Member) -> Iterator[tuple[st
     language = choose_language(request)
     offers = Offer.objects.filter(course=member.course, visible=True).select_related("version", "course")
     for offer in offers.order_by("pk"):
-        if shown.get_times(offer, member.student, language).open:
+        if assignment_details.get_times(offer, member.student, language).open:
             files = versions.load_digests(offer.version, member.student)
             page = _render_feedback(offer, member.student, language)
             of_page = hashlib.sha256(page.encode()).hexdigest() if page else ""
@@ -103,7 +103,7 @@ def download_files(request: HttpRequest, slug: str, assignment: str) -> HttpResp
     if isinstance(target, HttpResponse):
         return target
     student, offer = target
-    if not shown.get_times(offer, student, choose_language(request)).open:
+    if not assignment_details.get_times(offer, student, choose_language(request)).open:
         return _build_error("the assignment is not open yet", 404)
     digests = versions.load_digests(offer.version, student)
     return FileResponse(pack_files(offer.assignment, digests), content_type="application/zip")
@@ -119,13 +119,13 @@ def download_feedback(request: HttpRequest, slug: str, assignment: str) -> HttpR
     page = _render_feedback(offer, student, choose_language(request))
     if not page:
         return _build_error("no feedback has been published yet", 404)
-    changes.record_seen_marks(offer, shown.get_assignment(offer), student)
+    mark_changes.record_seen_marks(offer, assignment_details.get_assignment(offer), student)
     # No HTML type: a browser must save this page and not show it under our origin.
     return HttpResponse(page, content_type="application/octet-stream")
 
 
 def _render_feedback(offer: Offer, student: str, language: str) -> str:
-    return (shown.render_feedback(offer, student, language) or "") if offer.published_at else ""
+    return (assignment_details.render_feedback(offer, student, language) or "") if offer.published_at else ""
 
 
 def _build_error(reason: str, status: int) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""A further web process, started by `autograder.web.pages.start_process`."""
+"""A further web process, started by `autograder.web.processes.start_process`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pathlib import Path
 
 import msgspec
 
-from autograder.web import logs, pages
+from autograder.web import logs, processes
 from autograder.web.server import Service, ServiceOptions
 
 
 def main() -> None:
     """Answer requests at the inherited sockets."""
     logs.configure_logging()
-    process_options = msgspec.json.decode(sys.argv[1], type=pages.ProcessOptions)
+    process_options = msgspec.json.decode(sys.argv[1], type=processes.ProcessOptions)
     sockets = [socket.socket(fileno=int(number)) for number in sys.argv[2:]]
     threading.Thread(target=_stop_at_end_of_input, args=(sockets,), daemon=True).start()
     options = ServiceOptions(
@@ -31,7 +31,7 @@ def main() -> None:
         proxy=process_options.proxy,
     )
     with Service(options, {slug: Path(folder) for slug, folder in process_options.folders.items()}):
-        pages.answer_requests(sockets, process_options, lambda: None)
+        processes.answer_requests(sockets, process_options, lambda: None)
 
 
 def _stop_at_end_of_input(sockets: Sequence[socket.socket]) -> None:

@@ -1,4 +1,4 @@
-"""Applying a trial to the whole class at once, or dropping it.
+"""Begin a trial of a new version, apply it to the whole class at once, or drop it.
 
 Locks are taken in one order, which all other code follows: the course, the log, the trial, attempts, marks,
 and finally the offer. So students can submit until the last moment; a submission in between makes the trial
@@ -14,11 +14,12 @@ from django.utils import timezone
 
 from autograder.core.errors import ServiceError
 from autograder.core.records import GradingResult
-from autograder.course import Handin
+from autograder.course import Course, Handin
+from autograder.grading import assignment as assignments
 from autograder.grading.store import GradedEntry, Key, decode_result
 from autograder.marking.following import MarkFollower
 from autograder.rubric import Rubric
-from autograder.service import attempts, audit, changes, tasks, versions
+from autograder.service import attempts, audit, mark_changes, tasks, versions
 from autograder.service.models import (
     Account,
     Attempt,
@@ -30,15 +31,69 @@ from autograder.service.models import (
     State,
     StoredResult,
     TrialResult,
+    Version,
     VersionTrial,
 )
 from autograder.service.store import DatabaseStore
+from autograder.service.trials import grading
 from autograder.service.trials.marks import encode_items, follow_mark
 
 SERVER = "autograder serve"
 """Name in the log in place of a person: the server imports the folder when it starts."""
 _TOGETHER = 32
 """Maximum number of results in memory at a time."""
+
+
+def import_assignment(
+    record: CourseRecord, course: Course, name: str, by: Account | None = None
+) -> tuple[Offer, VersionTrial | None]:
+    """Offer a folder's assignment, or begin a trial of its new version.
+
+    A version with another rubric or reference must be tried on everyone who has submitted before it counts.
+    Any other new version is offered at once, because marks do not depend on the difference.
+
+    Args:
+        record: the course in the database.
+        course: its folder.
+        name: of the assignment.
+        by: the account that requests it; None: the server, which does not repeat a dropped trial.
+
+    Raises:
+        As `versions.create_or_update_offer`.
+        AutograderError: the new version cannot be used for grading.
+    """
+    version = versions.import_version(record, course, name)
+    offer = Offer.objects.filter(course=record, assignment=name).select_related("version", "course").first()
+    if offer is None or not offer.attempts.exists() or versions.has_same_grading(offer.version, version):
+        return versions.create_or_update_offer(record, course, name, version), None
+    assignments.load_assignment(course, name)
+    with transaction.atomic():
+        versions.prepare_cells(version)
+        transaction.set_rollback(True)  # a dry run: the cells change only when the version is offered
+    versions.import_groups(offer, course)
+    return offer, _begin_trial(offer, version, by)
+
+
+def _begin_trial(offer: Offer, version: Version, by: Account | None) -> VersionTrial | None:
+    """Begin a trial, unless this version has one already; older active trials are dropped."""
+    with transaction.atomic():
+        CourseRecord.objects.select_for_update(no_key=True).get(pk=offer.course_id)
+        of_offer = VersionTrial.objects.filter(offer=offer, base=offer.version_id).order_by("-pk")
+        if existing := of_offer.filter(version=version, settled="").first():
+            return existing
+        if by is None and of_offer.filter(version=version, settled="dropped").exists():
+            return None
+        # An offer has at most one active trial.
+        for other in VersionTrial.objects.filter(offer=offer, settled=""):
+            drop_trial(other, by)
+        trial = VersionTrial.objects.create(offer=offer, version=version, base=offer.version, by=by)
+        before, after = offer.version.number, version.number
+        who = by.username if by else SERVER
+        audit.record_action(
+            who, "try version", offer.assignment, course=offer.course, before=before, after=after
+        )
+    grading.catch_up(trial)
+    return trial
 
 
 def apply_trial(trial: VersionTrial, by: Account, reason: str = "") -> None:
@@ -74,7 +129,7 @@ def apply_trial(trial: VersionTrial, by: Account, reason: str = "") -> None:
         for start in range(0, len(rows), _TOGETHER):
             _record_results(row, rows[start : start + _TOGETHER], rubric, handins)
         _set_offered_version(row, rubric, handins)
-        changes.record_reason(row.offer, reason, by)
+        mark_changes.record_reason(row.offer, reason, by)
         _close_trial(row, "applied")
 
 

@@ -1,4 +1,4 @@
-"""Sentences of the marking pages; `autograder.web.words` includes them."""
+"""Sentences of the marking pages; `autograder.web.sentences` includes them."""
 
 from __future__ import annotations
 

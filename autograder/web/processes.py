@@ -144,7 +144,7 @@ def start_process(
 ) -> subprocess.Popen[bytes]:
     """Start a further process that answers at these sockets; it ends with this one, however that ends."""
     numbers = [listener.fileno() for listener in sockets]
-    command = [sys.executable, "-m", "autograder.web.beside", msgspec.json.encode(options).decode()]
+    command = [sys.executable, "-m", "autograder.web.extra_process", msgspec.json.encode(options).decode()]
     return subprocess.Popen(
         [*command, *map(str, numbers)],
         # Never written to: its end of file signals to the child that this process is gone.

@@ -33,7 +33,7 @@ from autograder.grading.assignment import Assignment
 from autograder.grading.batch import read_handin
 from autograder.grading.store import GradedEntry, Key, Store, Student, decode_result
 from autograder.rubric import Rubric
-from autograder.service import attempts, audit, blobs, changes, trials, versions
+from autograder.service import attempts, audit, blobs, mark_changes, trials, versions
 from autograder.service.models import (
     Attempt,
     CourseFile,
@@ -78,7 +78,7 @@ def import_course(course: Course, slug: str, signer: Signer, *, title: str = "")
     for name in course.list_assignments():
         if course.locate_release(name).is_dir():
             offered, _ = trials.import_assignment(record, course, name)
-            changes.give_bonus(offered, _load_bonus_points(course, name))
+            mark_changes.give_bonus(offered, _load_bonus_points(course, name))
     if course.roster.is_file():
         store.enroll_students(read_roster(course.roster))
     for path in (course.root / name for name in _LISTS):
@@ -88,7 +88,7 @@ def import_course(course: Course, slug: str, signer: Signer, *, title: str = "")
     for offer in Offer.objects.filter(course=record):
         if (course.root / "submitted").is_dir():
             _import_submissions(course, offer, store, signer)
-        changes.import_shown_marks(offer, read_published(course, offer.assignment))
+        mark_changes.import_shown_marks(offer, read_published(course, offer.assignment))
     if new:
         audit.record_action(
             "autograder serve", "course", slug, course=record, after=title or course.root.name
@@ -241,7 +241,7 @@ def export_course(record: CourseRecord, folder: Path) -> Course:
         _export_attempts(offer, course)
         _export_results(record, offer, course)
         if offer.published_at:
-            write_published(course, offer.assignment, changes.export_shown_marks(offer))
+            write_published(course, offer.assignment, mark_changes.export_shown_marks(offer))
     return course
 
 

@@ -1,6 +1,6 @@
 """Starts a program that ends with its parent, and that may refuse to run as root, as PostgreSQL does.
 
-``python -m autograder.service.launch PROGRAM ARGUMENT…``
+``python -m autograder.service.child_process PROGRAM ARGUMENT…``
 
 For root, the program runs in a user namespace in which root has another user id. Files remain owned by root,
 so ownership in the course does not change, and no parent folder has to be opened for another user. Sources:

@@ -14,13 +14,13 @@ from autograder.app.sheet_rows import MOST_BYTES, SheetLine, SheetSubject, read_
 from autograder.app.sheets import SheetChoice, SheetEntry, SheetPlan, enter_sheet, make_sheet, plan_sheet
 from autograder.core.errors import CourseError
 from autograder.service import audit
-from autograder.service.marking import saving
+from autograder.service.marking import mark_entry
 from autograder.service.models import CellMark, MarkingPlan, Offer, Role
 from autograder.service.store import DatabaseStore
-from autograder.web import shown
+from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
+from autograder.web.responses import make_download, render_page
 from autograder.web.site import words
-from autograder.web.student import make_download, render_page
 
 
 @require_role(Role.TA, "GET", "HEAD", "POST")
@@ -32,7 +32,7 @@ def show_sheet(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
     query = request.GET
     known_cells = [
         cell_name
-        for question in shown.get_assignment(offer).rubric.questions
+        for question in assignment_details.get_assignment(offer).rubric.questions
         for cell_name in question.list_cells()
     ]
     choice = SheetChoice(
@@ -47,7 +47,7 @@ def show_sheet(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
 
 def _build_subject(offer: Offer) -> SheetSubject:
     store = DatabaseStore(offer.course)
-    return SheetSubject(shown.get_assignment(offer), store, store.load_results(offer.assignment))
+    return SheetSubject(assignment_details.get_assignment(offer), store, store.load_results(offer.assignment))
 
 
 def _enter_upload(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
@@ -97,7 +97,7 @@ def _exclude_double_marked(request: HttpRequest, plan: SheetPlan, marks: QuerySe
     of_two = {
         (row.student, row.place.notebook, row.place.cell)
         for row in marks.select_related("place")
-        if row.stage or saving.needs_second_mark(row, shares.get(row.place_id, 0))
+        if row.stage or mark_entry.needs_second_mark(row, shares.get(row.place_id, 0))
     }
     say, kept, refused = words(request)["t"], [], [*plan.refused]
     for change in plan.changes:

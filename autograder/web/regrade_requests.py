@@ -1,4 +1,4 @@
-"""Pages of regrade requests: students ask below their feedback, and course staff answer."""
+"""Regrade requests: students make them below their feedback (`autograder.web.student`), and staff answer."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.sanitise import render_sentence, to_printable_text
 from autograder.rubric import Question, Rubric
 from autograder.rubric.timestamps import format_moment, get_zone, resolve_local_time
-from autograder.service import audit, changes, tasks
-from autograder.service.marking import requests
+from autograder.service import audit, tasks
+from autograder.service.marking import regrade_requests
 from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import CourseRecord, Member, Offer, PlatformCourse, RegradeRequest, Role
 from autograder.service.store import DatabaseStore, get_bonus_points
-from autograder.web import shown
+from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
+from autograder.web.responses import render_page
 from autograder.web.site import choose_language, words
-from autograder.web.student import render_framed, render_page
 
 _POINTS = re.compile(r"[-+−]?[0-9]{1,6}(?:[.,][0-9]{1,6})?")
 _MOST_ANSWER = 20_000
@@ -75,28 +75,20 @@ class RequestsPanel(Struct, frozen=True):
     until: str
     """The deadline; empty if none was set."""
     over: bool
-    most: int = requests.MOST_REASON
+    most: int = regrade_requests.MOST_REASON
 
 
-@require_role(Role.STUDENT)
-def show_feedback(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """Show the feedback for the attempt that counts, once marks are published, with the regrade requests."""
-    offer = _get_published_offer(visit, assignment)
-    # From here on, only later changes of the marks are news to the student.
-    changes.record_seen_marks(offer, shown.get_assignment(offer), visit.student)
-    panel = _build_panel(offer, visit.student, choose_language(request))
-    return render_framed(request, visit, offer, visit.student, asked=panel)
-
-
-def _get_published_offer(visit: Visit, assignment: str) -> Offer:
+def get_published_offer(visit: Visit, assignment: str) -> Offer:
+    """Return an assignment of which the marks are published, or respond that there is none."""
     offer = visit.get_offer(assignment)
     if offer.published_at is None:
         raise Http404
     return offer
 
 
-def _build_panel(offer: Offer, student: str, language: str) -> RequestsPanel:
-    rubric, labels = shown.get_assignment(offer).get_rubric(student), Labels(language)
+def build_panel(offer: Offer, student: str, language: str) -> RequestsPanel:
+    """Return the requests of a student, and the items they may still ask about."""
+    rubric, labels = assignment_details.get_assignment(offer).get_rubric(student), Labels(language)
     final, items = _list_askable(offer, rubric, student)
     rows = offer.requests.filter(student=student).select_related("offer").order_by("-pk")
     # An item with an open request cannot be asked about again.
@@ -113,7 +105,7 @@ def _build_panel(offer: Offer, student: str, language: str) -> RequestsPanel:
             items_by_question.setdefault(question.id, []).append(
                 ItemOption(question.id, number, text, points)
             )
-    roles, open_now = _map_roles(offer.course), requests.is_accepting(offer)
+    roles, open_now = _map_roles(offer.course), regrade_requests.is_accepting(offer)
     until = offer.requests_until
     return RequestsPanel(
         questions=tuple(
@@ -128,7 +120,9 @@ def _build_panel(offer: Offer, student: str, language: str) -> RequestsPanel:
     )
 
 
-def _list_askable(offer: Offer, rubric: Rubric, student: str) -> tuple[bool, list[requests.AskableItem]]:
+def _list_askable(
+    offer: Offer, rubric: Rubric, student: str
+) -> tuple[bool, list[regrade_requests.AskableItem]]:
     """Return whether the student's marks are final, and the items that have a mark.
 
     Titles that are hidden during marking may be shown once the marks are final.
@@ -137,7 +131,7 @@ def _list_askable(offer: Offer, rubric: Rubric, student: str) -> tuple[bool, lis
     if graded is None:
         return False, []
     final = compute_standing(graded.score, rubric, marks, get_bonus_points(offer, student)).final
-    return final, requests.list_askable_items(rubric, graded.score, student, offer.course)
+    return final, regrade_requests.list_askable_items(rubric, graded.score, student, offer.course)
 
 
 def _describe_request(
@@ -190,8 +184,8 @@ def _format_local_time(moment: datetime, offer: Offer, language: str) -> str:
 @require_role(Role.STUDENT, "POST")
 def submit_request(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Request another look at an item."""
-    offer = _get_published_offer(visit, assignment)
-    rubric = shown.get_assignment(offer).get_rubric(visit.student)
+    offer = get_published_offer(visit, assignment)
+    rubric = assignment_details.get_assignment(offer).get_rubric(visit.student)
     # The form sends positions: an id could reveal a hidden title.
     items_by_number = {
         (question.id, str(number)): (question, item)
@@ -202,7 +196,7 @@ def submit_request(request: HttpRequest, visit: Visit, assignment: str) -> HttpR
     if chosen is None:
         raise Http404
     try:
-        requests.make_request(offer, visit.student, *chosen, request.POST.get("reason", ""))
+        regrade_requests.make_request(offer, visit.student, *chosen, request.POST.get("reason", ""))
         notices.info(request, words(request)["t"]("request-made"))
     except ActionRefused as error:
         _report_refusal(request, error)
@@ -212,10 +206,10 @@ def submit_request(request: HttpRequest, visit: Visit, assignment: str) -> HttpR
 @require_role(Role.STUDENT, "POST")
 def cancel_request(request: HttpRequest, visit: Visit, assignment: str, number: int) -> HttpResponse:
     """Withdraw a request of the student."""
-    offer = _get_published_offer(visit, assignment)
+    offer = get_published_offer(visit, assignment)
     row = get_object_or_404(RegradeRequest, pk=number, offer=offer, student=visit.student)
     try:
-        requests.cancel_request(row)
+        regrade_requests.cancel_request(row)
     except ActionRefused as error:
         _report_refusal(request, error)
     return _redirect_to("feedback", visit, offer)
@@ -234,7 +228,7 @@ def _redirect_to(route: str, visit: Visit, offer: Offer) -> HttpResponse:
 def list_requests(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """List the requests of an assignment: open ones, oldest first, and settled ones."""
     offer, labels = visit.get_offer(assignment), Labels(choose_language(request))
-    rubric = shown.get_assignment(offer).rubric
+    rubric = assignment_details.get_assignment(offer).rubric
     rows = offer.requests.select_related("offer__course", "answered_by").order_by("pk")
     roles = _map_roles(visit.course)
     # `final=True`: staff may see titles that are hidden from students during marking.
@@ -293,7 +287,7 @@ def answer_request(request: HttpRequest, visit: Visit, number: int) -> HttpRespo
     """Show a request with everything needed to answer it. A POST answers it."""
     rows = RegradeRequest.objects.select_related("offer__course", "offer__version", "answered_by")
     row = get_object_or_404(rows, pk=number, offer__course=visit.course)
-    rubric = shown.get_assignment(row.offer).get_rubric(row.student)
+    rubric = assignment_details.get_assignment(row.offer).get_rubric(row.student)
     if request.method == "POST" and _save_answer(request, row, _find_question(rubric, row)):
         return _redirect_to("requests", visit, row.offer)
     labels = Labels(choose_language(request))
@@ -302,7 +296,7 @@ def answer_request(request: HttpRequest, visit: Visit, number: int) -> HttpRespo
         "offer": row.offer,
         "one": _describe_request(row, rubric, labels, _map_roles(visit.course), final=True),
         "names": request.GET.get("names") == "yes",
-        "most": requests.MOST_ANSWER,
+        "most": regrade_requests.MOST_ANSWER,
         "typed": {name: request.POST.get(name, "") for name in ("text", "points")},
         **_collect_judgement(request, row, rubric, labels),
     }
@@ -315,7 +309,7 @@ def _collect_judgement(
     """Return the student's answer, its result and mark, and whether this user may answer the request."""
     question = _find_question(rubric, row)
     graded, _ = DatabaseStore(row.offer.course).load_student_result(row.offer.assignment, row.student)
-    mark = requests.find_mark(row, question)
+    mark = regrade_requests.find_mark(row, question)
     comments = (mark.comment, mark.remarks.get(row.item)) if mark else ()
     context: dict[str, Any] = {
         "answer": "",
@@ -324,7 +318,7 @@ def _collect_judgement(
         "bounds": None,
         "whole": False,
         "comment": to_printable_text("\n".join(filter(None, comments))),
-        "may": requests.may_answer(mark, request.user, row.offer.course),
+        "may": regrade_requests.may_answer(mark, request.user, row.offer.course),
     }
     if question is None or graded is None:
         return context
@@ -333,7 +327,7 @@ def _collect_judgement(
         entry for entry in graded.score.items if (entry.question, entry.item) == (question.id, item.id)
     )
     result = next(results, None)
-    has = requests.compute_item_points(mark, question, item, graded.score) if mark else None
+    has = regrade_requests.compute_item_points(mark, question, item, graded.score) if mark else None
     context["answer"] = to_printable_text(get_answer_text(graded, question, item), _MOST_ANSWER)
     context["result"] = _describe_verdict(result, labels) if result else None
     context["whole"] = bool(has and has.whole)
@@ -369,7 +363,9 @@ def _save_answer(request: HttpRequest, row: RegradeRequest, question: Question |
         new_points = _parse_points(points) if points else None
         # The task is queued in the same transaction: no scores are sent for an answer that was rolled back.
         with transaction.atomic():
-            requests.answer_request(row, request.user, request.POST.get("text", ""), question, new_points)
+            regrade_requests.answer_request(
+                row, request.user, request.POST.get("text", ""), question, new_points
+            )
             if row.offer.published_at and PlatformCourse.objects.filter(course=row.offer.course).exists():
                 tasks.enqueue_scores(row.offer_id)
     except ActionRefused as error:

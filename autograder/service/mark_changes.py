@@ -25,9 +25,9 @@ from autograder.grading.assignment import Assignment
 from autograder.grading.grades import MarkChange
 from autograder.service import attempts
 from autograder.service.models import Account, Attempt, CellMark, Offer, RegradeRequest
-from autograder.service.standing import compute_student_standing, load_current_result
+from autograder.service.models_results import BonusChange, ShownMarks, StatedReason
+from autograder.service.standings import compute_student_standing, load_current_result
 from autograder.service.store import DatabaseStore
-from autograder.service.telling import BonusChange, ShownMarks, StatedReason
 
 MOST_REASON = 1_000
 """Maximum number of characters."""

@@ -22,7 +22,7 @@ from autograder.rubric.timestamps import FILE_NAME as STAMP
 from autograder.service import attempts
 from autograder.service.models import Account, Attempt, CourseRecord, Member, Offer, Role
 from autograder.service.receipts import Signer
-from autograder.service.standing import load_standings
+from autograder.service.standings import load_standings
 from autograder.service.store import DatabaseStore
 
 

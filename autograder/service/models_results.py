@@ -31,7 +31,7 @@ class StatedReason(models.Model):
 
 
 class ChosenAttempt(models.Model):
-    """An attempt that staff chose to count, overriding the rules (`autograder.service.choosing`)."""
+    """An attempt that staff chose to count, overriding the rules (`autograder.service.attempt_choice`)."""
 
     attempt = models.OneToOneField("service.Attempt", models.CASCADE, related_name="choice")
     at = models.DateTimeField()
@@ -48,14 +48,14 @@ class BonusChange(models.Model):
 
 
 class Comparison(models.Model):
-    """Similarity comparison of a class's submissions (`autograder.service.comparing`)."""
+    """Similarity comparison of a class's submissions (`autograder.service.similarity`)."""
 
     offer = models.OneToOneField("service.Offer", models.PROTECT, related_name="comparison")
     asked_at = models.DateTimeField()
     made_at = models.DateTimeField(null=True)
     """None: it was never completed."""
     pairs = models.JSONField(null=True)
-    """A `comparing.KeptComparison`."""
+    """A `similarity.KeptComparison`."""
     problem = models.TextField(blank=True)
     """Why it failed the last time; empty: it succeeded or is in progress."""
 

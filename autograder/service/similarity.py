@@ -24,9 +24,9 @@ from autograder.marking.similarity.beside import AlignedRow, arrange_works
 from autograder.marking.similarity.pairs import AlikePair
 from autograder.rubric import Rubric
 from autograder.service import attempts, tasks
-from autograder.service.loaded import AssignmentCache
+from autograder.service.assignment_cache import AssignmentCache
 from autograder.service.models import Offer
-from autograder.service.telling import Comparison
+from autograder.service.models_results import Comparison
 
 
 class KeptPair(Struct, frozen=True):

@@ -25,9 +25,9 @@ from autograder.pages.feedback.render import render_page
 from autograder.rubric.lateness import COUNTS
 from autograder.rubric.timestamps import Window, format_duration, format_moment, get_zone, to_window_zone
 from autograder.rubric.variants.drawing import normalise_id
-from autograder.service import attempts, changes, versions
+from autograder.service import attempts, mark_changes, versions
 from autograder.service.models import Attempt, CourseRecord, Member, Offer, State
-from autograder.service.standing import compute_student_standing, load_current_result
+from autograder.service.standings import compute_student_standing, load_current_result
 from autograder.service.store import DatabaseStore
 
 _MINUTE = timedelta(minutes=1)
@@ -418,7 +418,7 @@ def render_feedback(offer: Offer, student: str, language: str) -> str | None:
         stands=compute_student_standing(offer, assignment, graded, marks),
         timing=handin.timing if handin else None,
         reasons=handin.list_messages(language) if handin else (),
-        changes=changes.list_changes(offer, assignment, student),
+        changes=mark_changes.list_changes(offer, assignment, student),
         releases=get_releases(offer, student),
         name=_get_name(offer, student),
     )
