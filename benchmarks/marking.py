@@ -40,7 +40,7 @@ from autograder.app.stores import open_store  # noqa: E402
 from autograder.core.records import GradingResult, Markdown, Status  # noqa: E402
 from autograder.grading import assignment as assignments  # noqa: E402
 from autograder.grading.assignment import Assignment  # noqa: E402
-from autograder.grading.generate import generate_release  # noqa: E402
+from autograder.grading.release_generation import generate_release  # noqa: E402
 from autograder.grading.store import GradedEntry, Key, encode_result  # noqa: E402
 from autograder.marking.grouping import STEPS  # noqa: E402
 from autograder.service import setup  # noqa: E402

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 import typer
 
-from autograder.authoring.pages import render_pages
+from autograder.authoring.doc_pages import render_pages
 from autograder.cli import reference
 from autograder.cli.app import app
 from autograder.core import limits

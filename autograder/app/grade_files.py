@@ -22,8 +22,8 @@ from autograder.core.records import GradingResult, Status
 from autograder.core.tables import join_names
 from autograder.core.wording import get_text
 from autograder.exchange.platforms import gradebooks
-from autograder.exchange.platforms.csvfiles import CsvTable, normalize_column, strip_guard, write_table
-from autograder.exchange.platforms.people import Identification, ListedStudent, Register
+from autograder.exchange.platforms.csv_files import CsvTable, normalize_column, strip_guard, write_table
+from autograder.exchange.platforms.student_matching import Identification, ListedStudent, Register
 from autograder.exchange.platforms.worksheets import (
     Worksheet,
     check_fillable,

@@ -247,7 +247,7 @@ class CheckCall(Struct, frozen=True):
     digest: str
     """Digest of the sources of the checks, of the solution and of their imports."""
     program: str
-    """The sources themselves, packed; see `autograder.checking.packing`."""
+    """The sources themselves, packed; see `autograder.checking.serialisation`."""
     check: str
     part: str
     seed: bytes

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from autograder.core import tables
 from autograder.core.errors import CourseError, RubricError
 from autograder.core.records import StudentGroup
-from autograder.course import Course, Handin, groups
+from autograder.course import Course, Handin, group_list
 from autograder.rubric import Rubric, timestamps
 from autograder.rubric.lateness import (
     COUNTS,
@@ -34,7 +34,7 @@ from autograder.rubric.lateness import (
     count_days,
 )
 from autograder.rubric.timestamps import SlipUse, Timing, Window
-from autograder.rubric.variants.drawing import normalise_id
+from autograder.rubric.variants.draws import normalise_id
 
 COMMON = "course"
 """The table of ``exams.toml`` that applies to all assignments."""
@@ -381,7 +381,7 @@ def load_schedule(course: Course, rubric: Rubric) -> Schedule | None:
     try:
         if table is None:
             return None
-        return read_schedule(table, rubric, f"{course.exams}: [{name}]", groups.load_groups(course, name))
+        return read_schedule(table, rubric, f"{course.exams}: [{name}]", group_list.load_groups(course, name))
     except RubricError as error:
         raise CourseError(str(error)) from error
 

@@ -8,10 +8,10 @@ from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.mistakes.diagnose import Diagnosis, Difference
 from autograder.formulas.mistakes.relations import RelationDiagnosis
 from autograder.formulas.nodes import Relation, Tree, Tuple
+from autograder.formulas.notation.formula_lists import parse_list, parse_single
 from autograder.formulas.notation.landau import parse_landau
 from autograder.formulas.notation.parse import parse as parse_formula
 from autograder.formulas.notation.parse import parse_tuple
-from autograder.formulas.notation.several import parse_list, parse_single
 from autograder.formulas.notation.vocabulary import Vocabulary
 from autograder.formulas.values.points import Points
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from autograder.core.records import Answer, Cell, CellOutcome, CellTest, Markdown, Submission
 from autograder.grading.assignment import Assignment
-from autograder.grading.harmless import is_unreachable
+from autograder.grading.attention_access import is_unreachable
 from autograder.notebook.placeholders import mask_skipped_lines
 from autograder.questions.base.base import Check, Draw
 from autograder.questions.base.judging.judgeable import (
@@ -24,8 +24,8 @@ from autograder.questions.base.judging.judgeable import (
 )
 from autograder.rubric import NotebookFile, Question
 from autograder.sandbox.base import Box, Sandbox
+from autograder.sandbox.judge_session import CellTester, Key, create_visit
 from autograder.sandbox.session import Session, Visit
-from autograder.sandbox.testing import CellTester, Key, create_visit
 from autograder.sandbox.timeouts import Timeouts
 
 

@@ -42,7 +42,12 @@ from autograder.course.submission_folder import ABSENT, name_files
 from autograder.grading import grades
 from autograder.grading.assignment import Assignment
 from autograder.grading.cell_tests import CellTests, prepare_cells
-from autograder.grading.expected import StudentAssignment, StudentAssignments, ask_once, derive_box_seed
+from autograder.grading.expected_values import (
+    StudentAssignment,
+    StudentAssignments,
+    ask_once,
+    derive_box_seed,
+)
 from autograder.grading.store import count_pictures, fit_to_budget
 from autograder.grading.submitted_files import (
     NotebookFiles,
@@ -53,7 +58,7 @@ from autograder.grading.submitted_files import (
     report_other_files,
     review_unread,
 )
-from autograder.grading.unread_answers import (
+from autograder.grading.unreadable_answers import (
     AnswerFacts,
     NotebookGaps,
     find_gaps,
@@ -61,8 +66,8 @@ from autograder.grading.unread_answers import (
     read_saved_pictures,
     review_zeros,
 )
-from autograder.notebook.match import LOST
-from autograder.notebook.read import read_details
+from autograder.notebook.cell_matching import LOST
+from autograder.notebook.submission_reader import read_details
 from autograder.questions.base.base import (
     Draw,
     Evidence,
@@ -144,7 +149,7 @@ class Grader:
         Args:
             assignment: loaded.
             pool: provides the sandboxes.
-            drawn: students with a variant that was not given out, by id (`grading.personal`).
+            drawn: students with a variant that was not given out, by id (`grading.personal_variants`).
 
         Raises:
             CourseError: the secret or a reference solution is not usable.

@@ -32,8 +32,8 @@ from autograder.course import Course
 from autograder.course.submission_folder import SCANS, is_hidden_notebook, name_files
 from autograder.notebook.document import MAX_BYTES, RawCell, normalize_source, parse_notebook
 from autograder.notebook.files import read_below
-from autograder.notebook.read import read_notebook
 from autograder.notebook.release import Release
+from autograder.notebook.submission_reader import read_notebook
 from autograder.questions.base.judging.results import replace_by_review
 from autograder.rubric import NotebookFile, Question
 

@@ -23,7 +23,7 @@ from types import MappingProxyType
 from autograder.core.wording import LocalisedText
 
 AREAS = (
-    "autograder.messages.checks",
+    "autograder.messages.answers",
     "autograder.messages.formulas",
     "autograder.messages.limits",
     "autograder.messages.notebook",

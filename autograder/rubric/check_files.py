@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from autograder.checking.reading import CheckFile, CheckFileError, CheckItem, load_check_file, suggest_name
+from autograder.checking.check_parser import (
+    CheckFile,
+    CheckFileError,
+    CheckItem,
+    load_check_file,
+    suggest_name,
+)
 from autograder.core.errors import Place, RubricError
 
 KINDS = ("code", "repair")

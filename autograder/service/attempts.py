@@ -21,8 +21,8 @@ from msgspec.structs import replace
 
 from autograder.core.errors import NotebookError, ServiceError
 from autograder.core.records import GradingResult, StudentGroup
-from autograder.course import Handin, find_name_fault, groups, schedule
-from autograder.course.counting import (
+from autograder.course import Handin, find_name_fault, group_list, schedule
+from autograder.course.counting_attempts import (
     AttemptFacts,
     PartFilters,
     StaffChoice,
@@ -51,7 +51,7 @@ from autograder.grading.batch import (
 from autograder.grading.pipeline import SubmittedFiles
 from autograder.grading.store import GradedEntry, Key
 from autograder.rubric import Rubric
-from autograder.rubric.variants.drawing import normalise_id
+from autograder.rubric.variants.draws import normalise_id
 from autograder.service import blobs, tasks, versions
 from autograder.service.models import (
     Account,
@@ -409,7 +409,7 @@ def list_group_members(offer: Offer, student: str) -> tuple[str, ...]:
 
 def find_group(offer: Offer, student: str) -> StudentGroup | None:
     """Return a student's group; None: the student submits alone."""
-    return groups.map_by_student(list_groups(offer)).get(normalise_id(student))
+    return group_list.map_by_student(list_groups(offer)).get(normalise_id(student))
 
 
 def _find_counting(

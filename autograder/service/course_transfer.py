@@ -18,15 +18,15 @@ from django.db import transaction
 from django.utils import timezone
 from msgspec.structs import replace
 
-from autograder.app.lists import read_bonus, read_roster
-from autograder.app.published import read_published, write_published
+from autograder.app.class_lists import read_bonus, read_roster
+from autograder.app.published_marks import read_published, write_published
 from autograder.app.stores import open_store
 from autograder.core import atomic
 from autograder.core.errors import ServiceError, StoreMissing
 from autograder.core.paths import list_files_below
 from autograder.core.records import GradingResult
-from autograder.course import Course, Handin, groups, schedule
-from autograder.course.counting import find_counting_attempts
+from autograder.course import Course, Handin, group_list, schedule
+from autograder.course.counting_attempts import find_counting_attempts
 from autograder.course.submission_folder import list_expected_files, read_folder
 from autograder.grading import assignment as assignments
 from autograder.grading.assignment import Assignment
@@ -261,7 +261,7 @@ def _build_times(offers: Iterable[Offer]) -> dict[str, Any]:
 def _format_groups(offers: Iterable[Offer]) -> str:
     written = io.StringIO()
     rows = csv.writer(written, lineterminator="\n")
-    rows.writerow(groups.COLUMNS)
+    rows.writerow(group_list.COLUMNS)
     rows.writerows(
         (team.name, member, offer.assignment)
         for offer in offers

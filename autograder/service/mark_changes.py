@@ -14,7 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 from msgspec.structs import replace
 
-from autograder.app.published import (
+from autograder.app.published_marks import (
     AgreedChange,
     PublishedMarks,
     ShownMark,

@@ -11,7 +11,7 @@ class ShownMarks(models.Model):
     offer = models.ForeignKey("service.Offer", models.PROTECT, related_name="shown_marks")
     student = models.CharField(max_length=128)
     shown = models.JSONField()
-    """An `autograder.app.published.ShownMark`."""
+    """An `autograder.app.published_marks.ShownMark`."""
     agreed = models.JSONField(null=True)
     """A change from before the service (`AgreedChange`) that no page has shown yet."""
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from autograder.app import SILENT
-from autograder.app.collecting import AttemptCollector, CollectedAttempt, CollectReport, StagedAttempt
+from autograder.app.collection import AttemptCollector, CollectedAttempt, CollectReport, StagedAttempt
 from autograder.app.grade_files import GradeLine, make_grade_lines
 from autograder.core.errors import ServiceError
 from autograder.course.archives import RefusedFile
-from autograder.exchange.platforms.patterns import CollectSettings
-from autograder.exchange.platforms.people import Identification, ListedStudent, Register
+from autograder.exchange.platforms.filename_patterns import CollectSettings
 from autograder.exchange.platforms.sources import WantedAttempts
+from autograder.exchange.platforms.student_matching import Identification, ListedStudent, Register
 from autograder.exchange.platforms.worksheets import WorksheetRow
 from autograder.grading.assignment import Assignment
 from autograder.rubric.timestamps import FILE_NAME as STAMP

@@ -15,13 +15,13 @@ from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.app.similar import SimilarClass, compare_works, select_individual_part
+from autograder.app.similarity import SimilarClass, compare_works, select_individual_part
 from autograder.core.errors import describe_error
 from autograder.course import Handin
 from autograder.grading.assignment import Assignment
 from autograder.grading.pipeline import SubmittedFiles
-from autograder.marking.similarity.beside import AlignedRow, arrange_works
 from autograder.marking.similarity.pairs import AlikePair
+from autograder.marking.similarity.side_by_side import AlignedRow, arrange_works
 from autograder.rubric import Rubric
 from autograder.service import attempts, tasks
 from autograder.service.assignment_cache import AssignmentCache
@@ -88,7 +88,7 @@ def _decode_markup(kind: type, value: Any) -> Any:
     """Decode markup, which was escaped before it was stored."""
     if kind is not Markup:
         raise NotImplementedError(f"nothing of type {kind.__name__} is kept")
-    return Markup(value)  # noqa: S704 - escaped by `beside`, the only source of stored markup
+    return Markup(value)  # noqa: S704 - escaped by `side_by_side`, the only source of stored markup
 
 
 def _compute_comparison(offer: Offer, assignment: Assignment) -> KeptComparison:

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from autograder.course import find_name_fault
 from autograder.rubric import Rubric
-from autograder.rubric.variants.drawing import normalise_id
+from autograder.rubric.variants.draws import normalise_id
 from autograder.service import attempts, tasks
 from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import (

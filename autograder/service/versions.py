@@ -19,7 +19,7 @@ from django.db.models import Max, Q
 from autograder import rubric as rubrics
 from autograder.core import atomic
 from autograder.core.errors import CourseError, ServiceError
-from autograder.course import PRIVATE, Course, groups, schedule
+from autograder.course import PRIVATE, Course, group_list, schedule
 from autograder.rubric import Rubric
 from autograder.service import blobs
 from autograder.service.models import CourseRecord, Offer, Version, VersionFile
@@ -226,7 +226,7 @@ def import_groups(offer: Offer, course: Course) -> None:
     Raises:
         CourseError: the file is not usable.
     """
-    teams = {team.name: list(team.members) for team in groups.load_groups(course, offer.assignment)}
+    teams = {team.name: list(team.members) for team in group_list.load_groups(course, offer.assignment)}
     if not offer.formed_here and offer.groups != teams:
         offer.groups = teams
         offer.save(update_fields=["groups"])

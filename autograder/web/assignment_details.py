@@ -21,10 +21,10 @@ from autograder.notebook.student import saved_notebook
 from autograder.notebook.student.rendering import MARKS
 from autograder.notebook.student.report import MISSING, ReportLine
 from autograder.notebook.student_check import FILE_NAME, read_specification
-from autograder.pages.feedback.render import render_page
+from autograder.pages.feedback.student_page import render_page
 from autograder.rubric.lateness import COUNTS
 from autograder.rubric.timestamps import Window, format_duration, format_moment, get_zone, to_window_zone
-from autograder.rubric.variants.drawing import normalise_id
+from autograder.rubric.variants.draws import normalise_id
 from autograder.service import attempts, mark_changes, versions
 from autograder.service.models import Attempt, CourseRecord, Member, Offer, State
 from autograder.service.standings import compute_student_standing, load_current_result

@@ -10,8 +10,15 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from msgspec.structs import replace
 
-from autograder.app.sheet_rows import MOST_BYTES, SheetLine, SheetSubject, read_sheet, write_sheet
-from autograder.app.sheets import SheetChoice, SheetEntry, SheetPlan, enter_sheet, make_sheet, plan_sheet
+from autograder.app.marking_sheet_rows import MOST_BYTES, SheetLine, SheetSubject, read_sheet, write_sheet
+from autograder.app.marking_sheets import (
+    SheetChoice,
+    SheetEntry,
+    SheetPlan,
+    enter_sheet,
+    make_sheet,
+    plan_sheet,
+)
 from autograder.core.errors import CourseError
 from autograder.service import audit
 from autograder.service.marking import mark_entry

@@ -11,10 +11,10 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from autograder.app import grade_files
-from autograder.app.collecting import CollectReport
+from autograder.app.collection import CollectReport
 from autograder.app.grade_files import GradeLine, encode_json_lines
 from autograder.core.errors import CourseError
-from autograder.exchange.platforms.people import Register
+from autograder.exchange.platforms.student_matching import Register
 from autograder.exchange.platforms.worksheets import read_worksheet
 from autograder.rubric import timestamps
 from autograder.service import audit

@@ -10,8 +10,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from msgspec import Struct
 
 from autograder.app.class_statistics import make_pseudonym
-from autograder.marking.similarity.beside import AlignedRow
 from autograder.marking.similarity.pairs import to_percent
+from autograder.marking.similarity.side_by_side import AlignedRow
 from autograder.pages.feedback.sanitise import to_printable_text
 from autograder.service import audit, similarity
 from autograder.service.models import Attempt, Offer, Role

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from autograder import messages
 from autograder.pages.feedback.labels import Labels
-from autograder.pages.feedback.rendering import TEMPLATES, make_environment
+from autograder.pages.feedback.template_rendering import TEMPLATES, make_environment
 from autograder.rubric.timestamps import format_moment
 from autograder.service.assignment_cache import AssignmentCache
 from autograder.service.bench import Bench

@@ -20,8 +20,8 @@ from django.utils import timezone
 from msgspec import Struct
 
 from autograder.app import open_course
-from autograder.app.lists import read_students
-from autograder.app.roll import copy_shared_marks
+from autograder.app.class_lists import read_students
+from autograder.app.class_roll import copy_shared_marks
 from autograder.core.errors import AutograderError, CourseError, RubricError
 from autograder.course import schedule
 from autograder.rubric import Rubric

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from autograder.core.errors import CourseError
-from autograder.course import groups
+from autograder.course import group_list
 from autograder.service import audit, student_groups
 from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import Member, Offer, Role
@@ -92,17 +92,17 @@ def _parse_file(data: bytes, offer: Offer) -> Mapping[str, list[str]]:
     """Parse the groups from a file such as ``groups.csv``.
 
     Raises:
-        CourseError: as for `groups.read_memberships`, or a student is in two groups.
+        CourseError: as for `group_list.read_memberships`, or a student is in two groups.
     """
     names = Offer.objects.filter(course=offer.course).values_list("assignment", flat=True)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "groups.csv"
         path.write_bytes(data)
         try:
-            lines = groups.read_memberships(path, list(names))
+            lines = group_list.read_memberships(path, list(names))
         except CourseError as error:
             # The temporary folder's name would mean nothing to the user.
             raise CourseError(str(error).replace(f"{folder}/", "")) from error
-    if faults := groups.list_duplicates(lines, offer.assignment):
+    if faults := group_list.list_duplicates(lines, offer.assignment):
         raise CourseError("; ".join(faults))
-    return {group.name: list(group.members) for group in groups.build_groups(lines, offer.assignment)}
+    return {group.name: list(group.members) for group in group_list.build_groups(lines, offer.assignment)}

@@ -10,9 +10,9 @@ import pytest
 
 from autograder.core.records import Status
 from autograder.grading import assignment as assignments
-from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader
-from autograder.pages.feedback.render import render_cells, render_page
+from autograder.grading.release_generation import generate_release
+from autograder.pages.feedback.student_page import render_cells, render_page
 from autograder.sandbox.pool import Pool
 from tests.grading.test_split_answers import Cells, marks, of_question, sit
 from tests.support.small_course import NAME, SOFTMAX, small_course

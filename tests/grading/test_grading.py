@@ -13,9 +13,9 @@ from autograder.core.errors import BoxLost, NotebookError, SandboxFault
 from autograder.core.records import GradingResult, Limits, Status
 from autograder.course import Course
 from autograder.grading import assignment as assignments
-from autograder.grading.generate import generate_release
 from autograder.grading.grades import ENDED_ITSELF, FAULTS
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.release_generation import generate_release
 from autograder.messages import render_message
 from autograder.questions.number import NumberCheck
 from autograder.sandbox.base import Environment

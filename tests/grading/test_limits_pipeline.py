@@ -17,10 +17,10 @@ from autograder.core.records import CellRun, Ending, GradingResult, LimitKind, L
 from autograder.course import Course
 from autograder.grading import assignment as assignments
 from autograder.grading.assignment import Assignment
-from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.release_generation import generate_release
 from autograder.messages import get_template
-from autograder.pages.feedback.render import render_page
+from autograder.pages.feedback.student_page import render_page
 from autograder.questions import make_check
 from autograder.sandbox.base import Environment
 from autograder.sandbox.limit_notes import SHARED_USER

@@ -14,12 +14,12 @@ import pytest
 from autograder import messages
 from autograder.core.records import ExecutedNotebook, GradingResult, Status
 from autograder.grading import assignment as assignments
-from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.release_generation import generate_release
 from autograder.marking.similarity.works import list_pieces
-from autograder.notebook.read import read_notebook
+from autograder.notebook.submission_reader import read_notebook
 from autograder.pages.feedback.answers import get_answer_text
-from autograder.pages.feedback.render import render_cells, render_page
+from autograder.pages.feedback.student_page import render_cells, render_page
 from autograder.sandbox.pool import Pool
 from autograder.store.gradebook import build_autograded_notebook
 from tests.support.small_course import NAME, SOFTMAX, small_course

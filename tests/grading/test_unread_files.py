@@ -17,9 +17,9 @@ from autograder.grading import assignment as assignments
 from autograder.grading.batch import read_handin
 from autograder.grading.pipeline import Grader
 from autograder.grading.submitted_files import OtherFiles, review_unread
-from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
-from autograder.pages.feedback.render import render_page
+from autograder.notebook.submission_reader import read_notebook
+from autograder.pages.feedback.student_page import render_page
 from autograder.sandbox.pool import Pool
 from tests.grading.test_batch import CONTROL, FAULTS, FULL, NAME, hand_in, make_course, points
 from tests.notebook.test_document import LFS_POINTER

@@ -21,10 +21,10 @@ from autograder.core.limits import compute_budgets
 from autograder.course import Course
 from autograder.grading import assignment as assignments
 from autograder.grading.assignment import Assignment
-from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.release_generation import generate_release
 from autograder.grading.store import encode_bounded
-from autograder.pages.feedback.render import render_page
+from autograder.pages.feedback.student_page import render_page
 from autograder.sandbox.pool import Pool
 from tests.conftest import start_sandbox
 from tests.redteam.attack import PRELUDE

@@ -30,14 +30,14 @@ from autograder.core.records import (
 )
 from autograder.core.wording import format_number
 from autograder.messages import catalogue, format_sentence, get_template, list_languages, load_sentences
-from autograder.messages.translating import get_placeholders
-from autograder.notebook.build import fill_title_page
+from autograder.messages.translation_files import get_placeholders
 from autograder.notebook.document import parse_notebook
 from autograder.notebook.release import load_release
+from autograder.notebook.release_builder import fill_title_page
 from autograder.notebook.student.rendering import as_text
 from autograder.notebook.student.saved_notebook import report_on
 from autograder.notebook.student_check import FILE_NAME, build_student_check, read_specification
-from autograder.pages.feedback.render import render_page
+from autograder.pages.feedback.student_page import render_page
 from autograder.pages.paper.sheet import make_sheet
 from autograder.pages.paper.sheet import render_sheet as printed
 from autograder.rubric import Rubric

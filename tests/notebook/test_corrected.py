@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.notebook.copies import is_unwritten
+from autograder.notebook.duplicate_cells import is_unwritten
 from autograder.notebook.release import ReleaseCell
 from autograder.questions.base.values.literal import find_answer_literal
-from tests.notebook.test_displaced import (
+from tests.notebook.test_displaced_answers import (
     Cells,
     answer_all,
     hand_in,

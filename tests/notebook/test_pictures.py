@@ -13,8 +13,8 @@ import pytest
 from autograder.core.records import Markdown, PastedPicture, Submission
 from autograder.notebook.document import MAX_SOURCE
 from autograder.notebook.pictures import attach_files, extract_pictures
-from autograder.notebook.read import read_notebook
 from autograder.notebook.release import Release
+from autograder.notebook.submission_reader import read_notebook
 from autograder.questions.base.judging.manual import is_unwritten
 
 DATA = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(60)).decode()

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from autograder.core.records import GradingResult, ItemResult, Message, Score, Status
 from autograder.grading.grades import PersonMark, compute_standing
-from autograder.pages.feedback.render import render_page
+from autograder.pages.feedback.student_page import render_page
 from autograder.pages.feedback.summary import render_summary
 from autograder.rubric import parse_rubric
 from autograder.rubric.timestamps import Timing, Window

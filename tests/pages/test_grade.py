@@ -9,7 +9,7 @@ import pytest
 from autograder.core.records import GradingResult
 from autograder.grading.grades import PersonMark, PersonMarks, compute_standing
 from autograder.pages.feedback.labels import Labels
-from autograder.pages.feedback.render import render_page
+from autograder.pages.feedback.student_page import render_page
 from autograder.pages.feedback.summary import compute_distribution, render_summary
 from tests.pages.examples import good, hostile, middling
 from tests.pages.test_render import Page

@@ -11,7 +11,7 @@ from autograder.core.records import GradingResult, ItemResult, Message, Score, S
 from autograder.grading.grades import PersonMark, PersonMarks, compute_standing
 from autograder.marking.points import collect_verdicts, compute_cell_points, get_bounds
 from autograder.pages.feedback.labels import Labels
-from autograder.pages.feedback.render import render_page
+from autograder.pages.feedback.student_page import render_page
 from autograder.pages.feedback.summary import render_summary
 from autograder.pages.feedback.view import PageView, QuestionView, SubmittedView, build_page_view
 from autograder.rubric import AssignmentSettings, Item, Question, Rubric

@@ -16,8 +16,8 @@ from nbconvert import HTMLExporter
 from autograder.core.images import build_image_uri
 from autograder.core.records import Cell, CellRun, ExecutedNotebook, GradingResult, Markdown, PastedPicture
 from autograder.pages.feedback.prose import list_picture_faults, map_picture_uris, render_student_prose
-from autograder.pages.feedback.render import render_page
 from autograder.pages.feedback.sanitise import MOST_PROSE
+from autograder.pages.feedback.student_page import render_page
 from autograder.store.gradebook.autograded import build_autograded_notebook
 from tests.pages.examples import RUBRIC, middling, png, release
 

@@ -22,9 +22,9 @@ from autograder.core.records import (
 )
 from autograder.grading.grades import PersonMark, PersonMarks, compute_standing
 from autograder.notebook.release import Release, load_release
-from autograder.pages.feedback.handout import list_prompts
 from autograder.pages.feedback.labels import Labels
-from autograder.pages.feedback.render import render_cells, render_page
+from autograder.pages.feedback.released_texts import list_prompts
+from autograder.pages.feedback.student_page import render_cells, render_page
 from autograder.pages.feedback.view import PageView, SubmittedView, build_page_view
 from tests.pages.examples import HOSTILE, RUBRIC, TOML, good, item, middling, png, release, said, stream
 from tests.pages.test_render import OUR_TAGS, Page

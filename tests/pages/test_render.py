@@ -33,9 +33,9 @@ from autograder.core.records import (
     Status,
 )
 from autograder.messages import get_template
-from autograder.pages.feedback.render import render_page
-from autograder.pages.feedback.rendering import capitalise_sentence
 from autograder.pages.feedback.sanitise import POLICY
+from autograder.pages.feedback.student_page import render_page
+from autograder.pages.feedback.template_rendering import capitalise_sentence
 from tests.pages.examples import RUBRIC, TOML, good, graded, hostile, item, middling, said
 
 STUDENTS = {"good": good(), "middling": middling(), "hostile": hostile()}

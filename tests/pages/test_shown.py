@@ -13,11 +13,11 @@ from autograder import rubric as rubrics
 from autograder.core.errors import RubricError
 from autograder.core.records import Answer, CellOutcome, Ending, GradingResult, Status
 from autograder.grading.grades import PersonMark, compute_standing
-from autograder.pages.feedback.render import render_page
+from autograder.pages.feedback.student_page import render_page
 from autograder.pages.feedback.summary import render_summary
 from autograder.questions import make_check
 from autograder.questions.base.base import Evidence
-from autograder.rubric.texts import list_untranslated
+from autograder.rubric.missing_translations import list_untranslated
 from autograder.store.gradebook.book import format_comments
 from tests.pages.examples import TOML, middling
 

@@ -141,9 +141,9 @@ def test_it_is_a_kind_like_ours(place: Path) -> None:
         """
 from pathlib import Path
 
-from autograder.authoring.pages import render_pages
+from autograder.authoring.doc_pages import render_pages
 from autograder.authoring.schema import build_schema
-from autograder.authoring.starting import load_template
+from autograder.authoring.new_assignment import load_template
 from autograder.core.errors import RubricError
 from autograder.core.records import Answer, Observation
 from autograder.messages import render_message

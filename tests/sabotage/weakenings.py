@@ -13,7 +13,7 @@ _WIRE = "autograder/sandbox/exchange/wire.py"
 _VALUES = "autograder/sandbox/exchange/values.py"
 _COMPARING = "autograder/checking/comparing.py"
 _CLOSE = "np.isclose(numbers, expected, rtol=rtol, atol=atol)"
-_RUNNING = "autograder/checking/running.py"
+_RUNNING = "autograder/checking/runner.py"
 _SCORING = "autograder/grading/grades.py"
 _RESULTS = "autograder/store/gradebook/results.py"
 _MARKS = "autograder/store/gradebook/marks.py"
@@ -439,7 +439,7 @@ ESCAPING = (
     Weakening(
         "escaping",
         "pages are not escaped",
-        (Edit("autograder/pages/feedback/rendering.py", "autoescape=True", "autoescape=False"),),
+        (Edit("autograder/pages/feedback/template_rendering.py", "autoescape=True", "autoescape=False"),),
         ("pages", "injections"),
     ),
     Weakening(
@@ -564,7 +564,7 @@ STORE = (
         "the mark of a group overwrites a person's mark of one member",
         (
             Edit(
-                "autograder/app/roll.py",
+                "autograder/app/class_roll.py",
                 "if mark.points is not None and mark.points != decided:",
                 "if False:",
             ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from autograder.sandbox.inside.running import outcome
+from autograder.sandbox.inside.source_runner import outcome
 
 NUMBERS = {
     "int": "2",

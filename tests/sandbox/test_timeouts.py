@@ -9,8 +9,8 @@ import pytest
 
 from autograder.core.records import Call, Cell, CellOutcome, CellTest, Ending, Limits, Observation
 from autograder.sandbox.base import Box
+from autograder.sandbox.judge_session import CellTester, Key, create_visit
 from autograder.sandbox.session import Session, Visit
-from autograder.sandbox.testing import CellTester, Key, create_visit
 from autograder.sandbox.timeouts import NewTimeout, SubmissionTimeouts, Timeouts
 from tests.sandbox.fake_sandbox import FakeSandbox
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from autograder.core.records import CellRun, Ending, LimitEvent, LimitKind, Limits, Observation
-from autograder.sandbox.inside.hints import AGAIN
 from autograder.sandbox.inside.jail import EXIT_NO_MEMORY, EXIT_NOT_CONFINED
+from autograder.sandbox.inside.limit_hints import AGAIN
 from autograder.sandbox.outside import watch
 from autograder.sandbox.outside.cgroups import Counts
 from autograder.sandbox.outside.watch import Watch

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as st_numpy
 
 from autograder.core.records import OpaqueValue, Tensor
 from autograder.sandbox.exchange import values, wire
-from autograder.sandbox.inside.forms import GuestEncoder
+from autograder.sandbox.inside.value_conversion import GuestEncoder
 from tests.sandbox.contract import assert_same
 
 KEYS = st.one_of(st.text(max_size=5), st.integers(), st.booleans(), st.none())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from autograder.app import open_course
 from autograder.core.records import GradingResult, ItemResult, Message, Status
 from autograder.grading import grades
-from autograder.grading.generate import generate_release
+from autograder.grading.release_generation import generate_release
 from autograder.rubric import Item, Rubric
 from autograder.service.receipts import Signer
 from tests.support import small_course

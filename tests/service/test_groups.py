@@ -12,7 +12,7 @@ import pytest
 
 from autograder.app import open_course
 from autograder.core.records import Deduction
-from autograder.course.counting import find_counting_attempts
+from autograder.course.counting_attempts import find_counting_attempts
 from autograder.grading.grades import PersonMark
 from autograder.service.assignment_cache import AssignmentCache
 from tests.service import course
@@ -174,7 +174,7 @@ def test_a_course_leaves_with_its_groups(offer: Offer, folder: Path, tmp_path: P
 
 def test_marks_are_shared_when_they_are_published(offer: Offer, folder: Path) -> None:
     """What somebody gave one member stands for the others."""
-    from autograder.app.roll import copy_shared_marks
+    from autograder.app.class_roll import copy_shared_marks
     from autograder.service import attempts
     from autograder.service.store import DatabaseStore
 

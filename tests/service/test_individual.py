@@ -15,10 +15,10 @@ import pytest
 from autograder.app import open_course
 from autograder.app.classes import grade_class
 from autograder.core.records import GradingResult, ItemResult, Message, Status
-from autograder.course.counting import find_counting_attempts
+from autograder.course.counting_attempts import find_counting_attempts
 from autograder.grading import grades
-from autograder.grading.generate import generate_release
 from autograder.grading.grades import PersonMark
+from autograder.grading.release_generation import generate_release
 from autograder.grading.store import Key, Student
 from autograder.rubric import Rubric
 from autograder.service.assignment_cache import AssignmentCache
@@ -284,7 +284,7 @@ def test_a_refused_part_takes_nothing_away(
 
 def test_marks_are_shared_of_what_is_shared(offer: Offer, folder: Path) -> None:
     """What people gave for one's own part stays that member's; an answer is tried beside the group's part."""
-    from autograder.app.roll import copy_shared_marks
+    from autograder.app.class_roll import copy_shared_marks
     from autograder.service import attempts
     from autograder.service.marking import answers
     from autograder.service.store import DatabaseStore

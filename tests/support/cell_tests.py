@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from autograder.core.records import Cell, CellOutcome, CellTest, Limits
 from autograder.questions.base.judging.judgeable import list_imports
 from autograder.sandbox.base import Sandbox
+from autograder.sandbox.judge_session import CellTester, Key, create_visit
 from autograder.sandbox.session import Session
-from autograder.sandbox.testing import CellTester, Key, create_visit
 from autograder.sandbox.timeouts import Timeouts
 
 

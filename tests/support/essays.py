@@ -12,9 +12,9 @@ import nbformat
 from autograder.core.records import ExecutedNotebook, GradingResult
 from autograder.grading import grades
 from autograder.grading.assignment import Assignment
-from autograder.grading.generate import generate_release
+from autograder.grading.release_generation import generate_release
 from autograder.grading.store import GradedEntry, Key
-from autograder.notebook.read import read_notebook
+from autograder.notebook.submission_reader import read_notebook
 from autograder.questions.base.base import Evidence
 from autograder.questions.base.judging.manual import judge_manual
 from tests.support import small_course

@@ -134,7 +134,7 @@ def test_what_a_folder_has_shown_comes_and_goes_with_the_course(at: Small) -> No
 
     from msgspec.structs import replace
 
-    from autograder.app.published import AgreedChange, PublishedMarks
+    from autograder.app.published_marks import AgreedChange, PublishedMarks
     from autograder.service import mark_changes
     from autograder.service.models_results import ShownMarks
     from autograder.web import assignment_details

@@ -13,7 +13,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from autograder.app import open_course
 from autograder.course import Course
-from autograder.grading.generate import generate_release
+from autograder.grading.release_generation import generate_release
 from tests.service import course
 from tests.support.files_course import LM, STARTER, written
 from tests.web.people import Small

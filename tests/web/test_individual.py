@@ -8,7 +8,7 @@ import pytest
 
 from autograder.app import open_course
 from autograder.core.records import ExecutedNotebook, Markdown
-from autograder.grading.generate import generate_release
+from autograder.grading.release_generation import generate_release
 from tests.service import course
 from tests.service.test_individual import RIGHT, grade_waiting, judged
 from tests.support import small_course

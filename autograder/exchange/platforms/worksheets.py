@@ -11,8 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.core.errors import CourseError
-from autograder.exchange.platforms.csvfiles import CsvTable, parse_table
-from autograder.exchange.platforms.people import Identification
+from autograder.exchange.platforms.csv_files import CsvTable, parse_table
+from autograder.exchange.platforms.student_matching import Identification
 from autograder.rubric.timestamps import resolve_local_time
 
 COLUMNS: Mapping[str, Sequence[str]] = {

@@ -15,9 +15,9 @@ from autograder.core.records import ItemResult, Message, Status
 from autograder.grading.grades import NOTHING, QuestionPoints
 from autograder.notebook.release import Release
 from autograder.pages.feedback.cells import CellView, FileView, NotebookView
-from autograder.pages.feedback.handout import find_released_cell, list_prompts
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.lines import RubricLine, find_shared_cells, sum_lost_points
+from autograder.pages.feedback.released_texts import find_released_cell, list_prompts
 from autograder.pages.feedback.sanitise import render_quoting_sentence, render_sentence, to_printable_text
 from autograder.pages.feedback.typeset import Typesetter, render_caret, with_formulas
 from autograder.questions import load_kind

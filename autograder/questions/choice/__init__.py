@@ -29,7 +29,7 @@ from autograder.questions.base.options import split_points as equal_share
 from autograder.questions.base.planning.planting import Planter, ReadPlace
 from autograder.questions.base.planning.targets import Targets
 from autograder.questions.base.values.quoting import describe_type, quote_text
-from autograder.questions.closed import YES_NO, Options, collect_words, normalize_name, split_entries
+from autograder.questions.closed_lists import YES_NO, Options, collect_words, normalize_name, split_entries
 from autograder.rubric import Item, Rubric
 
 UNKNOWN = "no such option"

@@ -20,13 +20,13 @@ from msgspec import Struct
 
 from autograder.core.records import Answer, Call, ItemResult, Message, Status
 from autograder.formulas import Undecided, Unreadable, to_text
-from autograder.formulas.lenient import read_leniently, remove_float_noise
+from autograder.formulas.lenient_parser import read_leniently, remove_float_noise
 from autograder.formulas.mistakes.diagnose import Diagnosis
 from autograder.formulas.mistakes.relations import RelationDiagnosis
 from autograder.formulas.nodes import Node, Relation, Tree, Tuple
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.values.points import Points
-from autograder.messages.reading import describe_unreadable
+from autograder.messages.parse_errors import describe_unreadable
 from autograder.questions.base.base import SAMPLE, Check, Draw, Evidence, Trial
 from autograder.questions.base.judging import results
 from autograder.questions.base.judging.manual import judge_manual
@@ -46,15 +46,15 @@ from autograder.questions.formula.answers import (
     show_answer,
 )
 from autograder.questions.formula.credit import NO_POINTS, Credit, Situation
-from autograder.questions.formula.key import (
+from autograder.questions.formula.formula_key import (
     PreparedItem,
     find_chain_failure,
     find_judged_side,
     find_sign_failure,
     prepare_question,
 )
+from autograder.questions.formula.growth_and_sets import Special
 from autograder.questions.formula.options import FormulaItem, FormulaQuestion, OptionalTerms
-from autograder.questions.formula.special import Special
 from autograder.questions.formula.steps import (
     CARRIED,
     CarriedResults,

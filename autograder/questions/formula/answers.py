@@ -12,10 +12,10 @@ import numpy as np
 
 from autograder.core.records import Message, OpaqueValue, Status, Tensor
 from autograder.formulas import Undecided, Unreadable, Vocabulary, to_text
+from autograder.formulas.answer_parser import read_formula, read_text
+from autograder.formulas.answer_parser import read_tuple as read_tuple_text
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.nodes import Node, Relation, Tree, Tuple
-from autograder.formulas.reading import read_formula, read_text
-from autograder.formulas.reading import read_tuple as read_tuple_text
 from autograder.questions.base.judging.results import Finding
 from autograder.questions.base.planning.targets import is_unwritten
 from autograder.questions.base.values import shape_differences as shapes

@@ -39,7 +39,7 @@ from autograder.questions.base.options import read_item_options, read_question_o
 from autograder.questions.base.planning.planting import Planter
 from autograder.questions.base.values.literal import NoFormula, extract_markdown_formula, find_answer_literal
 from autograder.questions.formula.answers import NotAFormula, extract_text
-from autograder.questions.formula.key import PreparedItem
+from autograder.questions.formula.formula_key import PreparedItem
 from autograder.questions.formula.options import (
     CONSTANTS,
     FormRule,

@@ -15,7 +15,7 @@ from autograder.core.errors import RubricError, extend_place
 from autograder.core.records import Message, OpaqueValue, Status
 from autograder.core.tables import convert_table
 from autograder.formulas import Unreadable
-from autograder.messages.reading import describe_unreadable_number
+from autograder.messages.parse_errors import describe_unreadable_number
 from autograder.questions.base.compared import ComparedCheck
 from autograder.questions.base.judging.results import Finding, make_failure, make_no_answer, make_unread
 from autograder.questions.base.kind import Kind

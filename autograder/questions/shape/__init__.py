@@ -16,10 +16,10 @@ from autograder.core.wording import has_decimal_comma
 from autograder.formulas import FormulaError, Undecided, Unreadable, to_text
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.nodes import Node, Num, Relation, Sym, Tuple
-from autograder.formulas.notation.several import parse_single
-from autograder.formulas.sizes.shapes import Axes, read_shape, read_size
+from autograder.formulas.notation.formula_lists import parse_single
+from autograder.formulas.shapes import Axes, read_shape, read_size
 from autograder.formulas.values.points import Points
-from autograder.messages.reading import describe_unreadable
+from autograder.messages.parse_errors import describe_unreadable
 from autograder.questions.base.base import SAMPLE, Draw, Evidence
 from autograder.questions.base.compared import ComparedCheck
 from autograder.questions.base.judging.results import (

@@ -24,12 +24,12 @@ import numpy as np
 from autograder.sandbox.exchange import wire
 from autograder.sandbox.exchange.wire import Buffer
 from autograder.sandbox.inside.callbacks import AbandonedTest
-from autograder.sandbox.inside.forms import GuestEncoder, build_own_array
-from autograder.sandbox.inside.hints import MEMORY, find_reported_limits
 from autograder.sandbox.inside.judge import Judge
+from autograder.sandbox.inside.limit_hints import MEMORY, find_reported_limits
 from autograder.sandbox.inside.remote import Remote
-from autograder.sandbox.inside.shared import Encoded
+from autograder.sandbox.inside.shared_values import Encoded
 from autograder.sandbox.inside.shell import CapturedStream, NotebookShell, Outputs
+from autograder.sandbox.inside.value_conversion import GuestEncoder, build_own_array
 
 MAX_MESSAGE = 600
 MAX_REQUEST = 1 << 31

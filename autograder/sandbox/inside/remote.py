@@ -24,15 +24,15 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checking.loading import define_module
+from autograder.checking.loader import define_module
 from autograder.checking.objects import call_by_name, seed_generators
 from autograder.sandbox.exchange import wire
-from autograder.sandbox.inside import forms, shared
+from autograder.sandbox.inside import shared_values, value_conversion
 from autograder.sandbox.inside.callbacks import AbandonedTest, Callbacks
-from autograder.sandbox.inside.forms import GuestEncoder, as_plain, build_own_array
 from autograder.sandbox.inside.gradients import build_weighted_sum, compute_student_gradients
-from autograder.sandbox.inside.running import outcome
-from autograder.sandbox.inside.shared import Encoded, Generators, KeyedValue, SharedValues, keep_states
+from autograder.sandbox.inside.shared_values import Encoded, Generators, KeyedValue, SharedValues, keep_states
+from autograder.sandbox.inside.source_runner import outcome
+from autograder.sandbox.inside.value_conversion import GuestEncoder, as_plain, build_own_array
 
 MODELS = "autograder.checking.models"
 """The module with the functions that checks may run next to the student's objects."""
@@ -75,7 +75,7 @@ class HandleEncoder(GuestEncoder):
         if depth > DEEP and not self._flat:
             self._flat = True
             try:
-                return self._encode_form("flat", forms.flatten_containers(value), depth)
+                return self._encode_form("flat", value_conversion.flatten_containers(value), depth)
             finally:
                 self._flat = False
         if kind is list and len(value) > MANY_NUMBERS and (numbers := _pack_numbers(value)) is not None:
@@ -91,8 +91,8 @@ class HandleEncoder(GuestEncoder):
             return self._encode_leaf(torch, value)
         if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
             return self.encode(np.array(value, copy=True, subok=False), depth + 1)
-        parts = forms.to_parts(value) or (
-            forms.to_named_tuple_parts(value) if isinstance(value, tuple) else None
+        parts = value_conversion.to_parts(value) or (
+            value_conversion.to_named_tuple_parts(value) if isinstance(value, tuple) else None
         )
         if parts is not None:
             return self._encode_form(*parts, depth)
@@ -169,7 +169,7 @@ class Remote:
             "set": setattr,
             "delete": delattr,
             "module": importlib.import_module,
-            "library": lambda module, name, /, *args, **kwargs: forms.find_by_name(module, name)(
+            "library": lambda module, name, /, *args, **kwargs: value_conversion.find_by_name(module, name)(
                 *args, **kwargs
             ),
             "define": lambda source, names=(): define_module(source, names, shell.user_ns),
@@ -221,13 +221,13 @@ class Remote:
         if name == "thrown":
             return self._callbacks.build_exception(*content)
         if name in ("layer", "optimizer"):
-            return (shared.build_module if name == "layer" else shared.build_optimizer)(content)
+            return (shared_values.build_module if name == "layer" else shared_values.build_optimizer)(content)
         if name == "iterator":
             return iter(content)
         if name in ("named", "module"):
             module = importlib.import_module(content[0])
-            return module if name == "module" else forms.find_by_name(content[0], content[1])
-        return forms.from_parts(name, content)
+            return module if name == "module" else value_conversion.find_by_name(content[0], content[1])
+        return value_conversion.from_parts(name, content)
 
     def do(self, tree: Any, arrays: Mapping[str, np.ndarray]) -> Encoded:
         """Carry out one operation.
@@ -313,7 +313,7 @@ class Remote:
             and (states := self._generators.collect_moved_states())
         ):
             reply["states"] = states
-        if self.shared.has_any(shared.is_hooked):
+        if self.shared.has_any(shared_values.is_hooked):
             reply["hooked"] = True
         return self._encode_value(reply)
 
@@ -497,11 +497,11 @@ def list_methods(kind: type, instance: Any) -> list[str]:
 
 
 def _is_drawn(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] == forms.DRAWN
+    return kind.__module__.partition(".")[0] == value_conversion.DRAWN
 
 
 def _is_from_library(kind: type) -> bool:
     return (
         kind.__module__ not in ("__main__", None)
-        and forms.find_by_name(kind.__module__, kind.__qualname__) is kind
+        and value_conversion.find_by_name(kind.__module__, kind.__qualname__) is kind
     )

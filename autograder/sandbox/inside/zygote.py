@@ -53,7 +53,7 @@ def _serve_broker(control: socket.socket, config: dict[str, Any]) -> None:
     # Removed from the configuration, because student code can read this memory.
     sys.path[:] = [*config.pop("sys_path"), sys.argv[2]]
     # All of our own modules are imported before the jail is entered: our files are not visible inside.
-    from autograder.sandbox.inside import jail, linux, warming
+    from autograder.sandbox.inside import jail, linux, warm_up
     from autograder.sandbox.inside.shell import make_shell, prevent_programs, prevent_torch_programs
 
     importlib.import_module("autograder.sandbox.inside.guest")
@@ -71,7 +71,7 @@ def _serve_broker(control: socket.socket, config: dict[str, Any]) -> None:
         prevent_torch_programs(sys.modules["torch"])
     shell = make_shell()
     if config["tests"]:
-        warming.prepare_tests()
+        warm_up.prepare_tests()
     # From here on nothing can be imported from our package's folder, nor found in the importer's cache.
     sys.path.remove(sys.argv[2])
     for path in [path for path in sys.path_importer_cache if path.startswith(sys.argv[2])]:

@@ -25,7 +25,7 @@ from msgspec import Struct
 from autograder.core.errors import BoxLost, SandboxFault
 from autograder.core.limits import UNKNOWN_WAIT_FACTOR
 from autograder.core.records import CellRun, Ending, LimitEvent, LimitKind, Limits, Observation
-from autograder.sandbox.inside import hints
+from autograder.sandbox.inside import limit_hints
 from autograder.sandbox.inside.jail import EXIT_NO_MEMORY, EXIT_NOT_CONFINED
 from autograder.sandbox.outside.cgroups import Counts, Group, read_kernel_file
 
@@ -171,14 +171,14 @@ class Watch:
         """Return the limits met since the last call, in the order of `LimitKind`.
 
         Args:
-            reported: the limits that the reply reports, in words of `LimitKind` and `hints.AGAIN`; under the
-                student's control.
+            reported: the limits that the reply reports, in words of `LimitKind` and `limit_hints.AGAIN`; under
+                the student's control.
             printed: whether this side has counted more output than is kept.
         """
         words = {_WORDS[word] for word in reported if word in _WORDS}
-        suspected = LimitKind.PROCESSES in words or hints.AGAIN in reported
+        suspected = LimitKind.PROCESSES in words or limit_hints.AGAIN in reported
         seen = self._read_counters(suspected=suspected) | ({LimitKind.OUTPUT} if printed else set())
-        if hints.AGAIN in reported and LimitKind.PROCESSES in seen:
+        if limit_hints.AGAIN in reported and LimitKind.PROCESSES in seen:
             words.add(LimitKind.PROCESSES)
         full = self._find_full_limits()
         # A space that was full before counts again only if the reply reports it.

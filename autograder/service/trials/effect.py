@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from autograder.core.records import GradingResult, Score
-from autograder.marking.following import MarkFollower
+from autograder.marking.mark_follower import MarkFollower
 from autograder.marking.moves import (
     MarkedScore,
     RubricChange,

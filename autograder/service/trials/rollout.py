@@ -17,7 +17,7 @@ from autograder.core.records import GradingResult
 from autograder.course import Course, Handin
 from autograder.grading import assignment as assignments
 from autograder.grading.store import GradedEntry, Key, decode_result
-from autograder.marking.following import MarkFollower
+from autograder.marking.mark_follower import MarkFollower
 from autograder.rubric import Rubric
 from autograder.service import attempts, audit, mark_changes, tasks, versions
 from autograder.service.models import (

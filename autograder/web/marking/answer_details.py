@@ -14,9 +14,9 @@ from autograder.marking.points import get_bounds
 from autograder.notebook.release import Release
 from autograder.pages.feedback.answers import find_pictures, highlight_spans
 from autograder.pages.feedback.code import Line, build_code_lines
-from autograder.pages.feedback.handout import find_released_cell, list_prompts
 from autograder.pages.feedback.labels import ICONS, Labels
 from autograder.pages.feedback.prose import list_picture_faults, map_picture_uris, render_student_prose
+from autograder.pages.feedback.released_texts import find_released_cell, list_prompts
 from autograder.pages.feedback.sanitise import render_sentence, to_printable_text
 from autograder.pages.feedback.typeset import Typesetter
 from autograder.questions.base.judging.manual import Examples, read_manual_options

@@ -20,7 +20,7 @@ from autograder.core.records import GradingResult
 from autograder.grading.store import decode_result
 from autograder.pages.feedback.answers import list_runs_about
 from autograder.pages.feedback.labels import Labels
-from autograder.pages.feedback.render import render_cells
+from autograder.pages.feedback.student_page import render_cells
 from autograder.rubric import Rubric
 from autograder.service.marking import answers, comments, mark_entry, queue
 from autograder.service.marking.answers import MarkableCell

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import autograder
 from autograder.core.records import Answer, Call, Ending, ItemResult, Observation, Status
-from autograder.messages import checks, list_languages, load_sentences, render_message
+from autograder.messages import answers, list_languages, load_sentences, render_message
 from autograder.questions import make_check
 from autograder.questions.base.base import Check, Draw, Evidence
 from autograder.rubric import Rubric, load_rubric
@@ -27,7 +27,7 @@ from tests.test_docs_rubric import EXAMPLES, rubric_of
 DRAW = Draw(b"any")
 RUBRICS = Path(__file__).parents[3] / "rubrics"
 
-GENERAL = {code for code in checks.SENTENCES if not code.startswith("counting.")}
+GENERAL = {code for code in answers.SENTENCES if not code.startswith("counting.")}
 """What is said of answers of every kind but formulas, without what mistakes of the reference lead to."""
 
 
@@ -88,10 +88,13 @@ def test_any_values_from_a_whole_plan(rubric: Rubric, check: Check, seed: int) -
     # A plan may have a hundred calls.
     some = [anything.value(numbers) for _ in range(numbers.randint(1, 6))]
 
-    def answers(plan: Sequence[Call]) -> list[Observation]:
+    def answer_calls(plan: Sequence[Call]) -> list[Observation]:
         return [Observation(ok=True, value=numbers.choice(some)) for _ in plan]
 
-    observed, expected = answers(check.plan_calls(given_answer)), answers(check.plan_reference_calls())
+    observed, expected = (
+        answer_calls(check.plan_calls(given_answer)),
+        answer_calls(check.plan_reference_calls()),
+    )
     _keeps_the_rules(rubric, check.judge(Evidence(given_answer, observed, expected, draw=DRAW)))
 
 
