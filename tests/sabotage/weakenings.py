@@ -448,8 +448,8 @@ ESCAPING = (
         (
             Edit(
                 "autograder/web/student.py",
-                "signing.loads(token, salt=_FRAMES, max_age=FRAME_SECONDS)",
-                "signing.loads(token, salt=_FRAMES)",
+                "signing.loads(token, salt=FRAME_SALT, max_age=FRAME_SECONDS)",
+                "signing.loads(token, salt=FRAME_SALT)",
             ),
         ),
         ("students' web pages",),

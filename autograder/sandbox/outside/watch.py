@@ -171,8 +171,8 @@ class Watch:
         """Return the limits met since the last call, in the order of `LimitKind`.
 
         Args:
-            reported: the limits that the reply reports, in words of `LimitKind` and `limit_hints.AGAIN`; under
-                the student's control.
+            reported: the limits that the reply reports, in words of `LimitKind` and `limit_hints.AGAIN`;
+                under the student's control.
             printed: whether this side has counted more output than is kept.
         """
         words = {_WORDS[word] for word in reported if word in _WORDS}
