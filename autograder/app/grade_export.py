@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,21 +12,16 @@ from autograder.app import SILENT, Listener, grade_files
 from autograder.app.class_roll import collect_handins
 from autograder.app.classes import collect_standings
 from autograder.app.collection import load_class_register
-from autograder.app.grade_files import GradeFile, GradeLine, encode_json_lines, make_grade_lines
+from autograder.app.grade_files import make_grade_lines
+from autograder.app.grade_formats import FORMATS, FormatOptions, get_format
 from autograder.app.stores import OpenStore, open_store
 from autograder.core import atomic
 from autograder.core.errors import CourseError
 from autograder.core.tables import join_names
 from autograder.core.wording import get_text
 from autograder.course import Course
-from autograder.exchange.platforms.student_matching import Register
 from autograder.exchange.platforms.worksheets import read_worksheet
 from autograder.grading import assignment as assignments
-
-Form = Literal["moodle", "canvas", "ilias", "csv", "jsonl"]
-FORMS: tuple[Form, ...] = ("moodle", "canvas", "ilias", "csv", "jsonl")
-FILLED: tuple[Form, ...] = ("moodle", "canvas")
-"""Formats that fill in a file downloaded from the platform."""
 
 
 class ExportOptions(Struct, frozen=True):
@@ -64,7 +58,7 @@ class ExportReport(Struct, frozen=True):
 def export_grades(
     course: Course,
     name: str,
-    form: Form,
+    form: str,
     to: Path,
     options: ExportOptions | None = None,
     *,
@@ -76,15 +70,15 @@ def export_grades(
     Args:
         course: the course.
         name: of the assignment.
-        form: the format.
+        form: the format, one of `autograder.app.grade_formats.FORMATS`.
         to: the file.
         options: see `ExportOptions`.
         watch: receives warnings for staff.
         store: opens the store of the course.
 
     Raises:
-        CourseError: no student was graded yet, a file of the platform is needed or not usable, or the output
-            cannot be written; nothing is written in these cases.
+        CourseError: there is no such format, no student was graded yet, a file of the platform is needed or
+            not usable, or the output cannot be written; nothing is written in these cases.
         RubricError: the rubric is not valid.
         GradebookError: the store reported an error.
     """
@@ -113,9 +107,12 @@ def export_grades(
     )
     title = options.title or get_text(assignment.rubric.assignment.title, assignment.language) or name
     fill = _read_bytes(options.fill) if options.fill else None
-    contents, grade_file = _make_contents(
-        form, lines, register, title=title, fill=fill, options=options, to=to
-    )
+    format_options = FormatOptions(title, fill, options.scaled, options.comments)
+    try:
+        grade_file = get_format(form).make(lines, register, format_options)
+    except CourseError as error:
+        raise CourseError(f"{options.fill}: {error}" if options.fill else str(error)) from error
+    contents = {to: grade_file.content}
     if options.feedback is not None and fill is not None:
         pages = _read_pages(course, name, [line.student for line in lines])
         archive = grade_files.pack_moodle_feedback(read_worksheet(fill), pages, register, name)
@@ -133,54 +130,20 @@ def export_grades(
     )
 
 
-def _check_options(form: Form, options: ExportOptions) -> None:
-    """Refuse incompatible options.
+def _check_options(form: str, options: ExportOptions) -> None:
+    """Refuse an unknown format and incompatible options.
 
     Raises:
-        CourseError: an option is missing for a format, or belongs to another one.
+        CourseError: there is no such format, or an option is missing for it or belongs to another one.
     """
-    if form == "moodle" and options.fill is None:
-        raise CourseError(
-            "Moodle takes its own grading worksheet: download it there, and name it with --fill FILE"
-        )
-    if options.fill is not None and form not in FILLED:
-        raise CourseError(f"--fill: nothing is filled for {form}; expected one of {', '.join(FILLED)}")
+    chosen_format = get_format(form)
+    if chosen_format.fill_request and options.fill is None:
+        raise CourseError(chosen_format.fill_request)
+    if options.fill is not None and not chosen_format.fills:
+        fillable = [name for name, entry in FORMATS.items() if entry.fills]
+        raise CourseError(f"--fill: nothing is filled for {form}; expected one of {', '.join(fillable)}")
     if options.feedback is not None and form != "moodle":
         raise CourseError(f"--feedback: an archive of pages is for moodle, not for {form}")
-
-
-def _make_contents(
-    form: Form,
-    lines: Sequence[GradeLine],
-    register: Register,
-    *,
-    title: str,
-    fill: bytes | None,
-    options: ExportOptions,
-    to: Path,
-) -> tuple[dict[Path, bytes], GradeFile]:
-    """Return the contents of the files by path, and the report of the format."""
-    entered = tuple(line.student for line in lines)
-    try:
-        if form == "moodle":
-            grade_file = grade_files.fill_moodle_worksheet(
-                fill or b"", lines, register, scaled=options.scaled, comments=options.comments
-            )
-        elif form == "canvas":
-            grade_file = grade_files.make_canvas_gradebook(
-                lines, register, title, fill, scaled=options.scaled
-            )
-        elif form == "jsonl":
-            grade_file = GradeFile(encode_json_lines(tuple(lines)), entered, ())
-        else:
-            # German spreadsheet programs use the comma for decimals and expect semicolons as separators.
-            german = form == "ilias"
-            grade_file = grade_files.make_csv(
-                lines, register, separator=";" if german else ",", marked=german
-            )
-    except CourseError as error:
-        raise CourseError(f"{options.fill}: {error}" if options.fill else str(error)) from error
-    return {to: grade_file.content}, grade_file
 
 
 def _read_bytes(path: Path) -> bytes:

@@ -179,15 +179,14 @@ def _show_totals(course: Path, *, as_csv: bool, json: bool) -> None:
 def _write_grades(
     course: Path, name: str, to: Path, form: str, options: ExportOptions, *, json: bool
 ) -> None:
-    from autograder.app import grade_export
+    from autograder.app import grade_export, grade_formats
     from autograder.cli import report
 
-    if form not in grade_export.FORMS:
-        raise typer.BadParameter(f"--format: expected one of {', '.join(grade_export.FORMS)}, got {form!r}")
-    # Gives mypy the literal type of the checked text.
-    chosen = grade_export.FORMS[grade_export.FORMS.index(form)]
+    if form not in grade_formats.FORMATS:
+        expected = ", ".join(grade_formats.FORMATS)
+        raise typer.BadParameter(f"--format: expected one of {expected}, got {form!r}")
     with report.ProgressBar("grades") as watch:
-        done = grade_export.export_grades(open_course(course), name, chosen, to, options, watch=watch)
+        done = grade_export.export_grades(open_course(course), name, form, to, options, watch=watch)
     if json:
         report.print_json(
             {

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from autograder.app.grade_export import ExportOptions, ExportReport, Form, export_grades
+from autograder.app.grade_export import ExportOptions, ExportReport, export_grades
 from autograder.core.errors import CourseError
 from autograder.course import Course
 from autograder.grading import assignment as assignments
@@ -67,7 +67,7 @@ def export(course: Course) -> Export:
     for cell, points in ((("formulas", "mlp-why"), "0.5"), (("code", "thoughts"), "1")):
         store.give_mark(NAME, "ada", cell, PersonMark(Decimal(points), comment="@well: done"))
 
-    def exported(form: Form, to: Path, **options: Any) -> ExportReport:
+    def exported(form: str, to: Path, **options: Any) -> ExportReport:
         return export_grades(
             course, NAME, form, to, ExportOptions(**options), store=lambda _assignment, *, new: store
         )
@@ -148,10 +148,12 @@ def test_moodle_gets_its_worksheet_and_pages(export: Export, course: Course, tmp
 
 
 def test_what_does_not_go_together_writes_nothing(export: Export, tmp_path: Path) -> None:
-    """No worksheet, one that is none, one of another maximum, options of other forms."""
+    """No worksheet, one that is none, one of another maximum, options of other forms, an unknown form."""
     sheet, to = tmp_path / "grades.csv", tmp_path / "to.csv"
     with pytest.raises(CourseError, match="name it with --fill FILE"):
         export("moodle", to)
+    with pytest.raises(CourseError, match="expected one of moodle, canvas, ilias, csv, jsonl, got 'odt'"):
+        export("odt", to)
     with pytest.raises(CourseError, match="nothing is filled for csv"):
         export("csv", to, fill=sheet)
     with pytest.raises(CourseError, match="an archive of pages is for moodle"):

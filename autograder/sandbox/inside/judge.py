@@ -230,8 +230,8 @@ class Judge:
 
         Args:
             begin: ``code``, ``doctest``, ``shared``: the test, or ``check``
-                (`check_runner.Checks.run_check`); ``imports``; ``students``: names that are the student's in any
-                case; ``token``: changes with the student's box.
+                (`check_runner.Checks.run_check`); ``imports``; ``students``: names that are the student's in
+                any case; ``token``: changes with the student's box.
         """
         if begin["token"] != self._token:
             self._begin_again(begin["token"])
