@@ -39,7 +39,6 @@ _READERS: Mapping[str, Callable[[str, Vocabulary], tuple[Tree, ...]]] = {
     "formula": read_formula,
     "relation": parse_chain,
     "tuple": lambda text, vocabulary: (read_tuple(text, vocabulary),),
-    "list": lambda text, vocabulary: (parse_list(text, vocabulary),),
     "set": lambda text, vocabulary: (parse_list(text, vocabulary),),
     "asymptotic": parse_statements,
 }
@@ -50,7 +49,7 @@ def read_text(text: str, form: str, vocabulary: Vocabulary) -> tuple[Tree, ...]:
 
     Args:
         text: the answer as it was written.
-        form: formula, relation, tuple, list (in the library alone), set or asymptotic.
+        form: formula, relation, tuple, set or asymptotic.
         vocabulary: the symbols.
 
     Returns:

@@ -20,7 +20,6 @@ _PARSERS: Mapping[str, Callable[[str, Vocabulary], Tree]] = {
     "formula": parse_formula,
     "relation": parse_single,
     "tuple": parse_tuple,
-    "list": parse_list,
     "set": parse_list,
     "asymptotic": parse_landau,
 }
@@ -41,8 +40,8 @@ def parse(text: str, vocabulary: Vocabulary, form: str = "formula") -> Tree:
     Args:
         text: the formula.
         vocabulary: the symbols that it may use.
-        form: ``"formula"``, ``"relation"`` (one equation or inequality), ``"tuple"``, ``"list"``, ``"set"``
-            or ``"asymptotic"`` (an order of growth).
+        form: ``"formula"``, ``"relation"`` (one equation or inequality), ``"tuple"``, ``"set"`` or
+            ``"asymptotic"`` (an order of growth).
 
     Raises:
         Unreadable: it is not in the grammar, or it is ambiguous.

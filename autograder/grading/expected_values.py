@@ -252,7 +252,6 @@ class StudentAssignments:
 
     Args:
         assignment: the common one.
-        secret: the course's.
         pool: provides the reference's sandbox, if expected values are not known yet.
         drawn: students with a variant that was not given out, by id; for verifying variants.
 
@@ -264,12 +263,10 @@ class StudentAssignments:
     def __init__(
         self,
         assignment: Assignment,
-        secret: bytes,
         pool: Pool,
         drawn: Mapping[str, Assignment] | None = None,
     ) -> None:
         self._common = assignment
-        self._secret, self._pool = secret, pool
         self._labels: dict[str, str] = {}
         self._digests: dict[str, str] = {}
         self._refused: dict[str, Exception] = {}

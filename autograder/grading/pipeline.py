@@ -172,7 +172,7 @@ class Grader:
                 packages=[package for environment in environments for package in environment.packages],
             )
             warming = threads.submit(pool.start_all, environments)
-            self.sittings = StudentAssignments(assignment, self.secret, pool, drawn)
+            self.sittings = StudentAssignments(assignment, pool, drawn)
             warming.result()
             proving.result()
 

@@ -56,8 +56,6 @@ class Usage(Struct, frozen=True):
     """Duration of the longest call."""
     delayed_seconds: float = 0.0
     """How long other programs kept the box from computing, as far as this was measured."""
-    system_seconds: float = 0.0
-    """Processor seconds spent in the kernel, as far as it reports them."""
 
 
 class Box(Protocol):

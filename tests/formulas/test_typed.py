@@ -45,7 +45,7 @@ SPOKEN = {
     for name, list_languages in {"en": ["en"], "de": ["de"], "both": ["en", "de"]}.items()
 }
 COMPARER = Comparer(Points(ENGLISH.domains, b"a test"))
-FORMS = ("formula", "relation", "tuple", "list", "set", "asymptotic")
+FORMS = ("formula", "relation", "tuple", "set", "asymptotic")
 _LINE = re.compile(r"(?:\[(?P<about>[a-z,]+)\] )?(?P<text>.*?) => (?P<meant>.+)")
 _ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
 

@@ -331,7 +331,7 @@ def test_a_variant_that_cannot_be_made_concerns_one_student(monkeypatch: pytest.
         manifest=given, get_variant=variant_of, apply_variant=lambda variant: variant, rubric=rubric
     )
     monkeypatch.setattr(expected_values, "compute_expected_values", lambda *_: ({}, {}))
-    sittings = StudentAssignments(common, b"", cast("Any", None))
+    sittings = StudentAssignments(common, cast("Any", None))
     assert sittings.get_for_student("ada", {}).assignment is common
     with pytest.raises(ZeroDivisionError):
         sittings.get_for_student("bob", {})

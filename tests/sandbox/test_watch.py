@@ -42,10 +42,6 @@ class ScriptedGroup:
         self.asked += 1
         return self.seconds
 
-    def read_system_seconds(self) -> float:
-        """None."""
-        return 0.0
-
     def read_peak_bytes(self) -> int:
         """None."""
         return 0

@@ -513,9 +513,8 @@ class NamespaceBox:
         report = self._final_report() if self._pidfd >= 0 else {}
         peak = self._group.read_peak_bytes() if self._group else int(report.get("rss", 0))
         used = max(float(report.get("cpu", 0.0)), self._watch.processor_seconds())
-        kernel = self._group.read_system_seconds() if self._group else 0.0
         self._watch.close()
-        self._usage = Usage(used, peak, self._longest, self.measure_delay(), kernel)
+        self._usage = Usage(used, peak, self._longest, self.measure_delay())
         for descriptor in (self._requests, self._replies, self._output, self._pidfd):
             if descriptor >= 0:
                 os.close(descriptor)

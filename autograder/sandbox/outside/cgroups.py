@@ -34,7 +34,6 @@ FAIRNESS = "cpu"
 ACCOUNTING = "cpuacct"
 """Used if available: the processor time of all of a box's processes together (version 1)."""
 REMOVAL_SECONDS = 2.0
-_TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
 class Counts(Struct, frozen=True):
@@ -87,7 +86,6 @@ class Group(Struct, frozen=True):
     killed: Counter
     peak: Counter
     used: Counter | None
-    in_kernel: Counter | None
 
     def add_process(self, pid: int) -> None:
         """Move a process in; its children follow.
@@ -105,10 +103,6 @@ class Group(Struct, frozen=True):
     def read_processor_seconds(self) -> float | None:
         """Return the processor time of all processes that were ever in it; None if it is not accounted."""
         return self.used.read() if self.used else None
-
-    def read_system_seconds(self) -> float:
-        """Return the part of it spent in the kernel; 0 if it is not reported."""
-        return (self.in_kernel.read() if self.in_kernel else None) or 0.0
 
     def read_peak_bytes(self) -> int:
         """Return the peak memory of the group."""
@@ -176,7 +170,6 @@ class Version1(Driver):
             killed=Counter(memory / "memory.oom_control", "oom_kill"),
             peak=Counter(memory / "memory.max_usage_in_bytes"),
             used=Counter(accounting / "cpuacct.usage", unit=1e-9) if accounting else None,
-            in_kernel=Counter(accounting / "cpuacct.stat", "system", _TICK) if accounting else None,
         )
 
 
@@ -200,7 +193,6 @@ class Version2(Driver):
             peak=Counter(folder / "memory.peak"),
             # Counted whether or not the controller ``cpu`` is enabled.
             used=Counter(folder / "cpu.stat", "usage_usec", 1e-6),
-            in_kernel=Counter(folder / "cpu.stat", "system_usec", 1e-6),
         )
 
 
