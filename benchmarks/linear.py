@@ -81,7 +81,7 @@ FUNCTIONS: Mapping[str, tuple[Callable[[str], Any], int]] = {
     "table_document": (sanitise.build_table_document, 90_000),
     "image_uri": (lambda text: build_image_uri("image/png", text), 400_000),
     "same_form": (prose.to_canonical, 40_000),
-    "unwritten": (prose.is_unwritten, 10_000),
+    "unwritten": (prose.is_unwritten_text, 10_000),
     "words": (prose.list_words, 10_000),
     "spans": (lambda text: prose.find_spans(text, ["a *", "the import", "*x*"]), 10_000),
     "quote": (quoting.quote_text, 200_000),

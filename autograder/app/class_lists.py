@@ -37,7 +37,7 @@ def read_roster(path: Path) -> tuple[Student, ...]:
     """
     students: dict[str, Student] = {}
     for line, row in read_rows(path, "the class list", COLUMNS, needed=("id",)):
-        student = Student(_read_id(path, line, row), *(escape_name(row[name]) for name in COLUMNS[1:]))
+        student = Student(_read_id(path, line, row), *(sanitise_name(row[name]) for name in COLUMNS[1:]))
         if student.id in students:
             raise CourseError(f"{path}: line {line}: {student.id!r} stands twice")
         students[student.id] = student
@@ -65,11 +65,11 @@ def read_bonus(path: Path, assignment: str, assignments: Collection[str]) -> dic
         student = _read_id(path, line, row)
         if student in points:
             raise CourseError(f"{path}: line {line}: {student!r} stands twice for {assignment}")
-        points[student] = parse_points(row["points"], f"{path}: line {line}")
+        points[student] = parse_list_points(row["points"], f"{path}: line {line}")
     return points
 
 
-def parse_points(text: str, place: str) -> Decimal:
+def parse_list_points(text: str, place: str) -> Decimal:
     """Parse points as they are typed into a list.
 
     Raises:
@@ -88,7 +88,7 @@ def _read_id(path: Path, line: int, row: Mapping[str, str]) -> str:
     return row["id"]
 
 
-def escape_name(name: str) -> str:
+def sanitise_name(name: str) -> str:
     """Sanitise a name or address for nbgrader's exports: it cannot act, hide or reorder text."""
     # Escape before the cut: the limit applies to the escaped text.
     escaped = escape_markup(name)[:_MOST_CHARACTERS]
@@ -148,7 +148,10 @@ def read_students(data: bytes) -> tuple[Student, ...]:
         raise CourseError(listed.left_out[0])
     return tuple(
         Student(
-            entry.id, escape_name(entry.first_name), escape_name(entry.last_name), escape_name(entry.email)
+            entry.id,
+            sanitise_name(entry.first_name),
+            sanitise_name(entry.last_name),
+            sanitise_name(entry.email),
         )
         for entry in listed.students
     )

@@ -55,7 +55,7 @@ from autograder.grading.grades import (
     Standing,
     compute_automatic_points,
 )
-from autograder.grading.store import GradedEntry, Key, Store
+from autograder.grading.store import GradedEntry, ResultKey, Store
 from autograder.marking.mark_follower import MarkFollower, get_settled_points
 from autograder.marking.moves import ItemMove, MarkedScore, StudentMove, compare_student, sort_moves
 from autograder.pages.feedback.sanitise import render_sentence
@@ -126,7 +126,7 @@ class _CurrentState(Struct, frozen=True):
     """The current state of one student in the store."""
 
     graded: GradingResult
-    key: Key
+    key: ResultKey
     rubric: Rubric
     """The rubric that the student was graded by."""
     marks: Mapping[CellName, PersonMark]
@@ -235,7 +235,7 @@ class _Regrading:
             )
         return states
 
-    def _find_previous_rubric(self, student: str, key: Key) -> Rubric | None:
+    def _find_previous_rubric(self, student: str, key: ResultKey) -> Rubric | None:
         if key.rubric == self._assignment.rubric.digest:
             return self._assignment.get_rubric(student)
         kept = read_kept_rubric(self._course, key.rubric)
@@ -372,7 +372,7 @@ class _Regrading:
             self._differences[comparison_key] = tuple(self._compare_keys(key, now))
         return self._differences[comparison_key]
 
-    def _compare_keys(self, key: Key, after: Key) -> Iterator[BasisDifference]:
+    def _compare_keys(self, key: ResultKey, after: ResultKey) -> Iterator[BasisDifference]:
         rubric = self._assignment.rubric
         if key.rubric != rubric.digest:
             kept = read_kept_rubric(self._course, key.rubric)

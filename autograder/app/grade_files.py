@@ -27,7 +27,7 @@ from autograder.exchange.platforms.student_matching import Identification, Liste
 from autograder.exchange.platforms.worksheets import (
     Worksheet,
     check_fillable,
-    format_number,
+    format_grade,
     parse_number,
     read_worksheet,
 )
@@ -263,7 +263,7 @@ def fill_moodle_worksheet(
             points, notes = _scale_points(line, row.maximum, scaled=scaled)
             remarks += notes
             feedback = format_feedback(line) if comments else ""
-            cells[index] = (format_number(points, row.maximum), feedback)
+            cells[index] = (format_grade(points, row.maximum), feedback)
             entered.append(line.student)
     return _make_grade_file(
         write_table(sheet.fill_grades(cells)), by_student, entered, [*remarks, *_report_unmarked(without)]

@@ -170,7 +170,7 @@ def load_check_file(folder: Path, file: str) -> CheckFile:
             if folder.is_dir()
             else []
         )
-        raise CheckFileError(f"there is no such file{suggest_name(f'{name}.py', files)}", str(path))
+        raise CheckFileError(f"there is no such file{describe_known_names(f'{name}.py', files)}", str(path))
     return parse_check_file(_collect_modules(folder, f"{PACKAGE}.{FOLDER}.{name}"), name)
 
 
@@ -220,7 +220,7 @@ def drop_planted(source: str) -> str:
     return "".join(lines)
 
 
-def suggest_name(name: str, valid: Iterable[str]) -> str:
+def describe_known_names(name: str, valid: Iterable[str]) -> str:
     """Return a hint to append to a message about an unknown name."""
     names = sorted(valid)
     near = difflib.get_close_matches(name, names, 1)
@@ -552,7 +552,7 @@ class _Reader:
         for word in node.keywords:
             if word.arg is None or word.arg not in keywords:
                 raise self._make_error(
-                    f"{name}: no argument {word.arg!r}{suggest_name(str(word.arg), keywords)}", node
+                    f"{name}: no argument {word.arg!r}{describe_known_names(str(word.arg), keywords)}", node
                 )
             pairs.append((word.arg, word.value))
         return {key: self._read_literal(value, f"{name}: {key}", node) for key, value in pairs}
@@ -601,7 +601,7 @@ class _Reader:
         for name in names:
             if name not in valid:
                 raise CheckFileError(
-                    f"{key}: there is no check {name!r}{suggest_name(name, valid)}", self._file, line
+                    f"{key}: there is no check {name!r}{describe_known_names(name, valid)}", self._file, line
                 )
 
     def _make_error(self, problem: str, node: ast.AST) -> CheckFileError:

@@ -41,7 +41,7 @@ from autograder.core.tables import escape_name
 from autograder.course.submission_folder import ABSENT, name_files
 from autograder.grading import grades
 from autograder.grading.assignment import Assignment
-from autograder.grading.cell_tests import CellTests, prepare_cells
+from autograder.grading.cell_tests import CellTests, prepare_cells_to_run
 from autograder.grading.expected_values import (
     StudentAssignment,
     StudentAssignments,
@@ -425,7 +425,7 @@ class _SubmissionRun:
         cell_tests = CellTests(
             assignment, notebook, submission, sandbox, grader=grader, draw_scope=draw_scope, without=done
         )
-        cells = prepare_cells(submission.cells, assignment, notebook.name)
+        cells = prepare_cells_to_run(submission.cells, assignment, notebook.name)
         timeouts = self._find_timeouts(environment, cells, files)
         session = cell_tests.open_session(cells, files, timeouts)
         try:

@@ -24,7 +24,7 @@ from autograder.notebook.displaced_answers import (
     is_details,
 )
 from autograder.notebook.document import RawCell, name_cells, normalize_source
-from autograder.notebook.duplicate_cells import find_defined_names, is_unwritten, parse_cell
+from autograder.notebook.duplicate_cells import find_defined_names, is_unwritten_cell, parse_cell
 from autograder.notebook.headings import name_answers
 from autograder.notebook.release import Release, ReleaseCell
 from autograder.notebook.student_texts import find_further, find_texts
@@ -217,7 +217,7 @@ def _find_next_to_stubs(
     used: set[int] = set()
     for grade_id, index in notebook.places.items():
         original = cell_by_id[grade_id]
-        if not original.is_answer or not is_unwritten(cells[index].source, original):
+        if not original.is_answer or not is_unwritten_cell(cells[index].source, original):
             continue
         start = next((position for position in range(index - 1, -1, -1) if position in owner), -1)
         stop = next((position for position in range(index + 1, len(cells)) if position in owner), len(cells))

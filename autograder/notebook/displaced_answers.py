@@ -17,7 +17,12 @@ from autograder.core.records import Note
 from autograder.core.syntax import collect_bound_names, find_first_line
 from autograder.notebook.cell_matching import LOST
 from autograder.notebook.document import RawCell, name_cells, normalize_source
-from autograder.notebook.duplicate_cells import find_defined_names, has_redefinition, is_unwritten, parse_cell
+from autograder.notebook.duplicate_cells import (
+    find_defined_names,
+    has_redefinition,
+    is_unwritten_cell,
+    parse_cell,
+)
 from autograder.notebook.release import Release
 
 FIELDS = ("family_name", "first_name", "student_number", "programme")
@@ -50,7 +55,7 @@ class SearchedNotebook(Struct, frozen=True):
         """Decide whether no text is read as this answer so far."""
         if grade_id in self.parts or grade_id not in self.places:
             return grade_id not in self.parts
-        return is_unwritten(self.cells[self.places[grade_id]].source, self.release.by_id[grade_id])
+        return is_unwritten_cell(self.cells[self.places[grade_id]].source, self.release.by_id[grade_id])
 
     def get_names(self, grade_id: str) -> set[str]:
         """Return the names that an answer must define."""
@@ -62,7 +67,7 @@ class SearchedNotebook(Struct, frozen=True):
         """Decide whether the cells of an answer define one of its names; also true if no name is known."""
         wanted = self.get_names(grade_id)
         return not wanted or any(
-            wanted & find_bound_names(self.cells[index].source) for index in self.get_cells(grade_id)
+            wanted & find_changed_names(self.cells[index].source) for index in self.get_cells(grade_id)
         )
 
     def get_cells(self, grade_id: str) -> tuple[int, ...]:
@@ -112,7 +117,7 @@ def is_details(cell: RawCell) -> bool:
     """Decide whether a cell assigns the student's name or number."""
     if cell.cell_type != "code" or not any(name in cell.source for name in FIELDS):
         return False
-    return bool(find_bound_names(cell.source).intersection(FIELDS))
+    return bool(find_changed_names(cell.source).intersection(FIELDS))
 
 
 def find_code(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[int, ...]]:
@@ -120,7 +125,7 @@ def find_code(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[
     owners = notebook.map_owners()
     answers = [cell.grade_id for cell in notebook.release.cells if cell.is_answer]
     defined = {
-        index: find_bound_names(notebook.cells[index].source)
+        index: find_changed_names(notebook.cells[index].source)
         for index in sorted({*notebook.own, *owners})
         if notebook.cells[index].cell_type == "code"
     }
@@ -168,7 +173,7 @@ def _collect_owner_names(notebook: SearchedNotebook, owners: Collection[str]) ->
     return set().union(*of_stubs, *(notebook.get_names(grade_id) for grade_id in owners))
 
 
-def find_bound_names(source: str) -> set[str]:
+def find_changed_names(source: str) -> set[str]:
     """Return the names that a cell binds at top level, or of which it sets an entry or attribute."""
     tree = parse_cell(source)
     if tree is None:
@@ -205,7 +210,7 @@ def find_rebindings(notebook: SearchedNotebook, notes: list[Note]) -> Rebindings
         grade_id: {
             name
             for index in notebook.get_cells(grade_id)
-            for name in notebook.get_names(grade_id) & find_bound_names(notebook.cells[index].source)
+            for name in notebook.get_names(grade_id) & find_changed_names(notebook.cells[index].source)
         }
         for grade_id in answered
     }

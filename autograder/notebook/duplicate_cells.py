@@ -99,7 +99,7 @@ def find_defined_names(source: str) -> set[str]:
     return {defined or assigned for defined, assigned in _DEFINED.findall(source)}
 
 
-def is_unwritten(source: str, original: ReleaseCell) -> bool:
+def is_unwritten_cell(source: str, original: ReleaseCell) -> bool:
     """Decide whether an answer's cell contains no answer: it is blank, unchanged, or assigns nothing.
 
     A student who writes elsewhere often leaves ``width = "..."`` or ``width = None`` in the answer's cell.

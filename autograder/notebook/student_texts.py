@@ -18,7 +18,7 @@ from msgspec import Struct
 from autograder.core.records import Note
 from autograder.core.syntax import collect_bound_names, find_first_line
 from autograder.notebook.cell_matching import LOST, find_region
-from autograder.notebook.displaced_answers import MOST_TEXTS, SearchedNotebook, find_bound_names
+from autograder.notebook.displaced_answers import MOST_TEXTS, SearchedNotebook, find_changed_names
 from autograder.notebook.document import RawCell, name_cells, normalize_source
 from autograder.notebook.duplicate_cells import parse_cell
 from autograder.notebook.headings import find_labelled
@@ -173,7 +173,7 @@ def _find_added(notebook: SearchedNotebook, kind: str) -> set[int]:
     owners, code = notebook.map_owners(), [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     answers = [cell.grade_id for cell in notebook.release.cells if cell.is_answer]
     answer_names = set[str]().union(*map(notebook.get_names, answers))
-    defined = set[str]().union(*map(find_bound_names, code))
+    defined = set[str]().union(*map(find_changed_names, code))
     used, needed = _collect_used_names(notebook.cells)
     non_answers = _NonAnswers(
         _collect_given_lines(notebook), answer_names, used, needed if kind == "code" else used, defined
@@ -199,7 +199,7 @@ def _has_content(cell: RawCell, non_answers: _NonAnswers) -> bool:
     # Invalid Python may be prose, so it counts as content.
     if tree is None:
         return True
-    if find_bound_names(cell.source) & non_answers.asked:
+    if find_changed_names(cell.source) & non_answers.asked:
         return False
     comments = (f"# {text.strip()}" for text in _COMMENT.findall(cell.source))
     return not non_answers.given.issuperset(comments) or any(

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from autograder.core.errors import Key, Place, RubricError
+from autograder.core.errors import Place, RubricError, TomlStep
 
 _NAMES = ("id", "code", "name")
 """Keys with a value that may name an entry of a list in a path."""
@@ -36,7 +36,7 @@ def locate_errors(path: Path) -> Iterator[None]:
         raise RubricError(message, Place(place, *error.path)) from error
 
 
-def find_line(text: str, path: Sequence[Key]) -> int | None:
+def find_line(text: str, path: Sequence[TomlStep]) -> int | None:
     """Return the line, counted from one, of the last key of a path that the file has, or None.
 
     Args:
@@ -50,7 +50,7 @@ def find_line(text: str, path: Sequence[Key]) -> int | None:
     lines = _Lines(text).lines
     line: int | None = None
     outside: int | None = None
-    position: tuple[Key, ...] = ()
+    position: tuple[TomlStep, ...] = ()
     value: Any = tree
     for key in path:
         position = (*position, _find_index(value, key) if isinstance(value, list) else key)
@@ -61,7 +61,7 @@ def find_line(text: str, path: Sequence[Key]) -> int | None:
     return line
 
 
-def _find_index(entries: Sequence[Any], key: Key) -> Key:
+def _find_index(entries: Sequence[Any], key: TomlStep) -> TomlStep:
     if isinstance(key, int):
         return key
     numbers = (
@@ -72,7 +72,7 @@ def _find_index(entries: Sequence[Any], key: Key) -> Key:
     return next(numbers, int(key) - 1 if key.isdecimal() else key)
 
 
-def _is_named(value: Any, key: Key) -> bool:
+def _is_named(value: Any, key: TomlStep) -> bool:
     return bool(value.get("en") == key if isinstance(value, Mapping) else value == key)
 
 
@@ -80,10 +80,10 @@ class _Lines:
     """The line of every key and every entry of a list in a TOML file that is known to be valid."""
 
     def __init__(self, text: str) -> None:
-        self.lines: dict[tuple[Key, ...], int] = {}
+        self.lines: dict[tuple[TomlStep, ...], int] = {}
         self._text, self._at, self._line = text, 0, 1
-        self._counts: dict[tuple[Key, ...], int] = {}
-        table: tuple[Key, ...] = ()
+        self._counts: dict[tuple[TomlStep, ...], int] = {}
+        table: tuple[TomlStep, ...] = ()
         while self._skip_blanks():
             if self._text.startswith("[", self._at):
                 table = self._read_header()
@@ -109,12 +109,12 @@ class _Lines:
                 return True
         return False
 
-    def _read_header(self) -> tuple[Key, ...]:
+    def _read_header(self) -> tuple[TomlStep, ...]:
         """Read ``[a.b]`` or ``[[a.b]]``; return the keys, with the index of each list entry around it."""
         several = self._text.startswith("[[", self._at)
         line = self._line
         self._advance(1 + several)
-        table: tuple[Key, ...] = ()
+        table: tuple[TomlStep, ...] = ()
         keys = self._read_keys()
         for number, key in enumerate(keys, start=1):
             table = (*table, key)
@@ -148,7 +148,7 @@ class _Lines:
             self._advance()
         return self._text[start : self._at]
 
-    def _read_pair(self, table: tuple[Key, ...]) -> None:
+    def _read_pair(self, table: tuple[TomlStep, ...]) -> None:
         line = self._line
         for key in self._read_keys():
             table = (*table, key)
@@ -157,7 +157,7 @@ class _Lines:
         self._skip_blanks()
         self._read_value(table)
 
-    def _read_value(self, path: tuple[Key, ...]) -> None:
+    def _read_value(self, path: tuple[TomlStep, ...]) -> None:
         if self._peek_character() in "\"'":
             self._skip_string()
         elif self._peek_character() == "[":
@@ -172,7 +172,7 @@ class _Lines:
             while self._peek_character() and self._peek_character() not in ",]}#\n":
                 self._advance()
 
-    def _read_entries(self, path: tuple[Key, ...]) -> None:
+    def _read_entries(self, path: tuple[TomlStep, ...]) -> None:
         self._advance()
         number = 0
         while self._skip_blanks() and self._peek_character() != "]":

@@ -461,19 +461,19 @@ def find_unbound_names(code: str, *, doctests: bool = False) -> tuple[str, ...]:
     return tuple(sorted(used - bound))
 
 
-Key = tuple[str, str]
+ItemKey = tuple[str, str]
 """Question and item."""
 
 
-def _count_endings(outcomes: Mapping[Key, CellOutcome], question: str) -> int:
+def _count_endings(outcomes: Mapping[ItemKey, CellOutcome], question: str) -> int:
     """Return how many tests of a question have ended the student's box."""
     return sum(key[0] == question and outcome.ending is not None for key, outcome in outcomes.items())
 
 
 def create_visit(
     runner: CellTester,
-    tests: Mapping[Key, CellTest],
-    outcomes: dict[Key, CellOutcome],
+    tests: Mapping[ItemKey, CellTest],
+    outcomes: dict[ItemKey, CellOutcome],
     timeouts: Timeouts,
     basis: bytes = b"",
 ) -> Callable[[Box, float, Collection[int]], None]:

@@ -49,7 +49,7 @@ from autograder.grading.batch import (
     with_handin,
 )
 from autograder.grading.pipeline import SubmittedFiles
-from autograder.grading.store import GradedEntry, Key
+from autograder.grading.store import GradedEntry, ResultKey
 from autograder.rubric import Rubric
 from autograder.rubric.variants.draws import normalise_id
 from autograder.service import blobs, tasks, versions
@@ -118,7 +118,7 @@ def submit_files(
             version_id=version,
             student=student,
             number=number,
-            digest=compute_digest(student, files),
+            digest=compute_files_digest(student, files),
             submitted_at=submitted_at or timezone.now(),
             by=by,
         )
@@ -161,7 +161,7 @@ def _check_files(student: str, files: Mapping[str, bytes]) -> None:
         )
 
 
-def compute_digest(student: str, files: Mapping[str, bytes]) -> str:
+def compute_files_digest(student: str, files: Mapping[str, bytes]) -> str:
     """Return the SHA-256 of the submitted files as they are, whatever files the rubric asks for."""
     notebooks = {name[: -len(".ipynb")]: data for name, data in files.items() if name.endswith(".ipynb")}
     other_files = {name: data for name, data in files.items() if not name.endswith(".ipynb")}
@@ -298,7 +298,7 @@ def keep_result(attempt: Attempt, graded: GradingResult, rubric: Rubric, environ
         if row is None:
             return False
         store = DatabaseStore(row.offer.course)
-        key = Key.from_submission(row.student, graded.digest, rubric, environment)
+        key = ResultKey.from_submission(row.student, graded.digest, rubric, environment)
         row.result_id = store.keep_result(GradedEntry(key, graded, rubric, row.submitted_at))
         row.state, row.graded_at, row.problem = State.GRADED, timezone.now(), ""
         row.lease = row.leased_until = None
@@ -349,7 +349,7 @@ def _find_outdated(row: Attempt, rubric: Rubric, handins: Mapping[str, Handin]) 
     ]
 
 
-def build_counted_entry(key: Key, graded: GradingResult, rubric: Rubric, handin: Handin) -> GradedEntry:
+def build_counted_entry(key: ResultKey, graded: GradingResult, rubric: Rubric, handin: Handin) -> GradedEntry:
     """Return a result as the entry of one student for whom it counts.
 
     The key is the attempt's own, with the student and the digest of the files that count for them.

@@ -31,7 +31,7 @@ from autograder.course.submission_folder import list_expected_files, read_folder
 from autograder.grading import assignment as assignments
 from autograder.grading.assignment import Assignment
 from autograder.grading.batch import read_handin
-from autograder.grading.store import GradedEntry, Key, Store, Student, decode_result
+from autograder.grading.store import GradedEntry, ResultKey, Store, Student, decode_result
 from autograder.rubric import Rubric
 from autograder.service import attempts, audit, blobs, mark_changes, trials, versions
 from autograder.service.models import (
@@ -147,7 +147,7 @@ def _import_results(
     moments = {handin.student: handin.submitted_at for handin in assignment.course.list_handins(name)}
     for student, graded in new.items():
         rubric = assignment.get_rubric(graded.score.asked)
-        key = Key(student, name, graded.digest, graded.score.rubric_version, rubric.digest, IMPORTED)
+        key = ResultKey(student, name, graded.digest, graded.score.rubric_version, rubric.digest, IMPORTED)
         store.record_results([GradedEntry(key, graded, rubric, moments.get(student))])
     decided = book.load_decided_points(name)
     for student, cells in book.load_marks(name).items():
@@ -168,7 +168,7 @@ def _import_attempt(
     if not files:
         return
     of_student = Attempt.objects.filter(offer=offer, student=handin.student)
-    if of_student.filter(digest=attempts.compute_digest(handin.student, files)).exists():
+    if of_student.filter(digest=attempts.compute_files_digest(handin.student, files)).exists():
         return
     with transaction.atomic():
         submitted_at = Handin.from_folder(handin.student, folder).submitted_at
@@ -316,7 +316,7 @@ def _export_results(record: CourseRecord, offer: Offer, course: Course) -> None:
         for row in _iterate_results(record, name):
             graded = decode_result(bytes(row.graded))
             if graded is not None:
-                key = Key(*(getattr(row, field) for field in Key.__struct_fields__))
+                key = ResultKey(*(getattr(row, field) for field in ResultKey.__struct_fields__))
                 book.record_results(
                     [GradedEntry(key, graded, assignment.get_rubric(graded.score.asked), row.submitted_at)],
                     language=assignment.language,

@@ -263,7 +263,7 @@ class StoredRun(models.Model):
 
 
 class StoredResult(models.Model):
-    """A result, keyed by everything it depends on (`autograder.grading.store.Key`)."""
+    """A result, keyed by everything it depends on (`autograder.grading.store.ResultKey`)."""
 
     course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="+")
     student = models.CharField(max_length=128)

@@ -141,7 +141,7 @@ class _ArchiveImporter:
             return "left"
         own_attempts = Attempt.objects.filter(offer=self.offer, student=staged_attempt.student)
         # These files exist already, for example because the archive is sent a second time.
-        if own_attempts.filter(digest=attempts.compute_digest(staged_attempt.student, files)).exists():
+        if own_attempts.filter(digest=attempts.compute_files_digest(staged_attempt.student, files)).exists():
             return "unchanged"
         if moment is None:
             self._refuse_file(

@@ -102,7 +102,7 @@ def has_same_grading(first: Version, second: Version) -> bool:
     return before == after
 
 
-def prepare_cells(version: Version) -> None:
+def prepare_cell_rows(version: Version) -> None:
     """Create a row for each graded cell of a version, and remove all others.
 
     Raises:
@@ -209,7 +209,7 @@ def create_or_update_offer(
     times = msgspec.to_builtins(schedule.read_table(course, name) or {})
     title = next(iter(rubric.assignment.title.values()), name)
     with transaction.atomic():
-        prepare_cells(version)
+        prepare_cell_rows(version)
         offer_row, _ = Offer.objects.select_for_update().get_or_create(
             course=record, assignment=name, defaults={"version": version, "title": title, "times": times}
         )

@@ -29,7 +29,7 @@ from autograder.grading import assignment as assignments
 from autograder.grading.assignment import Assignment
 from autograder.grading.grades import SANDBOX_FAULT
 from autograder.grading.pipeline import Grader
-from autograder.grading.store import Key
+from autograder.grading.store import ResultKey
 from autograder.sandbox.levels import Isolation, compute_environment_digest
 from autograder.sandbox.outside import cgroups
 from autograder.sandbox.pool import Pool
@@ -139,7 +139,7 @@ class Worker:
     def _grade_trial_result(self, row: TrialResult, ready: _ReadyVersion) -> None:
         rubric, attempt = ready.grader.assignment.rubric, row.attempt
         handed = attempts.select_files_to_grade(attempt, rubric)
-        key = Key.from_submission(attempt.student, handed.compute_digest(), rubric, ready.environment)
+        key = ResultKey.from_submission(attempt.student, handed.compute_digest(), rubric, ready.environment)
         graded = grading.find_result(row, key)
         if graded is None:
             connections.close_all()  # see above

@@ -21,7 +21,7 @@ from autograder.notebook.student import saved_notebook
 from autograder.notebook.student.rendering import MARKS
 from autograder.notebook.student.report import MISSING, ReportLine
 from autograder.notebook.student_check import FILE_NAME, read_specification
-from autograder.pages.feedback.student_page import render_page
+from autograder.pages.feedback.student_page import render_student_page
 from autograder.rubric.lateness import COUNTS
 from autograder.rubric.timestamps import Window, format_duration, format_moment, get_zone, to_window_zone
 from autograder.rubric.variants.draws import normalise_id
@@ -410,7 +410,7 @@ def render_feedback(offer: Offer, student: str, language: str) -> str | None:
     assignment = get_assignment(offer)
     handin: Handin | None = attempts.find_counting_attempt(offer, student, assignment.rubric)
     graded = load_current_result(graded, handin)
-    return render_page(
+    return render_student_page(
         graded,
         assignment.get_rubric(graded.score.asked),
         language=language,

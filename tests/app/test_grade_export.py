@@ -21,7 +21,7 @@ from autograder.course import Course
 from autograder.grading import assignment as assignments
 from autograder.grading.grades import PersonMark
 from autograder.grading.release_generation import generate_release
-from autograder.grading.store import GradedEntry, Key
+from autograder.grading.store import GradedEntry, ResultKey
 from autograder.store.memory import MemoryStore
 from tests.service.course import canned
 from tests.support.small_course import NAME, changed, small_course
@@ -62,7 +62,7 @@ def export(course: Course) -> Export:
     store.prepare_assignment(assignment.rubric, assignment.release_bytes)
     for student in ("ada", "bob"):
         attempt: Any = SimpleNamespace(student=student, digest="d" * 64)
-        key = Key.from_submission(student, attempt.digest, assignment.rubric, "e" * 64)
+        key = ResultKey.from_submission(student, attempt.digest, assignment.rubric, "e" * 64)
         store.record_results([GradedEntry(key, canned(assignment.rubric, attempt), assignment.rubric)])
     for cell, points in ((("formulas", "mlp-why"), "0.5"), (("code", "thoughts"), "1")):
         store.give_mark(NAME, "ada", cell, PersonMark(Decimal(points), comment="@well: done"))
@@ -114,7 +114,7 @@ def test_export_enters_students_whose_comments_are_unread(course: Course, tmp_pa
     store = MemoryStore()
     store.prepare_assignment(assignment.rubric, assignment.release_bytes)
     attempt: Any = SimpleNamespace(student="ada", digest="d" * 64)
-    key = Key.from_submission("ada", attempt.digest, assignment.rubric, "e" * 64)
+    key = ResultKey.from_submission("ada", attempt.digest, assignment.rubric, "e" * 64)
     store.record_results([GradedEntry(key, canned(assignment.rubric, attempt), assignment.rubric)])
     store.give_mark(NAME, "ada", ("formulas", "mlp-why"), PersonMark(Decimal("0.5")))
     to = tmp_path / "grades.jsonl"

@@ -18,7 +18,7 @@ from autograder.core.records import GradingResult, Score
 from autograder.course import Course
 from autograder.grading import assignment as assignments
 from autograder.grading import release_generation
-from autograder.grading.store import GradedEntry, Key
+from autograder.grading.store import GradedEntry, ResultKey
 from autograder.store.memory import MemoryStore
 from tests.cli.running import ASSIGNMENT, only_object, run, run_cold
 
@@ -264,7 +264,7 @@ def test_who_is_not_graded_yet_is_told(empty: Course) -> None:
     assignment = assignments.load_assignment(empty, NAME)
     store = MemoryStore()
     store.prepare_assignment(assignment.rubric, assignment.release_bytes)
-    key = Key.from_submission("bob", "d" * 64, assignment.rubric, "e" * 64)
+    key = ResultKey.from_submission("bob", "d" * 64, assignment.rubric, "e" * 64)
     store.record_results([GradedEntry(key, GradingResult(Score("bob", NAME, 1, ())), assignment.rubric)])
     before = read_roll(assignment, store)
     assert (["bob"], [], ()) == ([*before.results], [*before.gone], before.remarks)

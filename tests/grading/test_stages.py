@@ -257,7 +257,7 @@ def pages(course: str) -> dict[str, str]:
     return {str(path.relative_to(course)): path.read_text("utf-8") for path in found}
 
 
-@pytest.mark.parametrize("name", ["render_page", "_write_page"])
+@pytest.mark.parametrize("name", ["render_student_page", "_write_page"])
 def test_rendering_goes_on(name: str, graded: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A page that cannot be made or written is told and not linked; the next run makes it."""
     original = getattr(publication, name)

@@ -37,7 +37,7 @@ from autograder.notebook.release_builder import fill_title_page
 from autograder.notebook.student.rendering import as_text
 from autograder.notebook.student.saved_notebook import report_on
 from autograder.notebook.student_check import FILE_NAME, build_student_check, read_specification
-from autograder.pages.feedback.student_page import render_page
+from autograder.pages.feedback.student_page import render_student_page
 from autograder.pages.paper.sheet import make_sheet
 from autograder.pages.paper.sheet import render_sheet as printed
 from autograder.rubric import Rubric
@@ -144,7 +144,7 @@ def every_ending() -> GradingResult:
 def test_the_feedback_page_speaks_it(made: Callable[[], GradingResult]) -> None:
     """Headings, verdicts, sums, limits that were met, and when it was handed in."""
     late = datetime.timedelta(minutes=5)
-    page = render_page(
+    page = render_student_page(
         told(made()),
         RUBRIC,
         language=LANGUAGE,

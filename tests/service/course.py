@@ -87,7 +87,7 @@ def _verdict(right: bool, item: Item) -> tuple[Status, Decimal, Decimal]:
 
 def graded_without_a_box(offer: Offer) -> None:
     """Everything that waits gets a canned result, also by the trials of an offer."""
-    from autograder.grading.store import Key
+    from autograder.grading.store import ResultKey
     from autograder.service import attempts, versions
     from autograder.service.trials import grading
 
@@ -102,7 +102,7 @@ def graded_without_a_box(offer: Offer) -> None:
         for row in trial.results.filter(result=None):
             mine = grading.claim_result(row.pk)
             assert mine is not None
-            key = Key.from_submission(mine.attempt.student, mine.attempt.digest, rubric, "e" * 64)
+            key = ResultKey.from_submission(mine.attempt.student, mine.attempt.digest, rubric, "e" * 64)
             assert grading.keep_result(mine, canned(rubric, mine.attempt), rubric, key)
 
 

@@ -19,7 +19,7 @@ from autograder.course.counting_attempts import find_counting_attempts
 from autograder.grading import grades
 from autograder.grading.grades import PersonMark
 from autograder.grading.release_generation import generate_release
-from autograder.grading.store import Key, Student
+from autograder.grading.store import ResultKey, Student
 from autograder.rubric import Rubric
 from autograder.service.assignment_cache import AssignmentCache
 from tests.service import course
@@ -344,7 +344,10 @@ def test_a_version_is_tried_on_what_counts(offer: Offer, folder: Path) -> None:
         assert mine is not None
         found = judged(mine.attempt, rubric)
         assert grading.keep_result(
-            mine, found, rubric, Key.from_submission(mine.attempt.student, found.digest, rubric, "e" * 64)
+            mine,
+            found,
+            rubric,
+            ResultKey.from_submission(mine.attempt.student, found.digest, rubric, "e" * 64),
         )
     told = trials.compute_effect(trial)
     assert (3, ["ada", "bob", "cleo"]) == (told.total, sorted(one.student for one in told.moved))

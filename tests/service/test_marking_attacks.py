@@ -68,7 +68,7 @@ def group(room: Room, students: tuple[str, ...], by: str, **given: Any) -> None:
 
 def rerecorded(room: Room, rubric: Rubric) -> None:
     """The class is graded by another rubric."""
-    from autograder.grading.store import GradedEntry, Key
+    from autograder.grading.store import GradedEntry, ResultKey
     from autograder.service.store import DatabaseStore
 
     changed = replace(room.assignment, rubric=rubric)
@@ -76,7 +76,7 @@ def rerecorded(room: Room, rubric: Rubric) -> None:
     for student, answers in CLASS.items():
         one = essays.graded(changed, student, answers)
         store.record_results(
-            [GradedEntry(Key.from_submission(student, one.digest, rubric, "f" * 64), one, rubric)]
+            [GradedEntry(ResultKey.from_submission(student, one.digest, rubric, "f" * 64), one, rubric)]
         )
 
 

@@ -423,7 +423,7 @@ def test_a_killed_worker_costs_a_try_and_the_third_is_the_last(
 def test_what_a_dropped_trial_brings_late_is_not_kept(offer: Offer, by: Account, folder: Path) -> None:
     """The worker that had it finds it settled."""
     from autograder.core.records import GradingResult, Score
-    from autograder.grading.store import Key
+    from autograder.grading.store import ResultKey
     from autograder.service import trials, versions
     from autograder.service.trials import grading
 
@@ -433,7 +433,7 @@ def test_what_a_dropped_trial_brings_late_is_not_kept(offer: Offer, by: Account,
     assert claimed is not None
     rubric = versions.load_rubric(trial.version)
     result = GradingResult(Score("ada", NAME, 1, ()), digest=attempt.digest)
-    key = Key.from_submission("ada", attempt.digest, rubric, "e" * 64)
+    key = ResultKey.from_submission("ada", attempt.digest, rubric, "e" * 64)
     trials.drop_trial(trial, by)
     assert not grading.keep_result(claimed, result, rubric, key)
     assert trial.results.get().result is None

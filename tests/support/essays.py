@@ -13,7 +13,7 @@ from autograder.core.records import ExecutedNotebook, GradingResult
 from autograder.grading import grades
 from autograder.grading.assignment import Assignment
 from autograder.grading.release_generation import generate_release
-from autograder.grading.store import GradedEntry, Key
+from autograder.grading.store import GradedEntry, ResultKey
 from autograder.notebook.submission_reader import read_notebook
 from autograder.questions.base.base import Evidence
 from autograder.questions.base.judging.manual import judge_manual
@@ -144,6 +144,6 @@ def recorded(offer: Offer, assignment: Assignment, class_: Iterable[tuple[str, M
     entries = []
     for student, answers in class_:
         one = graded(assignment, student, answers)
-        key = Key.from_submission(student, one.digest, assignment.rubric, "e" * 64)
+        key = ResultKey.from_submission(student, one.digest, assignment.rubric, "e" * 64)
         entries.append(GradedEntry(key, one, assignment.rubric))
     store.record_results(entries)

@@ -32,7 +32,7 @@ def format_rubric(assignment: FoundAssignment, *, inside: bool = False) -> str:
     """
     points = sum((question.points for question in assignment.questions), Decimal(0))
     head = _HEAD.format(
-        origin=assignment.origin, name=quote_text(assignment.name), points=format_number(points)
+        origin=assignment.origin, name=quote_toml_text(assignment.name), points=format_toml_number(points)
     )
     return (
         "\n".join(
@@ -47,7 +47,7 @@ def format_rubric(assignment: FoundAssignment, *, inside: bool = False) -> str:
     )
 
 
-def quote_text(text: str) -> str:
+def quote_toml_text(text: str) -> str:
     """Quote a text in one line of TOML. The escapes of JSON are valid in TOML; only DEL needs one more."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
@@ -57,61 +57,58 @@ def quote_block(text: str) -> str:
     # A literal string cannot contain its delimiter. TOML drops the newline after the opening quotes.
     if not text.endswith("'") and not _NOT_LITERAL.search(text):
         return f"'''\n{text}'''"
-    return quote_text(text)
+    return quote_toml_text(text)
 
 
-def format_number(points: Decimal) -> str:
+def format_toml_number(points: Decimal) -> str:
     """Format a number without an exponent."""
     return f"{points.normalize():f}"
 
 
 def _format_settings(assignment: FoundAssignment) -> Iterator[str]:
     if assignment.preload:
-        yield f"preload = [{', '.join(map(quote_text, assignment.preload))}]"
+        yield f"preload = [{', '.join(map(quote_toml_text, assignment.preload))}]"
     if assignment.cell_start:
-        yield f"cell_start = {quote_text(assignment.cell_start)}"
+        yield f"cell_start = {quote_toml_text(assignment.cell_start)}"
     if assignment.seconds:
         yield f"\n[assignment.limits]\ncell_seconds = {assignment.seconds:g}"
 
 
 def _format_notebooks(assignment: FoundAssignment) -> Iterator[str]:
     for notebook in assignment.notebooks:
-        yield f"\n[[assignment.notebooks]]\nname = {quote_text(notebook.name)}"
+        yield f"\n[[assignment.notebooks]]\nname = {quote_toml_text(notebook.name)}"
         for key, names in (("data", notebook.data), ("starter", notebook.starter)):
             if names:
-                yield f"{key} = [{', '.join(map(quote_text, names))}]"
+                yield f"{key} = [{', '.join(map(quote_toml_text, names))}]"
 
 
 def _format_questions(assignment: FoundAssignment, *, inside: bool) -> Iterator[str]:
     for question in assignment.questions:
-        yield f"\n[[question]]\nid = {quote_text(question.id)}"
-        yield (
-            f'kind = "{"tests" if question.tests else "written"}"\npoints = {format_number(question.points)}'
-        )
-        yield f"notebook = {quote_text(question.notebook)}"
+        yield f"\n[[question]]\nid = {quote_toml_text(question.id)}"
+        points = format_toml_number(question.points)
+        yield f'kind = "{"tests" if question.tests else "written"}"\npoints = {points}'
+        yield f"notebook = {quote_toml_text(question.notebook)}"
         if question.file:
-            yield f"file = {quote_text(question.file)}"
+            yield f"file = {quote_toml_text(question.file)}"
         else:
-            yield f"answer_cell = {quote_text(question.answer_cell)}"
+            yield f"answer_cell = {quote_toml_text(question.answer_cell)}"
         if question.tests:
             yield from _format_tests(assignment, question, inside=inside)
         else:
-            text = quote_text(f"The answer to {question.id}, read by a person")
-            yield (
-                f'[[question.item]]\nid = "answer"\npoints = {format_number(question.points)}\nmanual = true'
-            )
-            yield from (f"cell = {quote_text(question.cell)}",) if question.cell else ()
+            text = quote_toml_text(f"The answer to {question.id}, read by a person")
+            yield f'[[question.item]]\nid = "answer"\npoints = {points}\nmanual = true'
+            yield from (f"cell = {quote_toml_text(question.cell)}",) if question.cell else ()
             yield f"text = {{ en = {text} }}"
 
 
 def _format_tests(assignment: FoundAssignment, question: FoundQuestion, *, inside: bool) -> Iterator[str]:
     yield f'style = "{assignment.origin}"'
     if question.after:
-        yield f"after = {quote_text(question.after)}"
+        yield f"after = {quote_toml_text(question.after)}"
     if question.all_or_nothing:
         yield "all_or_nothing = true"
     if question.notebook_names:
-        yield f"notebook_names = [{', '.join(map(quote_text, question.notebook_names))}]"
+        yield f"notebook_names = [{', '.join(map(quote_toml_text, question.notebook_names))}]"
     if inside and any(test.outside for test in question.tests):
         yield 'judged = "inside"'
     for test in question.tests:
@@ -119,11 +116,11 @@ def _format_tests(assignment: FoundAssignment, question: FoundQuestion, *, insid
 
 
 def _format_test(question: FoundQuestion, test: FoundTest, *, inside: bool) -> Iterator[str]:
-    yield f"[[question.item]]\nid = {quote_text(test.id)}\npoints = {format_number(test.points)}"
+    yield f"[[question.item]]\nid = {quote_toml_text(test.id)}\npoints = {format_toml_number(test.points)}"
     if question.cell:
-        yield f"cell = {quote_text(question.cell)}"
+        yield f"cell = {quote_toml_text(question.cell)}"
     named = question.id if len(question.tests) == 1 else f"{question.id}, {test.id}"
-    yield f"text = {{ en = {quote_text(f'The tests of {named}')} }}"
+    yield f"text = {{ en = {quote_toml_text(f'The tests of {named}')} }}"
     if test.outside and not inside:
         yield f"# Not judged outside of the student's box: {' '.join(test.outside.split())}.\nmanual = true"
         return
@@ -132,5 +129,5 @@ def _format_test(question: FoundQuestion, test: FoundTest, *, inside: bool) -> I
             yield f"{key} = true"
     for key, message in (("success", test.success), ("failure", test.failure)):
         if message:
-            yield f"{key} = {{ en = {quote_text(message)} }}"
+            yield f"{key} = {{ en = {quote_toml_text(message)} }}"
     yield f"code = {quote_block(test.code)}"

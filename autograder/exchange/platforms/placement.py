@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from autograder.core import atomic
 from autograder.course import Course, is_folder
-from autograder.exchange.platforms.staging import PreparedAttempt, compute_digest
+from autograder.exchange.platforms.staging import PreparedAttempt, compute_content_digest
 from autograder.rubric.timestamps import FILE_NAME as STAMP
 from autograder.rubric.timestamps import read_stamp
 
@@ -131,12 +131,15 @@ def _list_known(course: Course, assignment: str, student: str) -> list[KnownAtte
     attempts = []
     if is_folder(submitted) and (files := _hash_files(submitted)):
         attempts.append(
-            KnownAttempt(compute_digest(files), read_stamp(submitted).moment, submitted, "submitted")
+            KnownAttempt(compute_content_digest(files), read_stamp(submitted).moment, submitted, "submitted")
         )
     kept = course.list_earlier_attempts(student, assignment)
     return attempts + [
         KnownAttempt(
-            compute_digest(_hash_files(attempt.folder)), attempt.submitted_at, attempt.folder, "earlier"
+            compute_content_digest(_hash_files(attempt.folder)),
+            attempt.submitted_at,
+            attempt.folder,
+            "earlier",
         )
         for attempt in kept
     ]

@@ -168,7 +168,7 @@ def parse_number(text: str) -> Decimal | None:
     return Decimal(said) if re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", said) else None
 
 
-def format_number(value: Decimal, form: str) -> str:
+def format_grade(value: Decimal, form: str) -> str:
     """Return a number with two decimals, and a decimal comma if the form has one."""
     said = f"{value:.2f}"
     return said.replace(".", ",") if "," in form else said

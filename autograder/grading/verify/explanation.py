@@ -8,13 +8,13 @@ from typing import Protocol, runtime_checkable
 
 from msgspec.structs import replace
 
-from autograder.checking.check_parser import CheckFile, name_part, suggest_name
+from autograder.checking.check_parser import CheckFile, describe_known_names, name_part
 from autograder.checking.outcome_tables import AnswerRow, DeclaredAnswer, list_answers
 from autograder.checking.runner import CheckOutcome, Status
 from autograder.core.errors import CourseError
 from autograder.core.records import CellOutcome
 from autograder.grading.assignment import Assignment
-from autograder.grading.cell_tests import CellTests, prepare_cells
+from autograder.grading.cell_tests import CellTests, prepare_cells_to_run
 from autograder.grading.pipeline import Grader
 from autograder.grading.submitted_files import read_files
 from autograder.grading.verify.papers import KEY, grade_answer_key, with_sources
@@ -49,7 +49,7 @@ class Explainer:
         check: object = assignment.checks.get(question)
         if question not in checks or not isinstance(check, _ShowsValues):
             has_none = "has no checks in Python" if check else "is not there"
-            raise CourseError(f"question {question!r} {has_none}{suggest_name(question, checks)}")
+            raise CourseError(f"question {question!r} {has_none}{describe_known_names(question, checks)}")
         check.shows_values = show_values
         self.file: CheckFile = checks[question]
         self._question: Question = assignment.rubric.get_question(question)
@@ -107,7 +107,7 @@ class Explainer:
             draw_scope=draw_scope,
             without=other_checks,
         )
-        cells = prepare_cells(submission.cells, assignment, notebook.name)
+        cells = prepare_cells_to_run(submission.cells, assignment, notebook.name)
         session = tests.open_session(cells, file_answers.contents, Timeouts(lambda: b"", {}))
         with session, tests:
             session.run()

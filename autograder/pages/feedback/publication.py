@@ -16,7 +16,7 @@ from autograder.core.records import GradingResult, Message
 from autograder.course import Course
 from autograder.grading.grades import MarkChange, Standing
 from autograder.notebook.release import Release
-from autograder.pages.feedback.student_page import render_page
+from autograder.pages.feedback.student_page import render_student_page
 from autograder.pages.feedback.summary import render_summary
 from autograder.rubric import Rubric
 from autograder.rubric.timestamps import Timing
@@ -85,7 +85,7 @@ def write_pages(shown: ClassPages) -> Iterator[Page]:
 
 def _render_student(shown: ClassPages, student: str) -> str:
     """Return the page of one student."""
-    return render_page(
+    return render_student_page(
         shown.results[student],
         shown.rubrics[student],
         language=shown.language,

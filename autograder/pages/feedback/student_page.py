@@ -19,7 +19,7 @@ from autograder.rubric import Rubric
 from autograder.rubric.timestamps import Timing, format_moment, to_window_zone
 
 
-def render_page(
+def render_student_page(
     graded: GradingResult,
     rubric: Rubric,
     *,
@@ -75,7 +75,7 @@ def render_cells(
         rubric: rubric of the grading.
         notebook: name of the notebook.
         names: names of the answer's cells.
-        language: as for `render_page`.
+        language: as for `render_student_page`.
     """
     labels, limits = Labels(language), rubric.assignment.limits
     views = []

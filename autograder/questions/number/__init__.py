@@ -20,7 +20,7 @@ from autograder.questions.base.compared import ComparedCheck
 from autograder.questions.base.judging.results import Finding, make_failure, make_no_answer, make_unread
 from autograder.questions.base.kind import Kind
 from autograder.questions.base.options import AnswerItem, ComparedOptions, locate_question
-from autograder.questions.base.planning.targets import is_unwritten
+from autograder.questions.base.planning.targets import is_unwritten_value
 from autograder.questions.base.values.arrays import read_scalar
 from autograder.questions.base.values.quoting import describe_type, quote_text
 from autograder.questions.numbers.answers import read_number
@@ -185,7 +185,7 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
         rules = self._rules[item.id]
         if isinstance(value, list | tuple) and len(value) == 1:  # a comma at the end of the line
             value = value[0]
-        if is_unwritten(value):
+        if is_unwritten_value(value):
             return None, make_no_answer()
         if isinstance(value, bool):
             return None, _make_unreadable(Unreadable("bool"), str(value), what)

@@ -31,7 +31,7 @@ from autograder.questions.base.judging.results import (
 )
 from autograder.questions.base.kind import Kind
 from autograder.questions.base.options import AnswerItem, ComparedOptions, locate_question, read_item_options
-from autograder.questions.base.planning.targets import is_unwritten
+from autograder.questions.base.planning.targets import is_unwritten_value
 from autograder.questions.base.values import shape_differences as shapes
 from autograder.questions.base.values.arrays import read_integer
 from autograder.questions.base.values.quoting import describe_type, quote_integer, quote_shape, quote_text
@@ -109,7 +109,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             return tuple(Num(int(size)) for size in shape.shape), None
         if isinstance(value, OpaqueValue) and value.text:  # a sympy tuple
             value = value.text
-        if is_unwritten(value):
+        if is_unwritten_value(value):
             return None, make_no_answer()
         try:
             if isinstance(value, str):

@@ -5,7 +5,7 @@ reported, and so is a canary that could not be tried: a layer that is not known 
 
 Before the first student's code it is run once per boot and configuration, then remembered. Only a proof that
 every layer held is kept, in the course's private folder. It is valid as long as everything that the sandbox
-depends on is unchanged (`compute_standing`); a file that others could have written is ignored.
+depends on is unchanged (`hash_sandbox_basis`); a file that others could have written is ignored.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def ensure(
     """
     refuse_other_systems()
     environment = Environment(packages=tuple(packages))
-    now = compute_standing(isolation, environment)
+    now = hash_sandbox_basis(isolation, environment)
     last = read_last_proof(private)
     if last is not None and last.standing == now:
         return last
@@ -151,7 +151,7 @@ def describe_last_proof(private: Path, isolation: str = "namespaces") -> str:
         return "none is remembered; the next grading makes one"
     when = datetime.fromtimestamp(proof.tested_at, tz=UTC).isoformat(sep=" ", timespec="seconds")
     try:
-        counts = proof.standing == compute_standing(isolation)
+        counts = proof.standing == hash_sandbox_basis(isolation)
     except OSError:
         counts = False
     validity = (
@@ -160,7 +160,7 @@ def describe_last_proof(private: Path, isolation: str = "namespaces") -> str:
     return f"{len(proof.canaries)} layers held at {when}, {validity}"
 
 
-def compute_standing(isolation: str, environment: Environment = _EMPTY) -> str:
+def hash_sandbox_basis(isolation: str, environment: Environment = _EMPTY) -> str:
     """Return a digest of everything the sandbox depends on: boot, kernel, rights, interpreter, our code."""
     parts = [
         Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"),

@@ -81,7 +81,7 @@ def save_marks(
             markers differ and ``by`` may not resolve it.
         ServiceError: an answer is gone.
     """
-    encode_items(cell, marks)
+    encode_given_marks(cell, marks)
     if marks.adds and not (marks.items or marks.comment or marks.remarks):
         raise ActionRefused("mark-nothing-given")
     with transaction.atomic():
@@ -109,7 +109,7 @@ def _has_shown_worth(row: CellMark, cell: MarkableCell) -> bool:
     return worth in ({}, {item.id: item.points for item in cell.items})
 
 
-def encode_items(cell: MarkableCell, marks: GivenMarks) -> dict[str, dict[str, str]]:
+def encode_given_marks(cell: MarkableCell, marks: GivenMarks) -> dict[str, dict[str, str]]:
     """Return marks in the form that is stored: points and worth by item.
 
     Raises:
@@ -214,7 +214,7 @@ def _give_answer(
     before = IndependentMark.objects.filter(mark=row, account=by).first()
     if marks.adds and before and find_own_reading(row, by):
         marks = _add_marks(marks, before)
-    items = encode_items(cell, marks)
+    items = encode_given_marks(cell, marks)
     finished = (
         bool(items)
         and compute_cell_points(cell.question, cell.name, load_verdicts(row), marks.items) is not None
@@ -252,7 +252,7 @@ def _build_values(row: CellMark, cell: MarkableCell, marks: GivenMarks) -> dict[
     values = {**said, "flagged": marks.flagged, "again": False, "stage": ""}
     if not (marks.items or row.items):  # a mark of the whole cell stays until its items get points
         return values
-    items = encode_items(cell, marks)
+    items = encode_given_marks(cell, marks)
     points = compute_cell_points(cell.question, cell.name, load_verdicts(row), marks.items) if items else None
     mark_points = None if points is None else str(points)
     # A mark entered directly no longer follows decisions.

@@ -16,7 +16,7 @@ from msgspec import Struct
 from autograder.core.records import GradingResult
 from autograder.grading import grades
 from autograder.grading.batch import with_handin
-from autograder.grading.store import GradedEntry, Key
+from autograder.grading.store import GradedEntry, ResultKey
 from autograder.rubric import Rubric
 from autograder.service import attempts, tasks, versions
 from autograder.service.models import State, TrialResult, VersionTrial
@@ -150,7 +150,7 @@ def give_back(row: TrialResult, problem: str) -> None:
         tasks.enqueue_trial(row.pk)
 
 
-def find_result(row: TrialResult, key: Key) -> GradingResult | None:
+def find_result(row: TrialResult, key: ResultKey) -> GradingResult | None:
     """Return a stored result with the same key and without an internal error, or None."""
     graded = DatabaseStore(row.attempt.offer.course).find_result(key)
     # A result with an internal error is not reused, because another try may succeed.
@@ -159,7 +159,7 @@ def find_result(row: TrialResult, key: Key) -> GradingResult | None:
     return graded
 
 
-def keep_result(row: TrialResult, graded: GradingResult, rubric: Rubric, key: Key) -> bool:
+def keep_result(row: TrialResult, graded: GradingResult, rubric: Rubric, key: ResultKey) -> bool:
     """Store the result of an attempt in a trial.
 
     Returns:

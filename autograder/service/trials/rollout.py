@@ -16,7 +16,7 @@ from autograder.core.errors import ServiceError
 from autograder.core.records import GradingResult
 from autograder.course import Course, Handin
 from autograder.grading import assignment as assignments
-from autograder.grading.store import GradedEntry, Key, decode_result
+from autograder.grading.store import GradedEntry, ResultKey, decode_result
 from autograder.marking.mark_follower import MarkFollower
 from autograder.rubric import Rubric
 from autograder.service import attempts, audit, mark_changes, tasks, versions
@@ -68,7 +68,7 @@ def import_assignment(
         return versions.create_or_update_offer(record, course, name, version), None
     assignments.load_assignment(course, name)
     with transaction.atomic():
-        versions.prepare_cells(version)
+        versions.prepare_cell_rows(version)
         transaction.set_rollback(True)  # a dry run: the cells change only when the version is offered
     versions.import_groups(offer, course)
     return offer, _begin_trial(offer, version, by)
@@ -121,7 +121,7 @@ def apply_trial(trial: VersionTrial, by: Account, reason: str = "") -> None:
         handins = attempts.find_counting_attempts(row.offer, rubric)
         results = _lock_results(row, handins)
         _lock_marks(row)
-        versions.prepare_cells(row.version)
+        versions.prepare_cell_rows(row.version)
         counted = dict.fromkeys(
             attempts.get_graded_attempt_id(handin) for _, handin in sorted(handins.items())
         )
@@ -225,7 +225,7 @@ def _record_results(
 
 def _build_entry(row: TrialResult, rubric: Rubric, handin: Handin) -> GradedEntry:
     stored = StoredResult.objects.get(pk=row.result_id)
-    key = Key(*(getattr(stored, field) for field in Key.__struct_fields__))
+    key = ResultKey(*(getattr(stored, field) for field in ResultKey.__struct_fields__))
     return attempts.build_counted_entry(key, _decode_graded(bytes(stored.graded)), rubric, handin)
 
 

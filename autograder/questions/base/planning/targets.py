@@ -165,6 +165,6 @@ def find_literal(answer: Answer, name: str) -> Literal | None:
     return find_answer_literal(answer.source, name)
 
 
-def is_unwritten(value: Any) -> bool:
+def is_unwritten_value(value: Any) -> bool:
     """Return whether a text is no answer: blank, or only the dots of the placeholder."""
     return isinstance(value, str) and not value.strip(" \t\r\n$.…")
