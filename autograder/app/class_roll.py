@@ -425,7 +425,7 @@ def update_times(roll: Roll, handins: Iterable[Handin], name: str) -> Roll:
 
 
 def copy_shared_marks(
-    store: Store, rubric: Rubric, teams: Collection[StudentGroup], results: Mapping[str, GradingResult]
+    store: Store, rubric: Rubric, groups: Collection[StudentGroup], results: Mapping[str, GradingResult]
 ) -> list[str]:
     """Copy a manual mark of one group member to all who share the submission.
 
@@ -443,7 +443,7 @@ def copy_shared_marks(
     members: dict[tuple[StudentGroup, str], list[str]] = {}
     for student, graded in results.items():
         score = graded.score
-        if score.group is not None and score.group in teams and not was_refused(graded):
+        if score.group is not None and score.group in groups and not was_refused(graded):
             members.setdefault((score.group, score.asked), []).append(student)
     if not members:
         return []

@@ -195,9 +195,9 @@ class LimitEvent(Struct, frozen=True):
     """A limit that was met, and the source of that claim. It selects a wording, never a mark."""
 
     met: LimitKind
-    seen: bool = False
+    measured: bool = False
     """Counted or measured outside of the box."""
-    told: bool = False
+    claimed: bool = False
     """The box claims it: a raised exception or missing output points to it."""
 
 

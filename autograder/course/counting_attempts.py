@@ -143,7 +143,7 @@ def _has_any(rubric: Rubric, paths: Sequence[str], attempt: Handin) -> bool:
 def select_attempts(
     attempts: Mapping[str, Sequence[Handin]],
     times: Schedule | None,
-    teams: Iterable[StudentGroup],
+    groups: Iterable[StudentGroup],
     slip_days_left: Mapping[str, int],
     now: datetime,
     *,
@@ -155,7 +155,7 @@ def select_attempts(
     Args:
         attempts: by student, each the latest one first.
         times: of the assignment; None: the latest counts.
-        teams: groups of students who submit together.
+        groups: groups of students who submit together.
         slip_days_left: slip days before this assignment, by canonical id; students without an entry have all.
         now: the current time.
         facts: which attempts can be read, and which ones staff chose.
@@ -164,20 +164,20 @@ def select_attempts(
     """
     holds = parts.together if parts else lambda _: True
     whole: dict[str, Handin] = {}
-    member_of = group_list.map_by_student(teams)
+    member_of = group_list.map_by_student(groups)
     rules = _Rules(times, slip_days_left, now, facts)
     for student, own_attempts in attempts.items():
         if normalise_id(student) not in member_of:
             whole[student] = rules.select_attempt(own_attempts, "all")
     by_id = {normalise_id(student): own_attempts for student, own_attempts in attempts.items()}
     # dict.fromkeys keeps each group once, in a stable order.
-    for team in dict.fromkeys(member_of.values()):
-        team_attempts = [
-            attempt for member_name in team.members for attempt in by_id.get(normalise_id(member_name), ())
+    for group in dict.fromkeys(member_of.values()):
+        group_attempts = [
+            attempt for member_name in group.members for attempt in by_id.get(normalise_id(member_name), ())
         ]
         # If no attempt has a shared notebook, the attempts still count, with that part missing.
-        together = _sort_latest_first(filter(holds, team_attempts)) or _sort_latest_first(team_attempts)
-        for member in team.members if together else ():
+        together = _sort_latest_first(filter(holds, group_attempts)) or _sort_latest_first(group_attempts)
+        for member in group.members if together else ():
             member_attempts = by_id.get(normalise_id(member), ())
             student = (
                 member_attempts[0].student if member_attempts else member
@@ -187,7 +187,7 @@ def select_attempts(
                 replace(
                     attempt,
                     student=student,
-                    group=team,
+                    group=group,
                     by="" if attempt.student == student else attempt.student,
                 )
                 for attempt in together

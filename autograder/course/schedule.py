@@ -406,14 +406,14 @@ def list_slip_order(course: Course, before: str) -> tuple[str, ...]:
     )
 
 
-def read_schedule(table: Any, rubric: Rubric, place: str, teams: Collection[StudentGroup] = ()) -> Schedule:
+def read_schedule(table: Any, rubric: Rubric, place: str, groups: Collection[StudentGroup] = ()) -> Schedule:
     """Build the schedule of one assignment from its table.
 
     Args:
         table: as in the file, with the defaults of the course filled in.
         rubric: of the assignment.
         place: position of the table, for errors.
-        teams: groups of students who submit together, for times of a group.
+        groups: groups of students who submit together, for times of a group.
 
     Raises:
         RubricError: a key is unknown, has another type, or gives impossible times.
@@ -421,13 +421,13 @@ def read_schedule(table: Any, rubric: Rubric, place: str, teams: Collection[Stud
     if not isinstance(table, Mapping):
         raise RubricError("expected a table with start, and zone or end", place)
     try:
-        return _build_schedule(table, rubric, place, teams)
+        return _build_schedule(table, rubric, place, groups)
     except OverflowError as error:  # datetime's first and last day overflow in other zones
         raise RubricError("a time is outside of the years 1 to 9999", place) from error
 
 
 def _build_schedule(
-    table: Mapping[str, Any], rubric: Rubric, place: str, teams: Collection[StudentGroup]
+    table: Mapping[str, Any], rubric: Rubric, place: str, groups: Collection[StudentGroup]
 ) -> Schedule:
     times = tables.convert_table(table, Times, place)
     zone = _get_zone(times, place)
@@ -453,7 +453,7 @@ def _build_schedule(
         individual[normalise_id(student)], late = read_individual(entry, entry_place)
         if late:
             decided[normalise_id(student)] = late
-    members = {team.name: team.members for team in teams}
+    members = {group.name: group.members for group in groups}
     for name, entry in times.groups.items():
         entry_place = f"{place}: group {name!r}"
         if name not in members:

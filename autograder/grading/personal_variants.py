@@ -329,21 +329,21 @@ def write_personal_releases(
 
 
 def _choose_draw_ids(
-    students: Sequence[str], teams: Collection[StudentGroup], before: Manifest | None
+    students: Sequence[str], groups: Collection[StudentGroup], before: Manifest | None
 ) -> dict[str, str]:
     """Return, for each student, the id that the variant is drawn for: a group shares its first member's.
 
     Students who already have a variant keep it; members without one get the first variant of their group.
     """
     leaders: dict[str, str] = {}
-    for team in teams:
+    for group in groups:
         member_releases = [
-            (member, before.get_release(member) if before else None) for member in team.members
+            (member, before.get_release(member) if before else None) for member in group.members
         ]
         earlier_ids = [
             release.drawn_for or member for member, release in member_releases if release is not None
         ]
-        leaders |= {normalise_id(member): (earlier_ids or [team.members[0]])[0] for member in team.members}
+        leaders |= {normalise_id(member): (earlier_ids or [group.members[0]])[0] for member in group.members}
     draw_ids = {}
     for student in students:
         earlier_release = before.get_release(student) if before else None

@@ -56,7 +56,7 @@ from autograder.grading.submitted_files import (
     read_files,
     refuse_other_assignment,
     report_other_files,
-    review_unread,
+    review_ungraded_files,
 )
 from autograder.grading.unreadable_answers import (
     AnswerFacts,
@@ -284,7 +284,7 @@ class Grader:
             sandbox_seconds=run.seconds_in_sandbox,
             spent=run.spent,
             stated=run.stated,
-            files=tuple(content for files in run.files.values() for content in files.told),
+            files=tuple(content for files in run.files.values() for content in files.listed),
             timeouts=run.timeouts.met,
         )
 
@@ -348,7 +348,9 @@ class _SubmissionRun:
                 questions = self._sitting.assignment.list_questions(notebook.name)
                 release = self._sitting.assignment.releases[notebook.name]
                 other_files = self._handed.other.drop_shown(submission)
-                self.results |= review_unread(questions, self.results, other_files, submission, release)
+                self.results |= review_ungraded_files(
+                    questions, self.results, other_files, submission, release
+                )
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
             staff = f"our fault: {describe_error(error)}"
             self.notes.append(Note(grades.OUR_FAULT, staff, notebook.name))

@@ -24,7 +24,7 @@ from autograder.core.records import CellOutcome, CellTest, CheckCall, Ending, Ob
 from autograder.core.syntax import UNREADABLE, parse_module
 from autograder.sandbox.base import Box, Reply
 from autograder.sandbox.exchange import values
-from autograder.sandbox.exchange.wire import JUDGE, LIMITED_BOX, REMOTE, ProtocolError, Told, telling
+from autograder.sandbox.exchange.wire import JUDGE, LIMITED_BOX, REMOTE, Payload, ProtocolError, make_payload
 from autograder.sandbox.session import ENDINGS_PER_QUESTION
 from autograder.sandbox.timeouts import KnownTimeout, Timeouts
 
@@ -251,7 +251,7 @@ class CellTester:
                     return CellOutcome(refused=f"a fresh box ended: {ended.ending.value}")
                 before = box.measure_processor_time()
                 most = math.inf if box is student else self._call_seconds
-                answer = self._ask_student(reply.told, box, min(left, clock.left, most), clock)
+                answer = self._ask_student(reply.payload, box, min(left, clock.left, most), clock)
                 if isinstance(answer, Ending):
                     if box is student:
                         self.close()
@@ -280,7 +280,7 @@ class CellTester:
             description["program"] = call.program
         return description
 
-    def _ask_student(self, asking: Told, student: Box, seconds: float, clock: _Clock) -> Told | Ending:
+    def _ask_student(self, asking: Payload, student: Box, seconds: float, clock: _Clock) -> Payload | Ending:
         """Return the reply of a box of the student's, or why the box ended."""
         try:
             with clock.count_time(student):
@@ -288,11 +288,11 @@ class CellTester:
         except BoxEnded as ended:
             return ended.ending
         if isinstance(answer, Reply):
-            return answer.told
+            return answer.payload
         return encode_value({"failed": f"{answer.error}: {answer.message}{_suggest_remedy(answer)}"})
 
     def _ask_judge(
-        self, request: Told, seconds: float, begin: Mapping[str, Any] | None
+        self, request: Payload, seconds: float, begin: Mapping[str, Any] | None
     ) -> Reply | CellOutcome:
         """Return the next request of the test, or its outcome."""
         if self._judge is None:
@@ -313,7 +313,7 @@ class CellTester:
         if reply.asks:
             return reply
         try:
-            outcome = values.decode_payload(reply.told)
+            outcome = values.decode_payload(reply.payload)
         except ProtocolError as error:
             self.close()
             return CellOutcome(refused=f"the judge's box told no outcome: {error}")
@@ -367,7 +367,7 @@ def _run_in_student_box(code: str, test: CellTest, student: Box, until: float) -
         reply = student.forward_message(
             REMOTE, request, seconds=max(_LEAST_SECONDS, until - student.measure_processor_time())
         )
-        content = values.decode_payload(reply.told) if isinstance(reply, Reply) else None
+        content = values.decode_payload(reply.payload) if isinstance(reply, Reply) else None
     except BoxEnded as ended:
         return CellOutcome(ending=ended.ending, inside=True)
     except ProtocolError:
@@ -422,10 +422,10 @@ def _read_texts(content: object) -> dict[str, str]:
     }
 
 
-def encode_value(value: Any) -> Told:
+def encode_value(value: Any) -> Payload:
     """Encode our own values for a box."""
     encoder = values.TrustedEncoder()
-    return telling(encoder.encode(value), encoder.arrays)
+    return make_payload(encoder.encode(value), encoder.arrays)
 
 
 # Cached because the same tests run for every submission.

@@ -535,9 +535,9 @@ def compute_slip_days_left(offer: Offer, times: Schedule | None) -> dict[str, in
 
 def evaluate_timing(attempt: Attempt, rubric: Rubric) -> list[Handin]:
     """Return an attempt with its timing, once for each student for whom it may count."""
-    times, teams = load_schedule(attempt.offer, rubric), list_groups(attempt.offer)
+    times, groups = load_schedule(attempt.offer, rubric), list_groups(attempt.offer)
     left = compute_slip_days_left(attempt.offer, times)
-    return select_attempts({attempt.student: [_to_handin(attempt)]}, times, teams, left, timezone.now())
+    return select_attempts({attempt.student: [_to_handin(attempt)]}, times, groups, left, timezone.now())
 
 
 def load_schedule(offer: Offer, rubric: Rubric) -> Schedule | None:

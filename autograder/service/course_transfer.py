@@ -121,7 +121,7 @@ def _import_submissions(course: Course, offer: Offer, store: DatabaseStore, sign
     with contextlib.suppress(StoreMissing), open_store(assignment, new=False) as book:
         results = book.load_results(offer.assignment)
         _import_results(assignment, results, book, store)
-    members = {member for team in attempts.list_groups(offer) for member in team.members}
+    members = {member for group in attempts.list_groups(offer) for member in group.members}
     handed_in = {entry.student for entry in course.list_handins(offer.assignment)}
     store.enroll_students(Student(entry) for entry in sorted(handed_in | members))
     counted: dict[Path | None, Handin] = {}
@@ -263,10 +263,10 @@ def _format_groups(offers: Iterable[Offer]) -> str:
     rows = csv.writer(written, lineterminator="\n")
     rows.writerow(group_list.COLUMNS)
     rows.writerows(
-        (team.name, member, offer.assignment)
+        (group.name, member, offer.assignment)
         for offer in offers
-        for team in attempts.list_groups(offer)
-        for member in team.members
+        for group in attempts.list_groups(offer)
+        for member in group.members
     )
     return written.getvalue()
 

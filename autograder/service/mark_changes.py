@@ -41,7 +41,7 @@ def list_changes(offer: Offer, assignment: Assignment, student: str) -> tuple[Ma
     return mark.changes if mark else ()
 
 
-def find_unseen_change(offer: Offer, assignment: Assignment, student: str) -> MarkChange | None:
+def find_unshown_change(offer: Offer, assignment: Assignment, student: str) -> MarkChange | None:
     """Return the change since the student's last visit; None: no change, or the student saw no marks yet."""
     row = ShownMarks.objects.filter(offer=offer, student=student).first()
     mark = _compute_shown_mark(offer, assignment, student, row)
@@ -49,7 +49,7 @@ def find_unseen_change(offer: Offer, assignment: Assignment, student: str) -> Ma
     return mark.changes[-1] if row and mark and len(mark.changes) > len(_decode_shown(row).changes) else None
 
 
-def record_seen_marks(offer: Offer, assignment: Assignment, student: str) -> None:
+def record_shown_marks(offer: Offer, assignment: Assignment, student: str) -> None:
     """Record that the student sees the current marks and changes; does nothing if there are no marks."""
     with transaction.atomic():
         row = ShownMarks.objects.select_for_update().filter(offer=offer, student=student).first()

@@ -226,9 +226,9 @@ def import_groups(offer: Offer, course: Course) -> None:
     Raises:
         CourseError: the file is not usable.
     """
-    teams = {team.name: list(team.members) for team in group_list.load_groups(course, offer.assignment)}
-    if not offer.formed_here and offer.groups != teams:
-        offer.groups = teams
+    groups = {group.name: list(group.members) for group in group_list.load_groups(course, offer.assignment)}
+    if not offer.formed_here and offer.groups != groups:
+        offer.groups = groups
         offer.save(update_fields=["groups"])
 
 

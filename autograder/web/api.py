@@ -119,7 +119,7 @@ def download_feedback(request: HttpRequest, slug: str, assignment: str) -> HttpR
     page = _render_feedback(offer, student, choose_language(request))
     if not page:
         return _build_error("no feedback has been published yet", 404)
-    mark_changes.record_seen_marks(offer, assignment_details.get_assignment(offer), student)
+    mark_changes.record_shown_marks(offer, assignment_details.get_assignment(offer), student)
     # No HTML type: a browser must save this page and not show it under our origin.
     return HttpResponse(page, content_type="application/octet-stream")
 

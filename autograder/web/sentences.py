@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from autograder.web import regrade_request_sentences
 from autograder.web.marking.sentences import MARKING
-from autograder.web.student_group_sentences import TEAMS
+from autograder.web.student_group_sentences import GROUPS
 from autograder.web.version_trial_sentences import VERSION_TRIALS
 
 _COMMON: Mapping[str, str | tuple[str, str]] = {
@@ -484,7 +484,7 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     **_SHEETS,
     **_PLATFORM_FILES,
     **_SIMILAR,
-    **TEAMS,
+    **GROUPS,
     **VERSION_TRIALS,
     **regrade_request_sentences.WORDS,
     **_BENCH,

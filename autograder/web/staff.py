@@ -222,12 +222,12 @@ def set_published(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
 
 def _copy_group_marks(offer: Offer) -> None:
     """Copy manual marks of one group member to the others before any of them sees the marks."""
-    store, teams = DatabaseStore(offer.course), attempts.list_groups(offer)
-    if teams:
+    store, groups = DatabaseStore(offer.course), attempts.list_groups(offer)
+    if groups:
         copy_shared_marks(
             store,
             assignment_details.get_assignment(offer).rubric,
-            teams,
+            groups,
             store.load_results(offer.assignment),
         )
 
@@ -331,8 +331,8 @@ def _list_affected(offer: Offer, wanted: dict[str, Any]) -> list[str]:
     Raises:
         RubricError: the new times are invalid.
     """
-    rubric, teams = assignment_details.get_assignment(offer).rubric, attempts.list_groups(offer)
-    after = schedule.read_schedule(wanted, rubric, offer.assignment, teams) if wanted else None
+    rubric, groups = assignment_details.get_assignment(offer).rubric, attempts.list_groups(offer)
+    after = schedule.read_schedule(wanted, rubric, offer.assignment, groups) if wanted else None
     before = attempts.load_schedule(offer, rubric)
     students = set(Attempt.objects.filter(offer=offer).values_list("student", flat=True))
     return [

@@ -87,7 +87,7 @@ def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Http
     times = assignment_details.get_times(offer, visit.student, language)
     members = attempts.list_group_members(offer, visit.student)
     previous_attempts = Attempt.objects.filter(offer=offer, student__in=members).defer("receipt")
-    team = next((entry for entry in attempts.list_groups(offer) if visit.student in entry.members), None)
+    group = next((entry for entry in attempts.list_groups(offer) if visit.student in entry.members), None)
     return render_page(
         request,
         "assignment.html",
@@ -101,7 +101,7 @@ def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Http
                 (entry, assignment_details.format_received(entry, language))
                 for entry in previous_attempts.order_by("-submitted_at", "pk")
             ],
-            "team": team.name if team else "",
+            "group": group.name if group else "",
             "partners": ", ".join(entry for entry in members if entry != visit.student),
             "counts": assignment_details.get_counting_codes(offer, visit.student),
             "why": assignment_details.list_counting_reasons(offer, visit.student, language),
@@ -117,7 +117,7 @@ def _describe_news(offer: Offer, student: str, language: str) -> str:
     Empty if they did not, or are not published.
     """
     news = (
-        mark_changes.find_unseen_change(offer, assignment_details.get_assignment(offer), student)
+        mark_changes.find_unshown_change(offer, assignment_details.get_assignment(offer), student)
         if offer.published_at
         else None
     )
@@ -310,7 +310,7 @@ def show_feedback(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
     """Show the feedback for the attempt that counts, once marks are published, with the regrade requests."""
     offer = regrade_requests.get_published_offer(visit, assignment)
     # From here on, only later changes of the marks are news to the student.
-    mark_changes.record_seen_marks(offer, assignment_details.get_assignment(offer), visit.student)
+    mark_changes.record_shown_marks(offer, assignment_details.get_assignment(offer), visit.student)
     panel = regrade_requests.build_panel(offer, visit.student, choose_language(request))
     return render_framed(request, visit, offer, visit.student, asked=panel)
 

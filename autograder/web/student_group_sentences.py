@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-TEAMS: Mapping[str, str | tuple[str, str]] = {
+GROUPS: Mapping[str, str | tuple[str, str]] = {
     "web.groups-told": (
         "Any member submits for the group. One of all attempts of its members counts for all of them, except "
         "for individual files. Students whose group changes are regraded. After the first change here, "

@@ -262,7 +262,7 @@ def test_a_cell_that_meets_a_limit(assignment: Assignment, pool: Pool, name: str
         assert (kind, ()) == (run.ending, run.met)
         note, code = ("cell-ended-box", f"cell.ending.{kind.value}")
     else:
-        assert (None, [kind]) == (run.ending, [one.met for one in run.met if one.told])
+        assert (None, [kind]) == (run.ending, [one.met for one in run.met if one.claimed])
         note, code = ("limit-met", f"cell.limit.{kind.value}")
     field_name = OF_ENDING[kind] if isinstance(kind, Ending) else OF_MET[kind]
     remarks = [one.text for one in graded.score.notes if (one.code, one.place) == (note, place)]

@@ -16,7 +16,7 @@ from autograder.course import Course, Handin
 from autograder.grading import assignment as assignments
 from autograder.grading.batch import read_handin
 from autograder.grading.pipeline import Grader
-from autograder.grading.submitted_files import OtherFiles, review_unread
+from autograder.grading.submitted_files import OtherFiles, review_ungraded_files
 from autograder.notebook.release import load_release
 from autograder.notebook.submission_reader import read_notebook
 from autograder.pages.feedback.student_page import render_student_page
@@ -215,7 +215,7 @@ def test_part_of_the_points_needs_review_if_a_copy_has_another_answer(*, same: b
         for item in question.items
     ]
     other = OtherFiles(("old.ipynb",), (), {"old.ipynb": copy})
-    reviewed = review_unread([question], {question.id: results}, other, submission, release)
+    reviewed = review_ungraded_files([question], {question.id: results}, other, submission, release)
     (first, *_) = reviewed[question.id]
     if same:
         assert first == results[0]

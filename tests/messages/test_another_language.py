@@ -135,7 +135,7 @@ def read(page: str) -> str:
 def every_ending() -> GradingResult:
     """A notebook in which cells ended in every way, and met every limit."""
     runs = [CellRun(ending=one) for one in Ending]
-    runs += [CellRun(met=(LimitEvent(one, seen=True),), truncated=True) for one in LimitKind]
+    runs += [CellRun(met=(LimitEvent(one, measured=True),), truncated=True) for one in LimitKind]
     cells = tuple(Cell(f"x = {number}") for number in range(len(runs)))
     return examples.graded("ada", (), ExecutedNotebook("exam", cells, tuple(runs)), isolation="none")
 

@@ -180,7 +180,7 @@ def test_one_cause_in_several_cases_is_one_reason() -> None:
     told = "is None. Is a return statement or an assignment missing?"
     (lost,) = repair.losses
     assert (4, "−4", f"attend [plain] {told}") == (lost.shared, lost.lost, lost.brief)
-    assert f"attend [plain], attend [masked], attend [long], … {told}" == lost.told.message
+    assert f"attend [plain], attend [masked], attend [long], … {told}" == lost.stating_item.message
 
 
 def test_what_nobody_read_or_wrote_is_one_line() -> None:

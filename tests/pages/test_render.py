@@ -306,7 +306,7 @@ def test_every_ending_is_explained(ending: Ending, language: str) -> None:
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_every_limit_met_is_explained(met: LimitKind, language: str) -> None:
     """A cell that met a limit without being ended says which, how much it is, and what to do."""
-    run = CellRun(met=(LimitEvent(met, seen=True),), truncated=met is LimitKind.OUTPUT)
+    run = CellRun(met=(LimitEvent(met, measured=True),), truncated=met is LimitKind.OUTPUT)
     executed = ExecutedNotebook("exam", (Cell("x"),), (run,))
     limit = format_limit(met, RUBRIC.assignment.limits)
     expected = get_template(f"cell.limit.{met.value}", language).format(limit=limit)

@@ -112,9 +112,9 @@ import sys
 wire = sys.modules["autograder.sandbox.exchange.wire"]
 def f(): return 1
 if {cell}:
-    wire.pack = lambda message, arrays=None: wire.pack_told(message, wire.Told({tree}, []))
+    wire.pack = lambda message, arrays=None: wire.pack_payload(message, wire.Payload({tree}, []))
 else:
-    wire.telling = lambda tree, arrays: wire.Told({tree}, [])
+    wire.make_payload = lambda tree, arrays: wire.Payload({tree}, [])
 """
 
 

@@ -47,7 +47,7 @@ for source in SOURCES:
     box = sandbox.open(LIMITS)
     try:
         run = box.run_cell(source, seconds=9)
-        print(*(f"{one.met.value}{' seen' * one.seen}" for one in run.met))
+        print(*(f"{one.met.value}{' seen' * one.measured}" for one in run.met))
     except BoxEnded as ended:
         print(ended)
     box.close()

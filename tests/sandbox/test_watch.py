@@ -63,12 +63,12 @@ def test_a_counter_that_grew_is_met_once() -> None:
     group = ScriptedGroup()
     watching = watched(group)
     group.counted = Counts(refused_processes=2)
-    assert (LimitEvent(LimitKind.PROCESSES, seen=True),) == watching.collect_met_limits()
+    assert (LimitEvent(LimitKind.PROCESSES, measured=True),) == watching.collect_met_limits()
     assert () == watching.collect_met_limits()
     group.counted = Counts(refused_processes=3, killed_for_memory=1)
     expected = (
-        LimitEvent(LimitKind.MEMORY, seen=True),
-        LimitEvent(LimitKind.PROCESSES, seen=True, told=True),
+        LimitEvent(LimitKind.MEMORY, measured=True),
+        LimitEvent(LimitKind.PROCESSES, measured=True, claimed=True),
     )
     assert expected == watching.collect_met_limits([AGAIN])
 
@@ -82,7 +82,7 @@ def test_try_again_means_processes_only_where_some_were_refused() -> None:
 @pytest.mark.parametrize("word", [met.value for met in LimitKind])
 def test_what_only_the_code_says_is_marked_so(word: str) -> None:
     """It is kept for the sentence, and is not seen."""
-    assert (LimitEvent(LimitKind(word), told=True),) == watched(ScriptedGroup()).collect_met_limits([word])
+    assert (LimitEvent(LimitKind(word), claimed=True),) == watched(ScriptedGroup()).collect_met_limits([word])
 
 
 @pytest.mark.parametrize("words", [["no-such"], ["", "MEMORY", "\x00"], []])
@@ -94,9 +94,9 @@ def test_words_that_are_not_in_the_list_are_nothing(words: list[str]) -> None:
 def test_output_counted_here_is_seen() -> None:
     """A cell that printed past the shell is truncated, although its reply does not say so."""
     run = watched(None).mark_run(CellRun(), (), printed=True)
-    assert CellRun(truncated=True, met=(LimitEvent(LimitKind.OUTPUT, seen=True, told=True),)) == run
+    assert CellRun(truncated=True, met=(LimitEvent(LimitKind.OUTPUT, measured=True, claimed=True),)) == run
     run = watched(None).mark_run(CellRun(truncated=True), (), printed=False)
-    assert (LimitEvent(LimitKind.OUTPUT, told=True),) == run.met
+    assert (LimitEvent(LimitKind.OUTPUT, claimed=True),) == run.met
 
 
 def test_a_run_without_limits_stays_as_it_is() -> None:

@@ -141,7 +141,7 @@ def test_what_a_folder_has_shown_comes_and_goes_with_the_course(at: Small) -> No
 
     client = published(at)
     loaded = assignment_details.get_assignment(at.offer)
-    mark_changes.record_seen_marks(at.offer, loaded, "ada")
+    mark_changes.record_shown_marks(at.offer, loaded, "ada")
     before = mark_changes.export_shown_marks(at.offer).shown["ada"]
     ShownMarks.objects.all().delete()
     agreed = AgreedChange("1", datetime(2026, 5, 4, tzinfo=UTC), "A slip of ours.")

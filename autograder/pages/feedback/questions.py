@@ -77,11 +77,11 @@ class ReasonView(Struct, frozen=True):
     @property
     def shared(self) -> int:
         """Number of items that lost points for this reason together; 0 if there is only one, or no loss."""
-        lost = len(self.items) > 1 and self.told.status in {"failed", "partly", "marked"}
+        lost = len(self.items) > 1 and self.stating_item.status in {"failed", "partly", "marked"}
         return len(self.items) if lost else 0
 
     @property
-    def told(self) -> ItemView:
+    def stating_item(self) -> ItemView:
         """The item that states the reason for all of them."""
         return self.items[0]
 

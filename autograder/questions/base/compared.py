@@ -310,7 +310,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         telling = next(
             (candidate for candidate in differences if candidate.code not in self.vague), differences[0]
         )
-        telling = next((candidate for candidate in differences if candidate.is_unread), telling)
+        telling = next((candidate for candidate in differences if candidate.is_unreadable), telling)
         telling = self._explain_difference(actual, values.wrongs, telling, item, what) or telling
         return ValueComparison(self._find_named_mistake(actual, telling, item, what) or telling, reading)
 

@@ -218,10 +218,10 @@ class FormulaCheck(Check):
             return _Judgement(results.make_no_answer())
         except NotAFormula as error:
             message = Message("formula.not-a-formula", {"name": item.answer, "type": str(error)})
-            return _Judgement(results.make_unread(message, f"not a formula: {error}"))
+            return _Judgement(results.make_unreadable(message, f"not a formula: {error}"))
         except Unreadable as error:
             message = describe_unreadable(error, show_answer(value))
-            judged = _Judgement(results.make_unread(message, f"not readable: {error}"))
+            judged = _Judgement(results.make_unreadable(message, f"not readable: {error}"))
         # Special forms have no lenient reading.
         if judged.finding is None or item.special is not None:
             return judged
@@ -294,7 +294,7 @@ class FormulaCheck(Check):
             except NoFormula:
                 return None, results.make_no_answer()
             except Unreadable as error:
-                return None, results.make_unread(
+                return None, results.make_unreadable(
                     describe_unreadable(error, answer.source), f"not readable: {error}"
                 )
         literal = find_answer_literal(answer.source, name)

@@ -17,7 +17,7 @@ from autograder.core.tables import convert_table
 from autograder.formulas import Unreadable
 from autograder.messages.parse_errors import describe_unreadable_number
 from autograder.questions.base.compared import ComparedCheck
-from autograder.questions.base.judging.results import Finding, make_failure, make_no_answer, make_unread
+from autograder.questions.base.judging.results import Finding, make_failure, make_no_answer, make_unreadable
 from autograder.questions.base.kind import Kind
 from autograder.questions.base.options import AnswerItem, ComparedOptions, locate_question
 from autograder.questions.base.planning.targets import is_unwritten_value
@@ -188,10 +188,10 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
         if is_unwritten_value(value):
             return None, make_no_answer()
         if isinstance(value, bool):
-            return None, _make_unreadable(Unreadable("bool"), str(value), what)
+            return None, _report_unreadable(Unreadable("bool"), str(value), what)
         shown = describe_type(value)
         if isinstance(value, OpaqueValue) and value.type_name == "int":  # too large for the wire
-            return None, _make_unreadable(Unreadable("number-too-large"), shown, what)
+            return None, _report_unreadable(Unreadable("number-too-large"), shown, what)
         try:
             text, mark = _extract_text(value, rules.decimal)
             if text is not None:
@@ -202,10 +202,10 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
             if number is not None:
                 return ReadQuantity((from_number(number, rules.asked),)), None
         except Unreadable as error:
-            return None, _make_unreadable(error, shown, what)
+            return None, _report_unreadable(error, shown, what)
         code = "number.comma" if _is_decimal_comma(value) else "number.form"
         message = Message(code, {"what": what, "form": shown})
-        return None, make_unread(message, f"{what}: {shown}")
+        return None, make_unreadable(message, f"{what}: {shown}")
 
     def read_right(self, value: Any, item: Item, what: str) -> tuple[Any, Finding | None]:
         """Read a right value, which must have one meaning."""
@@ -213,7 +213,7 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
             try:
                 return ReadQuantity((from_number(value, self._rules[item.id].asked),)), None
             except Unreadable as error:
-                return None, _make_unreadable(error, describe_type(value), what)
+                return None, _report_unreadable(error, describe_type(value), what)
         written, finding = self.read_value(value, item, what)
         if finding is None and (written.doubt or not written.settled):
             return None, make_failure("number.ambiguous", f"{what}: {value!r} has two readings")
@@ -235,9 +235,9 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
         if codes[0] == "" and (actual.settled or not any(codes)):
             return None
         if actual.doubt:
-            return _make_unreadable(Unreadable(actual.doubt), quote_text(actual.text), what)
+            return _report_unreadable(Unreadable(actual.doubt), quote_text(actual.text), what)
         if codes[0] == _OTHER_UNIT:
-            return make_unread(Message("number.dimension", params), staff)
+            return make_unreadable(Message("number.dimension", params), staff)
         if _has_thousands_point(first, wanted):
             second = write_quantity(replace(first, number=first.number * 1000))
             params |= {"value": read[0], "first": read[0], "second": second}
@@ -400,8 +400,8 @@ def _is_decimal_comma(value: Any) -> bool:
     return isinstance(value, tuple) and [type(part) for part in value] == [int, int]
 
 
-def _make_unreadable(error: Unreadable, shown: str, what: str) -> Finding:
-    return make_unread(describe_unreadable_number(error, what, shown), f"{what}: {shown}: {error.code}")
+def _report_unreadable(error: Unreadable, shown: str, what: str) -> Finding:
+    return make_unreadable(describe_unreadable_number(error, what, shown), f"{what}: {shown}: {error.code}")
 
 
 def _explain_unit(error: Unreadable) -> str:

@@ -27,7 +27,7 @@ from autograder.questions.base.judging.results import (
     make_failure,
     make_no_answer,
     make_review,
-    make_unread,
+    make_unreadable,
 )
 from autograder.questions.base.kind import Kind
 from autograder.questions.base.options import AnswerItem, ComparedOptions, locate_question, read_item_options
@@ -119,11 +119,11 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             if read_integer(value) is not None and self._has_one_axis(item):
                 return self._read_entries((value,), what)
         except Unreadable as error:
-            return None, _make_unreadable(
+            return None, _report_unreadable(
                 error, value if isinstance(value, str) else self._find_unreadable(value), what
             )
         form = describe_type(value)
-        return None, make_unread(Message("shape.form", {"what": what, "form": form}), f"{what}: {form}")
+        return None, make_unreadable(Message("shape.form", {"what": what, "form": form}), f"{what}: {form}")
 
     def _has_one_axis(self, item: Item) -> bool:
         """Return whether a number alone may be the shape: in Python, ``(768)`` is a number."""
@@ -270,7 +270,9 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             axis = self._read_axis(entry)
             if axis is None:
                 params = {"what": what, "form": describe_type(entry)}
-                return None, make_unread(Message("shape.entry", params), f"{what}: entry {params['form']}")
+                return None, make_unreadable(
+                    Message("shape.entry", params), f"{what}: entry {params['form']}"
+                )
             axes.append(axis)
         return tuple(axes), None
 
@@ -311,13 +313,13 @@ def _make_equal(comparer: Comparer) -> shapes.Equal:
     return is_equal
 
 
-def _make_unreadable(error: Unreadable, text: str, what: str) -> Finding:
+def _report_unreadable(error: Unreadable, text: str, what: str) -> Finding:
     """Return why a text is no shape: with a sentence about shapes, or about formulas, with a caret."""
     staff = f"{what}: not readable: {error}"
     if error.code in _OWN_CODES:
         params = {"what": what, "value": quote_text(text), **error.params}
-        return make_unread(Message(f"shape.{error.code}", params), staff)
-    return make_unread(describe_unreadable(error, text), staff)
+        return make_unreadable(Message(f"shape.{error.code}", params), staff)
+    return make_unreadable(describe_unreadable(error, text), staff)
 
 
 def _format_shape(axes: Axes) -> str:

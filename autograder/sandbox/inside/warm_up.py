@@ -126,12 +126,12 @@ def run_in_one_process(names: dict[str, Any], test: str) -> dict[str, Any]:
 
 def _transfer_encoded(encoded: Encoded) -> Encoded:
     """Encode and decode a value, as if it had crossed to the other side."""
-    return wire.read_told(_to_payload(encoded))
+    return wire.read_payload(_to_payload(encoded))
 
 
-def _to_payload(encoded: Encoded) -> wire.Told:
-    tree, numbers = wire.telling(*encoded)
-    return wire.Told(tree, [bytearray(b"".join(numbers))])
+def _to_payload(encoded: Encoded) -> wire.Payload:
+    tree, numbers = wire.make_payload(*encoded)
+    return wire.Payload(tree, [bytearray(b"".join(numbers))])
 
 
 def _refuse_exchange(*_: Any) -> Encoded:

@@ -262,7 +262,7 @@ class NamespaceBox:
         return results
 
     def forward_message(
-        self, target: str, payload: wire.Told, *, seconds: float, begin: Mapping[str, Any] | None = None
+        self, target: str, payload: wire.Payload, *, seconds: float, begin: Mapping[str, Any] | None = None
     ) -> Reply | Observation:
         """See `autograder.sandbox.base.Box.forward_message`."""
         started, self._printed_total, self._unsettled = time.monotonic(), 0, True
@@ -271,7 +271,7 @@ class NamespaceBox:
         body, tensors = self._read_frame(most=[MAX_JSON, self._limits.reply_mb << 20])
         try:
             values.estimate_memory(body, tensors)  # refuses payloads with too many parts
-            reply, reply_payload = wire.unpack_told(body, tensors)
+            reply, reply_payload = wire.unpack_payload(body, tensors)
             self._check_request_id(reply, request_id)
             answer, asks = values.parse_endpoint_reply(reply)
             self._longest = max(self._longest, time.monotonic() - started)
@@ -328,7 +328,7 @@ class NamespaceBox:
         self._late, self._allowances = late, allowances
 
     def _send_request(
-        self, message: dict[str, Any], attachment: Mapping[str, np.ndarray] | wire.Told, seconds: float
+        self, message: dict[str, Any], attachment: Mapping[str, np.ndarray] | wire.Payload, seconds: float
     ) -> str:
         """Send a message with arrays, or with another box's payload, and return the number of the request."""
         if self._why:
@@ -341,8 +341,8 @@ class NamespaceBox:
             self._fail(Ending.PROTOCOL, "bytes arrived that nobody asked for")
         request_id = secrets.token_hex(16)
         message = {"id": request_id, **message}
-        if isinstance(attachment, wire.Told):
-            frame = wire.pack_told(message, attachment)
+        if isinstance(attachment, wire.Payload):
+            frame = wire.pack_payload(message, attachment)
         else:
             frame = wire.pack(message, attachment)
         try:

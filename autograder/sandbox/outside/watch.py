@@ -190,7 +190,9 @@ class Watch:
         if LimitKind.DESCRIPTORS in words and self._count_descriptors() >= self._limits.descriptors:
             seen.add(LimitKind.DESCRIPTORS)
         return tuple(
-            LimitEvent(met, seen=met in seen, told=met in words) for met in LimitKind if met in seen | words
+            LimitEvent(met, measured=met in seen, claimed=met in words)
+            for met in LimitKind
+            if met in seen | words
         )
 
     def mark_run(self, run: CellRun, reported: Collection[str], *, printed: bool) -> CellRun:
