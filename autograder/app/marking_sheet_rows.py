@@ -260,7 +260,7 @@ class SheetAnswer(Struct, frozen=True):
     student: str
     question: Question
     cell: str
-    asked: tuple[Item, ...]
+    marked_items: tuple[Item, ...]
     """The manually graded items."""
     verdicts: Mapping[str, Decimal | None]
     mark: PersonMark
@@ -281,7 +281,7 @@ class SheetAnswer(Struct, frozen=True):
             return None
         if self.mark.items or self.mark.points is None:
             return self.mark.items.get(item.id)
-        if len(self.asked) > 1:
+        if len(self.marked_items) > 1:
             return None
         # A mark of the whole cell determines the points of its only manual item.
         item_points = self.mark.points - sum(
@@ -355,7 +355,7 @@ class SheetBundle(Struct, frozen=True):
                 *([FLAGGED] if answer.mark.flagged else []),
                 *([sorted(answer.mark.remarks.items())] if answer.mark.remarks else []),
                 sorted((name, format_number(points)) for name, points in answer.mark.items.items()),
-                [(item.id, format_number(item.points)) for item in answer.asked],
+                [(item.id, format_number(item.points)) for item in answer.marked_items],
                 sorted((name, format_number(points)) for name, points in answer.verdicts.items()),
             ]
             for answer in self.answers
@@ -379,7 +379,7 @@ class SheetState(Struct, frozen=True):
 
     seen: str
     """Digest of the content that the grader saw (`SheetBundle.hash_seen`)."""
-    own: str
+    identity: str
     """Digest that binds the state to this row, assignment and course."""
     values: str
     """Digest of the points, comment, remark and flag in the row."""
@@ -401,7 +401,7 @@ class SheetState(Struct, frozen=True):
 
     def __str__(self) -> str:
         """Format it for a sheet; the leading letter keeps programs from taking it for a number."""
-        return f"v{self.seen}{self.own}{self.values}"
+        return f"v{self.seen}{self.identity}{self.values}"
 
 
 def collect_answers(subject: SheetSubject) -> tuple[list[SheetAnswer], list[str]]:

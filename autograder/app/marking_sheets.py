@@ -149,7 +149,7 @@ def _make_rows(
         for answer in bundle.answers
         if answer.mark.points is not None
     ]
-    for item in first.asked:
+    for item in first.marked_items:
         row, points = bundle.make_row_name(secret, item), bundle.format_item_points(item)
         yield {
             "assignment": name,
@@ -275,7 +275,7 @@ def _map_rows(subject: SheetSubject, secret: bytes) -> dict[str, tuple[SheetBund
         # A sheet does not say whether it was exported with groups, so that both kinds of rows are known.
         for groups in (False, True)
         for bundle in make_bundles(subject, answers, groups=groups)
-        for item in bundle.first.asked
+        for item in bundle.first.marked_items
     }
 
 
@@ -295,7 +295,7 @@ def _report_strangers(name: str, secret: bytes, lines: Sequence[SheetLine]) -> I
         state = SheetState.from_text(line.state)
         if line.assignment != name:
             yield f"{line.place}: is of {line.assignment[:80]!a}, not of {name!r}"
-        elif state.own != SheetState.from_row(secret, name, line.row, state.seen).own:
+        elif state.identity != SheetState.from_row(secret, name, line.row, state.seen).identity:
             yield (
                 f"{line.place}: not a row that was exported for {name!r} in this course; row and state must "
                 "stay as they are"
@@ -380,7 +380,7 @@ def _compute_mark(
     changed = {filled_row.item.id: filled_row.points for filled_row in filled if filled_row.changed}
     if not changed:
         return mark
-    item_points = {item.id: changed.get(item.id, answer.get_points(item)) for item in answer.asked}
+    item_points = {item.id: changed.get(item.id, answer.get_points(item)) for item in answer.marked_items}
     items = {name: points for name, points in item_points.items() if points is not None}
     if missing := [name for name in item_points if name not in items]:
         return (
@@ -388,7 +388,7 @@ def _compute_mark(
             "changed here, but not taken away"
         )
     points = compute_cell_points(answer.question, answer.cell, answer.verdicts, items)
-    worth = {item.id: item.points for item in answer.asked}
+    worth = {item.id: item.points for item in answer.marked_items}
     return replace(mark, points=points, again=False, items=items, worth=worth)
 
 

@@ -43,10 +43,10 @@ def copy_example(folder: Path, example: str) -> NewAssignment:
         CourseError: there is no such assignment, the folder holds something else, or another file is in the
             way. Nothing is written in these cases.
     """
-    shipped, known = find_shipped_course(), list_examples()
-    if example not in known:
-        close = difflib.get_close_matches(example, known, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(known)}"
+    shipped, examples = find_shipped_course(), list_examples()
+    if example not in examples:
+        close = difflib.get_close_matches(example, examples, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(examples)}"
         raise CourseError(f"--example: there is no shipped assignment {example!r}; {hint}")
     copied = [shipped / "rubrics" / f"{example}.toml"]
     for part in (shipped / "assignments" / example, shipped / "reference"):

@@ -128,7 +128,7 @@ class Schedule(Struct, frozen=True):
     """The time windows of all students for one assignment."""
 
     common: Window
-    own: Mapping[str, Window]
+    individual: Mapping[str, Window]
     """Individual windows by canonical id."""
     late: Rule = "review"
     """The rule for late submissions."""
@@ -139,7 +139,7 @@ class Schedule(Struct, frozen=True):
 
     def get_window(self, student: str) -> Window:
         """Return the window of one student."""
-        return self.own.get(normalise_id(student), self.common)
+        return self.individual.get(normalise_id(student), self.common)
 
     def get_shared_window(self, members: Iterable[str]) -> Window:
         """Return the window of students who submit together: that of the member with the latest end."""
@@ -168,7 +168,11 @@ class Schedule(Struct, frozen=True):
     def find_strangers(self, class_ids: Collection[str]) -> dict[str, str]:
         """Return students with individual times who are not in the class, with the nearest id."""
         names = {normalise_id(student) for student in class_ids}
-        return {student: tables.suggest_name(student, names) for student in self.own if student not in names}
+        return {
+            student: tables.suggest_name(student, names)
+            for student in self.individual
+            if student not in names
+        }
 
     def select_attempt(self, attempts: Iterable[Handin], now: datetime, slip_days_left: int = 0) -> Handin:
         """Return the attempt that counts, in relation to the deadline.

@@ -70,7 +70,7 @@ class _ReferencePlan(Struct, frozen=True, eq=False):
 
     question: Question
     calls: tuple[Call, ...]
-    asked: str
+    content_key: str
     """SHA-256 of the plan, to find equal ones."""
 
 
@@ -97,8 +97,8 @@ def _collect_plans(
             plan = _ReferencePlan(question, calls, _hash_calls(question, calls))
             # Named by the question alone if equal to the common plan, else also by digest.
             of_all = plan if assignment is common else plans.get(question.id)
-            alike = of_all is not None and of_all.asked == plan.asked
-            names[question.id] = question.id if alike else f"{question.id} {plan.asked}"
+            alike = of_all is not None and of_all.content_key == plan.content_key
+            names[question.id] = question.id if alike else f"{question.id} {plan.content_key}"
             plans.setdefault(names[question.id], plan)
     return names
 

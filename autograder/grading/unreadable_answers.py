@@ -231,7 +231,7 @@ class AnswerFacts(Struct, frozen=True):
     parts: tuple[int, ...]
     """Positions of the answer's own cells."""
     gaps: NotebookGaps
-    asked: Collection[str]
+    asked_names: Collection[str]
     """Names that the answer has to define, or that the box was asked for to judge it."""
     saved: frozenset[str]
     """See `read_saved_pictures`."""
@@ -482,7 +482,7 @@ def _find_stop(result: ItemResult, facts: AnswerFacts) -> Reason | None:
         needed.add(_get_missing_name(result))
     for cell in facts.gaps.stopped if not result.points else ():
         undefined = cell.names | cell.unquoted if facts.question.kind in _VALUE_KINDS else cell.names
-        wanted = {*needed, *(facts.asked if cell.position in facts.parts else ())} & undefined
+        wanted = {*needed, *(facts.asked_names if cell.position in facts.parts else ())} & undefined
         if wanted:
             name, error = min(wanted), quote_text(cell.error, 60)
             description = f"cell {cell.position + 1} stopped at line {cell.line or '?'}"

@@ -42,7 +42,7 @@ class SearchedNotebook(Struct, frozen=True):
     """grade_id → index of its cell."""
     parts: Mapping[str, Sequence[int]]
     """grade_id → all cells that are read as the answer, if these are more or other than its own cell."""
-    own: Collection[int]
+    own_cells: Collection[int]
     """The student's own cells that may hold an answer, including those already read as one."""
     named: Mapping[int, Sequence[str]] = {}
     """The student's own texts with headings that name written answers (`headings.name_answers`)."""
@@ -126,7 +126,7 @@ def find_code(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[
     answers = [cell.grade_id for cell in notebook.release.cells if cell.is_answer]
     defined = {
         index: find_changed_names(notebook.cells[index].source)
-        for index in sorted({*notebook.own, *owners})
+        for index in sorted({*notebook.own_cells, *owners})
         if notebook.cells[index].cell_type == "code"
     }
     answer_cells: dict[str, tuple[int, ...]] = {}
@@ -216,7 +216,7 @@ def find_rebindings(notebook: SearchedNotebook, notes: list[Note]) -> Rebindings
     }
     deleted: dict[int, tuple[str, ...]] = {}
     reassigned: dict[str, tuple[int, ...]] = {}
-    for index in sorted({*notebook.own, *owners}):
+    for index in sorted({*notebook.own_cells, *owners}):
         cell = notebook.cells[index]
         if cell.cell_type != "code" or normalize_source(cell.source) in stubs:
             continue

@@ -46,9 +46,9 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 class _NonAnswers(Struct, frozen=True):
     """Content that a cell may have without being an answer."""
 
-    given: set[str]
+    given_texts: set[str]
     """Lines and texts of the release."""
-    asked: set[str]
+    asked_names: set[str]
     """Names that answers define."""
     used: set[str]
     """Names that code uses other than to show their values."""
@@ -67,7 +67,7 @@ def find_texts(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple
     added = {kind: _find_added(notebook, kind) for kind in {cell.cell_type for cell in blank}}
     read = {index for cell in answers for index in notebook.get_cells(cell.grade_id)}
     labelled = (
-        find_labelled(notebook.cells, notebook.release, {*notebook.own} | read, notebook.places)
+        find_labelled(notebook.cells, notebook.release, {*notebook.own_cells} | read, notebook.places)
         if blank
         else {}
     )
@@ -111,7 +111,7 @@ def find_further(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tup
         notes: receives a note for each of these answers.
     """
     cell_by_id, read = notebook.release.by_id, notebook.map_owners()
-    texts = {index for index in notebook.own if index not in read and _is_prose(notebook.cells[index])}
+    texts = {index for index in notebook.own_cells if index not in read and _is_prose(notebook.cells[index])}
     texts |= _find_unassigned_texts(notebook) - read.keys()
     # A copy of an answer adds nothing to read.
     repeated = {normalize_source(notebook.cells[index].source) for index in read}
@@ -186,7 +186,7 @@ def _find_added(notebook: SearchedNotebook, kind: str) -> set[int]:
     }
     return {
         index
-        for index in {*notebook.own} - taken - {*notebook.places.values()}
+        for index in {*notebook.own_cells} - taken - {*notebook.places.values()}
         if _has_content(notebook.cells[index], non_answers)
     }
 
@@ -194,15 +194,15 @@ def _find_added(notebook: SearchedNotebook, kind: str) -> set[int]:
 def _has_content(cell: RawCell, non_answers: _NonAnswers) -> bool:
     """Decide whether a cell of the student adds content: a text, or in code a comment, a value or a name."""
     if _is_text(cell):
-        return _has_text(cell, non_answers.given)
+        return _has_text(cell, non_answers.given_texts)
     tree = parse_cell(cell.source)
     # Invalid Python may be prose, so it counts as content.
     if tree is None:
         return True
-    if find_changed_names(cell.source) & non_answers.asked:
+    if find_changed_names(cell.source) & non_answers.asked_names:
         return False
     comments = (f"# {text.strip()}" for text in _COMMENT.findall(cell.source))
-    return not non_answers.given.issuperset(comments) or any(
+    return not non_answers.given_texts.issuperset(comments) or any(
         _has_statement_content(statement, non_answers) for statement in tree.body
     )
 
@@ -213,21 +213,23 @@ def _has_statement_content(statement: ast.stmt, non_answers: _NonAnswers) -> boo
     loaded = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     # A function that calls an answer, or that other code needs, is a helper.
     if isinstance(statement, _Definition):
-        return not (loaded & non_answers.asked) and statement.name not in non_answers.needed
+        return not (loaded & non_answers.asked_names) and statement.name not in non_answers.needed
     texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    if not non_answers.given.issuperset(text.strip() for text in texts):
+    if not non_answers.given_texts.issuperset(text.strip() for text in texts):
         return True
     if isinstance(statement, ast.Assign | ast.AnnAssign):
-        return not (loaded & non_answers.asked) and bool(collect_bound_names(statement) - non_answers.used)
+        return not (loaded & non_answers.asked_names) and bool(
+            collect_bound_names(statement) - non_answers.used
+        )
     shown = [node for value in _list_shown(statement) for node in ast.walk(value)]
     names = {node.id for node in shown if isinstance(node, ast.Name)}
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.BinOp):
-        return not names & non_answers.asked  # a formula
+        return not names & non_answers.asked_names  # a formula
     is_called = any(isinstance(node, ast.Call) for node in shown)
     return (
         bool(shown)
         and not is_called
-        and not names & (non_answers.asked | non_answers.used | non_answers.defined)
+        and not names & (non_answers.asked_names | non_answers.used | non_answers.defined)
     )
 
 
@@ -254,7 +256,7 @@ def _find_unassigned_texts(notebook: SearchedNotebook) -> set[int]:
     given_lines = _collect_given_lines(notebook)
     return {
         index
-        for index in notebook.own
+        for index in notebook.own_cells
         if index not in read
         and _is_text(notebook.cells[index])
         and _has_text(notebook.cells[index], given_lines)
@@ -403,7 +405,7 @@ def _find_cells_with_names(notebook: SearchedNotebook, original: ReleaseCell) ->
     texts = {index for index in read if _is_text(notebook.cells[index])}
     return {
         index
-        for index in {*notebook.own, *texts}
+        for index in {*notebook.own_cells, *texts}
         if wanted.intersection(_list_assigned_names(notebook.cells[index]))
     }
 
@@ -411,7 +413,7 @@ def _find_cells_with_names(notebook: SearchedNotebook, original: ReleaseCell) ->
 def _find_cells_with_signature(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
     """Return the student's code cells with a function that has all parameters of a blank answer."""
     wanted = _list_signatures(original.source) - {()}
-    own_code = (index for index in notebook.own if notebook.cells[index].cell_type == "code")
+    own_code = (index for index in notebook.own_cells if notebook.cells[index].cell_type == "code")
     return {index for index in own_code if wanted & _list_signatures(notebook.cells[index].source)}
 
 

@@ -18,7 +18,7 @@ class Listing(Struct, frozen=True):
 
     common: str
     """Its text in the source notebook."""
-    own: str
+    personal: str
     """Its text in this variant."""
 
 
@@ -90,7 +90,7 @@ def _swap_listing(text: str, listing: Listing, place: str) -> str:
             f"{place}: expected the listing with the common variant's faults once, found it {count} times; "
             "let the checks' listing stand there, or state in the rubric which faults it has",
         )
-    return text.replace(listing.common, listing.own)
+    return text.replace(listing.common, listing.personal)
 
 
 def _read_grade_id(cell: Mapping[str, Any]) -> str:

@@ -163,7 +163,7 @@ class Member(models.Model):
 
     course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="members")
     account = models.ForeignKey(Account, models.PROTECT, null=True, related_name="memberships")
-    role = models.CharField(max_length=16, choices=[(one.value, one.value) for one in Role])
+    role = models.CharField(max_length=16, choices=[(entry.value, entry.value) for entry in Role])
     student = models.CharField(max_length=128, blank=True)
     """The id of a student; empty for other roles."""
     first_name = models.CharField(max_length=150, blank=True)
@@ -210,7 +210,7 @@ class Attempt(models.Model):
     """Time since which it could be graded: later than its submission if it was imported from a folder."""
     by = models.ForeignKey(Account, models.PROTECT, null=True, related_name="+")
     receipt = models.TextField()
-    state = models.CharField(max_length=8, choices=[(one, one) for one in State], default=State.WAITING)
+    state = models.CharField(max_length=8, choices=[(entry, entry) for entry in State], default=State.WAITING)
     tries = models.PositiveSmallIntegerField(default=0)
     leased_until = models.DateTimeField(null=True)
     lease = models.UUIDField(null=True)

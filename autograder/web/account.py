@@ -107,9 +107,9 @@ class Adapter(DefaultAccountAdapter):
         Raises:
             ValidationError: there were too many failures.
         """
-        known = _get_browser_mark(request, credentials.get("username", ""))
+        is_known_browser = _get_browser_mark(request, credentials.get("username", ""))
         # A known browser is exempt: strangers behind the same address must not lock out its owner.
-        if not known and cache.get(_get_failure_key(request), 0) >= MOST_FAILED:
+        if not is_known_browser and cache.get(_get_failure_key(request), 0) >= MOST_FAILED:
             raise self.validation_error("too_many_login_attempts")
         super().pre_authenticate(request, **credentials)
 

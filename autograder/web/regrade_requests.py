@@ -61,7 +61,7 @@ class RequestRow(Struct, frozen=True):
     before: str
     after: str
     """The points before and after the answer; empty or the same if the mark was not changed."""
-    made: str
+    made_at: str
     settled: str
     """When it was answered or withdrawn."""
 
@@ -148,7 +148,7 @@ def _describe_request(
         by=roles.get(row.answered_by_id, Role.ADMINISTRATOR),
         before=labels.number(Decimal(row.points)) if row.points is not None else "",
         after=labels.number(Decimal(row.points_after)) if row.points_after is not None else "",
-        made=_format_local_time(row.made_at, row.offer, labels.language),
+        made_at=_format_local_time(row.made_at, row.offer, labels.language),
         settled=_format_local_time(settled, row.offer, labels.language) if settled else "",
     )
 

@@ -107,7 +107,9 @@ _FIXED: Mapping[str, Any] = {
     "STATICFILES_DIRS": [FOLDER / "static"],
     "WHITENOISE_USE_FINDERS": True,
     "WHITENOISE_MAX_AGE": 3600,
-    "LANGUAGES": [(one, str(Locale(one).language_name).capitalize()) for one in messages.list_languages()],
+    "LANGUAGES": [
+        (language, str(Locale(language).language_name).capitalize()) for language in messages.list_languages()
+    ],
     "LANGUAGE_CODE": "en",
     "USE_I18N": True,
     "LANGUAGE_COOKIE_PATH": f"/{BASE}",

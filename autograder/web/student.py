@@ -312,7 +312,7 @@ def show_feedback(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
     # From here on, only later changes of the marks are news to the student.
     mark_changes.record_shown_marks(offer, assignment_details.get_assignment(offer), visit.student)
     panel = regrade_requests.build_panel(offer, visit.student, choose_language(request))
-    return render_framed(request, visit, offer, visit.student, asked=panel)
+    return render_framed(request, visit, offer, visit.student, panel=panel)
 
 
 @allow_anyone()

@@ -102,8 +102,8 @@ _COURSE: list[URLPattern | URLResolver] = [
 ]
 _NAMES = {"login", "logout", "inactive", "signup", "reauthenticate", "change_password"}
 """The account pages of allauth that are used: none that sends e-mail; signing up is closed."""
-_ACCOUNTS = [one for one in account_pages if str(one.name).removeprefix("account_") in _NAMES]
-_ELSEWHERE = [one for one in identity_pages if "login_" in str(one.name)]
+_ACCOUNTS = [page for page in account_pages if str(page.name).removeprefix("account_") in _NAMES]
+_ELSEWHERE = [page for page in identity_pages if "login_" in str(page.name)]
 """Of its pages for signing in elsewhere those that say that it did not work."""
 
 urlpatterns: list[URLPattern | URLResolver] = [

@@ -80,10 +80,10 @@ def part(source: str, question: str) -> str:
 def test_the_text_of_the_question_stands_in_it() -> None:
     """Typeset, and without joining the page's outline; questions below one text share it."""
     first, *others = view(good()).questions
-    *_, text = first.asked
+    *_, text = first.prompts
     assert "<strong>Task 3</strong>" in text
     assert "<math" in text
-    assert {(text,)} == {one.asked[-1:] for one in others}
+    assert {(text,)} == {one.prompts[-1:] for one in others}
     assert "The question" not in render_student_page(good(), RUBRIC)
 
 

@@ -135,7 +135,7 @@ BROKEN = {
         "Landlock in the box",
         {
             "linux.py": {
-                'syscall(_LANDLOCK_RESTRICT, ruleset, 0, what="landlock_restrict_self")': "pass",
+                'syscall(_LANDLOCK_RESTRICT, ruleset, 0, purpose="landlock_restrict_self")': "pass",
             }
         },
     ),

@@ -121,7 +121,7 @@ class WantedAttempts(Struct, frozen=True, eq=False):
     """Criteria of the search."""
 
     assignment: str
-    others: frozenset[str]
+    other_assignments: frozenset[str]
     """The course's other assignments; their folders are skipped."""
     knows: Callable[[str], bool]
     """Whether a folder of this name belongs to a student."""
@@ -203,7 +203,7 @@ def _read_exchange(
         return named_file, "its time has an offset from UTC behind a +, and so nobody can say when it was"
     parts = f"{named_file.identity.id}+{named_file.assignment}".split("+")
     heads = [("+".join(parts[:position]), "+".join(parts[position:])) for position in range(1, len(parts))]
-    known_splits = [head for head in heads if head[1] in {wanted.assignment, *wanted.others}]
+    known_splits = [head for head in heads if head[1] in {wanted.assignment, *wanted.other_assignments}]
     # Without a known assignment any split is possible; several make the name ambiguous.
     fitting = known_splits or heads
     if len(fitting) > 1:
@@ -386,7 +386,7 @@ def _read_folders(listing: SourceFiles, wanted: WantedAttempts) -> SourceContent
             named.append((NamedFile(Identification(PurePosixPath(who).stem), who), entry))
             continue
         first, _, inner_path = file.partition("/")
-        if first in wanted.others and inner_path:
+        if first in wanted.other_assignments and inner_path:
             continue
         file = inner_path if first == wanted.assignment and inner_path else file
         # A timestamp decides about lateness, so it is only trusted where students cannot write.

@@ -135,7 +135,7 @@ def _locate_statements(work: ComparedWork) -> dict[Digest, list[tuple[int, int, 
         for statement in piece.form.statements if piece.form else ():
             if (
                 statement.nodes >= _LEAST_NODES
-                and statement.digest not in work.given
+                and statement.digest not in work.released
                 and statement.last <= _MOST_LINES
             ):
                 positions.setdefault(statement.digest, []).append(

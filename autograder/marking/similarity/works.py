@@ -32,7 +32,7 @@ class Work(Struct, frozen=True):
 
     student: str
     pieces: tuple[WorkPiece, ...]
-    given: tuple[WorkPiece, ...] = ()
+    released: tuple[WorkPiece, ...] = ()
     """Content released to this student, which does not count as their work."""
 
 
@@ -50,7 +50,7 @@ class ComparedWork(Struct, frozen=True):
 
     student: str
     pieces: tuple[ComparedPiece, ...]
-    given: frozenset[Digest] = frozenset()
+    released: frozenset[Digest] = frozenset()
     words: frozenset[str] = frozenset()
     """The student's names and comments, in lower case."""
     whole: bool = True
@@ -96,9 +96,9 @@ class FeatureExtractor:
 
     def extract_features(self, work: Work) -> ComparedWork:
         """Return the features of a work. Time and memory are bounded, and no content raises an error."""
-        released_digests, given_names, given_words = self._read_released(work.given)
+        released_digests, given_names, given_words = self._read_released(work.released)
         # A released cell that a student only copied to another position is not the student's work.
-        handed = {item.source.strip() for item in work.given}
+        handed = {item.source.strip() for item in work.released}
         read, whole = _parse_pieces(item for item in work.pieces if item.source.strip() not in handed)
         student_names = _collect_names(read)
         names = given_names | student_names

@@ -102,7 +102,7 @@ class QuestionView(Struct, frozen=True):
     table: bool
     """Shown as a fault-by-fault table."""
     reasons: tuple[ReasonView, ...]
-    asked: tuple[Markup, ...]
+    prompts: tuple[Markup, ...]
     """Text of the question."""
     answers: tuple[CellView, ...]
     """The student's answer, unless an earlier question shows it."""
@@ -214,7 +214,7 @@ class QuestionWriter:
             pending_percent=compute_percent(pending, question.points),
             table=load_kind(question.kind).form == "listing",
             reasons=self._group_reasons(items, lines),
-            asked=self._list_prompts(question),
+            prompts=self._list_prompts(question),
             answers=fresh,
             elsewhere=tuple(cell for cell in cells if cell not in fresh),
             file=self._files.get(question.file),

@@ -274,16 +274,16 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
         return msgspec.structs.replace(judged, chosen=chosen.ids)
 
     def find_fault(
-        self, item: Item, value: Any, what: str, earlier: Mapping[str, ItemResult] | None = None
+        self, item: Item, value: Any, label: str, earlier: Mapping[str, ItemResult] | None = None
     ) -> Finding | None:
         """Return the fault in one value of an answer; None if it is right."""
         written = self._split_entries(item, value)
         if written is None:
             form = describe_type(value)
-            return make_failure("choice.form", f"{what}: {form}", what=what, form=form)
+            return make_failure("choice.form", f"{label}: {form}", what=label, form=form)
         chosen = self._select_options(written)
         if not chosen.entries:
-            return make_no_answer("no-answer", f"{what} is empty")
+            return make_no_answer("no-answer", f"{label} is empty")
         options, before = self.items[item.id], earlier or {}
         taken = {id_ for name in options.distinct_from if name in before for id_ in before[name].chosen}
         repeated = next((entry for entry in chosen.entries if entry.id in taken), None)

@@ -356,7 +356,7 @@ class FormulaCheck(Check):
         facts = keys[0][0]
         try:
             outcome, mixed = _find_credit(
-                item, keys, is_decided=all(carried.known for carried in earlier.values())
+                item, keys, is_decided=all(carried.is_known for carried in earlier.values())
             )
         except Undecided as error:
             return _Judgement(

@@ -81,7 +81,9 @@ class ForeseenFormula(Struct, frozen=True, eq=False):
     def is_applicable(self, carried: CarriedResults) -> bool:
         """Return whether it has a meaning with these earlier results."""
         if self.names and self.basis in ("own", "own-early"):
-            return bool(self.names & carried.own) and (not carried.whole or carried.own <= self.names)
+            return bool(self.names & carried.own_names) and (
+                not carried.whole or carried.own_names <= self.names
+            )
         return True
 
 
@@ -230,7 +232,7 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
     """With the names of earlier results."""
     comparer: Comparer
     relations: Mapping[str, Tree]
-    made: dict[tuple[str, ...], Comparer]
+    comparers: dict[tuple[str, ...], Comparer]
     """One comparer for each set of assumptions: a key evaluates an answer once for each."""
     sources: Mapping[str, Source]
 
@@ -337,8 +339,8 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
             return None
 
     def _get_comparer(self, assume: tuple[str, ...], where: str) -> Comparer:
-        if assume in self.made:
-            return self.made[assume]
+        if assume in self.comparers:
+            return self.comparers[assume]
         chosen = []
         for name in assume:
             relation = self.relations.get(name)
@@ -347,10 +349,10 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
                 raise RubricError(f"no relation {name!r}; known are: {names}", where, "assume")
             chosen.append(relation)
         try:
-            self.made[assume] = self.comparer.with_assumptions(chosen)
+            self.comparers[assume] = self.comparer.with_assumptions(chosen)
         except FormulaError as error:
             raise RubricError(f"{error}", where, "assume") from error
-        return self.made[assume]
+        return self.comparers[assume]
 
 
 def _compute_entry_points(options: FormulaItem, accept: Sequence[Tree], item: Item, where: str) -> Decimal:

@@ -182,10 +182,10 @@ class Remote:
 
     def _find_operation(self, name: str) -> Callable[..., Any]:
         """Return an operation: one of ours, an operator, or a function of Python's such as ``len``."""
-        found: Callable[..., Any] = (
+        operation: Callable[..., Any] = (
             self._table.get(name) or getattr(operator, name, None) or getattr(builtins, name)
         )
-        return found
+        return operation
 
     def create_encoder(self) -> HandleEncoder:
         """Create an encoder for values that go out."""

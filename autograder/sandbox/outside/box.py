@@ -412,7 +412,11 @@ class NamespaceBox:
 
     def _wait_for_reply(self, seconds: float) -> bool:
         """Wait for a reply; meanwhile count output, and watch the limits that the kernel does not enforce."""
-        pauses = (seconds, self._watch.get_pause(), *(one.get_pause() for one in self._allowances))
+        pauses = (
+            seconds,
+            self._watch.get_pause(),
+            *(allowance.get_pause() for allowance in self._allowances),
+        )
         events = dict(self._poller.poll(math.ceil(min(pauses) * 1000)))
         arriving = self._replies in events
         if not arriving:  # replies first: a flood of output must not lose them
@@ -423,7 +427,7 @@ class NamespaceBox:
             self._end_when_over()
         try:
             # If a reply is arriving, the fault only means that time is up: it may finish within the grace.
-            late = any(one.over() for one in self._allowances)
+            late = any(allowance.over() for allowance in self._allowances)
         except SandboxFault:
             if not arriving:
                 self.close()

@@ -45,7 +45,7 @@ class MarkedItem(Struct, frozen=True):
     """`worth`, formatted for reading."""
     deduction: bool
     choices: tuple[Choice, ...]
-    given: str
+    given_points: str
     """The points a marker gave, as the form sends them; empty if none were given."""
     guide: str
     examples: Examples | None
@@ -53,9 +53,9 @@ class MarkedItem(Struct, frozen=True):
     """The item's list of words, if the answer contains one of them."""
     status: str
     icon: str
-    found: str
+    found_points: str
     """The automatically graded points; empty if the item needs manual review."""
-    told: str
+    student_text: str
     """The text that students see about the item."""
     evidence: str
     """The text for staff, in English."""
@@ -66,7 +66,7 @@ class AnswerView(Struct, frozen=True):
     """The contents of the page about one answer."""
 
     title: str
-    asked: tuple[Markup, ...]
+    prompts: tuple[Markup, ...]
     text: Markup
     """The answer with the words of the items' lists highlighted."""
     typeset: Markup | None
@@ -106,7 +106,7 @@ def build_answer_view(
     facts = _AnswerFacts(results, row, labels, Typesetter(rubric.list_symbols(cell.question)))
     return AnswerView(
         title=labels.pick(cell.question.title, cell.question.id),
-        asked=list_prompts(release, released, rubric.assignment.languages, language),
+        prompts=list_prompts(release, released, rubric.assignment.languages, language),
         text=highlight_spans(row.text, prose.find_spans(row.text, itertools.chain(*listed))),
         typeset=None
         if code
@@ -153,14 +153,14 @@ def _describe_item(question: Question, item: Item, facts: _AnswerFacts) -> Marke
             # For small items the half can equal a bound; each value is offered once.
             for value in dict.fromkeys((least, item.points / _HALF, most))
         ),
-        given=row.items.get(item.id, {}).get("points", ""),
+        given_points=row.items.get(item.id, {}).get("points", ""),
         guide=labels.pick(options.guide) if options else "",
         examples=shown and Examples(*map(labels.pick, (shown.full, shown.none, shown.half))),
         words=options.suggest if options and prose.find_spans(row.text, options.suggest) else (),
         status="needs-review" if result is None else result.status.value,
         icon=ICONS["needs-review" if result is None else result.status.value],
-        found="" if open_ or result is None else labels.number(result.points),
-        told="" if result is not None and result.student.code == "passed" else said,
+        found_points="" if open_ or result is None else labels.number(result.points),
+        student_text="" if result is not None and result.student.code == "passed" else said,
         # The staff text can quote long values.
         evidence="" if result is None else to_printable_text(result.staff, 2_000),
         reading=facts.typesetter.render_formula(result.reading) if result is not None else None,
