@@ -294,7 +294,7 @@ class Session:
             self._in_sandbox_at_opening = self.seconds_in_sandbox
             self._asked = []
             try:
-                self._box = self._opened()
+                self._box = self._open_box()
                 self._run_cells(self._box)
             except BoxEnded:
                 self._close_box()
@@ -302,7 +302,7 @@ class Session:
                 self._handle_fault(fault)
         return self._box is not None
 
-    def _opened(self) -> Box:
+    def _open_box(self) -> Box:
         with self._track_sandbox_time():
             return self._sandbox.open(self._limits, seed=self._seed, files=self._files)
 

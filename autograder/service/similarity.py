@@ -92,7 +92,7 @@ def _decode_markup(kind: type, value: Any) -> Any:
 
 
 def _compute_comparison(offer: Offer, assignment: Assignment) -> KeptComparison:
-    similar = of_class(offer, assignment)
+    similar = compare_submissions(offer, assignment)
     pairs = tuple(
         KeptPair(
             pair,
@@ -103,7 +103,7 @@ def _compute_comparison(offer: Offer, assignment: Assignment) -> KeptComparison:
     return KeptComparison(len(similar.works), pairs, similar.remarks)
 
 
-def of_class(offer: Offer, assignment: Assignment) -> SimilarClass:
+def compare_submissions(offer: Offer, assignment: Assignment) -> SimilarClass:
     """Compare each counting submission with each other one; a group's is taken once, from its submitter.
 
     Individual parts are compared per member.

@@ -18,7 +18,7 @@ from autograder.service.models_results import ChosenAttempt
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
 from autograder.web.responses import render_page, send_stored_file
-from autograder.web.site import choose_language, words
+from autograder.web.site import choose_language, get_words
 
 
 class AttemptRow(Struct, frozen=True):
@@ -88,7 +88,7 @@ def download_attempt_file(_: HttpRequest, visit: Visit, identifier: uuid.UUID, n
 @require_role(Role.HEAD_TA, "POST")
 def choose_attempt(request: HttpRequest, visit: Visit, identifier: uuid.UUID) -> HttpResponse:
     """Choose, with a reason, the attempt that counts."""
-    attempt, say = _get_attempt(visit, identifier), words(request)["t"]
+    attempt, say = _get_attempt(visit, identifier), get_words(request)["t"]
     rubric = assignment_details.get_assignment(attempt.offer).rubric
     try:
         attempt_choice.choose_attempt(attempt, request.POST.get("reason", ""), rubric, request.user)
@@ -104,7 +104,7 @@ def drop_choice(request: HttpRequest, visit: Visit, assignment: str, who: str) -
     """Revert to the automatic choice of the attempt that counts, by dates and files."""
     offer = visit.get_offer(assignment)
     attempt_choice.drop_choice(offer, who, assignment_details.get_assignment(offer).rubric, request.user)
-    notices.info(request, words(request)["t"]("choice-dropped"))
+    notices.info(request, get_words(request)["t"]("choice-dropped"))
     return _redirect_to_attempts(visit, assignment, who)
 
 

@@ -27,7 +27,7 @@ from autograder.service.store import DatabaseStore
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
 from autograder.web.responses import make_download, render_page
-from autograder.web.site import words
+from autograder.web.site import get_words
 
 
 @require_role(Role.TA, "GET", "HEAD", "POST")
@@ -85,9 +85,9 @@ def _read_lines(request: HttpRequest) -> list[SheetLine]:
     """
     sent = request.FILES.get("sheet")
     if sent is None:
-        raise CourseError(words(request)["t"]("no-files"))
+        raise CourseError(get_words(request)["t"]("no-files"))
     if PurePath(sent.name or "").suffix.lower() != ".csv":
-        raise CourseError(words(request)["t"]("sheet-ending"))
+        raise CourseError(get_words(request)["t"]("sheet-ending"))
     # One byte more than allowed, so that `read_sheet` notices a file that is too large.
     return read_sheet(sent.read(MOST_BYTES + 1))
 
@@ -106,7 +106,7 @@ def _exclude_double_marked(request: HttpRequest, plan: SheetPlan, marks: QuerySe
         for row in marks.select_related("place")
         if row.stage or mark_entry.needs_second_mark(row, shares.get(row.place_id, 0))
     }
-    say, kept, refused = words(request)["t"], [], [*plan.refused]
+    say, kept, refused = get_words(request)["t"], [], [*plan.refused]
     for change in plan.changes:
         if any((student, *cell) in of_two for student, cell, _ in change.marks):
             refused.append(f"{change.place} ({change.who}): {say('sheet-of-two')}")

@@ -29,7 +29,7 @@ from autograder.service.platform_files import (
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
 from autograder.web.responses import make_download, render_page
-from autograder.web.site import words
+from autograder.web.site import get_words
 
 FEEDBACK = "feedback"
 """Moodle's archive of feedback pages, offered next to the formats of grades."""
@@ -69,7 +69,7 @@ def _collect_upload(request: HttpRequest, visit: Visit, offer: Offer) -> Collect
     """
     sent, sheet = request.FILES.get("archive"), request.FILES.get("worksheet")
     if sent is None:
-        raise CourseError(words(request)["t"]("no-files"))
+        raise CourseError(get_words(request)["t"]("no-files"))
     zone = request.POST.get("zone", "").strip()
     options = ArchiveOptions(
         read_worksheet(sheet.read()).map_participants() if sheet else {},
@@ -134,7 +134,7 @@ def _export_grades(request: HttpRequest, offer: Offer, form: str) -> HttpRespons
     sent = request.FILES.get("fill")
     fill = sent.read() if sent else None
     if fill is None and (form == FEEDBACK or get_format(form).fill_request):
-        raise CourseError(words(request)["t"]("grades-worksheet-needed"))
+        raise CourseError(get_words(request)["t"]("grades-worksheet-needed"))
     if form == FEEDBACK:
         return make_download(
             _export_feedback(offer, lines, fill or b"", register), f"{offer.assignment}-feedback.zip"

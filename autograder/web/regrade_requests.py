@@ -30,7 +30,7 @@ from autograder.service.store import DatabaseStore, get_bonus_points
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
 from autograder.web.responses import render_page
-from autograder.web.site import choose_language, words
+from autograder.web.site import choose_language, get_words
 
 _POINTS = re.compile(r"[-+−]?[0-9]{1,6}(?:[.,][0-9]{1,6})?")
 _MOST_ANSWER = 20_000
@@ -197,7 +197,7 @@ def submit_request(request: HttpRequest, visit: Visit, assignment: str) -> HttpR
         raise Http404
     try:
         regrade_requests.make_request(offer, visit.student, *chosen, request.POST.get("reason", ""))
-        notices.info(request, words(request)["t"]("request-made"))
+        notices.info(request, get_words(request)["t"]("request-made"))
     except ActionRefused as error:
         _report_refusal(request, error)
     return _redirect_to("feedback", visit, offer)
@@ -216,7 +216,7 @@ def cancel_request(request: HttpRequest, visit: Visit, assignment: str, number: 
 
 
 def _report_refusal(request: HttpRequest, error: ActionRefused) -> None:
-    notices.error(request, words(request)["t"](error.code, **error.params))
+    notices.error(request, get_words(request)["t"](error.code, **error.params))
 
 
 def _redirect_to(route: str, visit: Visit, offer: Offer) -> HttpResponse:
@@ -255,7 +255,7 @@ def set_deadline(request: HttpRequest, visit: Visit, assignment: str) -> HttpRes
     try:
         until = _parse_moment(wanted, _get_zone(offer)) if wanted else None
     except (ValueError, OverflowError):
-        notices.error(request, words(request)["t"]("requests-no-moment"))
+        notices.error(request, get_words(request)["t"]("requests-no-moment"))
         return _redirect_to("requests", visit, offer)
     before, after = (moment and moment.isoformat() for moment in (offer.requests_until, until))
     with transaction.atomic():
@@ -371,7 +371,7 @@ def _save_answer(request: HttpRequest, row: RegradeRequest, question: Question |
     except ActionRefused as error:
         _report_refusal(request, error)
         return False
-    notices.info(request, words(request)["t"]("request-answered"))
+    notices.info(request, get_words(request)["t"]("request-answered"))
     return True
 
 

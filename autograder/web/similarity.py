@@ -19,7 +19,7 @@ from autograder.service.models_results import Comparison
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
 from autograder.web.responses import render_page
-from autograder.web.site import choose_language, words
+from autograder.web.site import choose_language, get_words
 
 _KINDS = ("all", "code", "text")
 _MOST_PARTS = 8
@@ -82,7 +82,7 @@ def _describe_comparison(
     """Return the template's values for a comparison."""
     if row is None or kept is None:
         return {"kept": None}
-    say = words(request)["t"]
+    say = get_words(request)["t"]
 
     def format_part(name: str, share: float) -> str:
         label = say(f"similar-{name}") if name in _KINDS else to_printable_text(name, 200)

@@ -184,7 +184,7 @@ def _configure_templates() -> list[dict[str, Any]]:
         "django.template.context_processors.request",
         "django.contrib.auth.context_processors.auth",
         "django.contrib.messages.context_processors.messages",
-        "autograder.web.site.words",
+        "autograder.web.site.get_words",
     ]
     return [
         {
@@ -221,7 +221,7 @@ _SHELL = (
 """Sentences that our account templates add to those of allauth."""
 
 
-def words(request: HttpRequest) -> dict[str, Any]:
+def get_words(request: HttpRequest) -> dict[str, Any]:
     """Return the texts and formatters for all templates, in the reader's language."""
     language = choose_language(request)
     return {

@@ -46,7 +46,7 @@ from autograder.web.account import create_invitation as make_invitation
 from autograder.web.guard import Visit, require_role
 from autograder.web.responses import render_framed, render_page
 from autograder.web.sentences import ACTIONS
-from autograder.web.site import choose_language, words
+from autograder.web.site import choose_language, get_words
 from autograder.web.version_trials import redirect_to_trial
 
 _LATE = ("review", "accept", "refuse", "penalty")
@@ -273,7 +273,7 @@ def set_extension(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
     if extension:
         extension = _merge_extension(everybody.get(student, {}), extension)
     is_known = member or student in offer.groups
-    say = words(request)["t"]
+    say = get_words(request)["t"]
     if not is_known or not offer.times:
         notices.error(request, say("no-times") if is_known else say("not-in-class", student=student))
         return _redirect_to_assignment(visit, offer)
@@ -312,7 +312,7 @@ def _save_times(
             (changed_offer, times, _list_affected(changed_offer, times)) for changed_offer, times in changed
         ]
     except RubricError as error:
-        notices.error(request, words(request)["t"]("bad-times", reason=str(error)))
+        notices.error(request, get_words(request)["t"]("bad-times", reason=str(error)))
         return _redirect_to_assignment(visit, offer)
     # All times are checked by now: an invalid value leaves every assignment as it was.
     with transaction.atomic():
@@ -349,7 +349,7 @@ def _list_affected(offer: Offer, wanted: dict[str, Any]) -> list[str]:
 @require_role(Role.INSTRUCTOR, "POST")
 def update_assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Import an assignment from the course's folder again."""
-    offer, say = visit.get_offer(assignment), words(request)["t"]
+    offer, say = visit.get_offer(assignment), get_words(request)["t"]
     folder = settings.RUNNING.folders.get(visit.course.slug)
     if folder is None:
         raise Http404
@@ -386,7 +386,7 @@ def grade_again(request: HttpRequest, visit: Visit, assignment: str) -> HttpResp
         )  # the log is locked first
         mark_changes.record_reason(offer, request.POST.get("reason", ""), request.user)
         number = attempts.grade_again(graded)
-    notices.info(request, words(request)["counted"]("regraded", number))
+    notices.info(request, get_words(request)["counted"]("regraded", number))
     return _redirect_to_assignment(visit, offer)
 
 
@@ -438,7 +438,7 @@ def _list_assignable_roles(visit: Visit) -> list[str]:
 @require_role(Role.INSTRUCTOR, "POST")
 def import_list(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Import a class list; members who are already on it keep their accounts."""
-    say, sent = words(request), request.FILES.get("list")
+    say, sent = get_words(request), request.FILES.get("list")
     if sent is None:
         notices.error(request, say["t"]("no-files"))
         return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))

@@ -42,7 +42,7 @@ from autograder.web.responses import (
     send_stored_file,
     set_download_headers,
 )
-from autograder.web.site import choose_language, words
+from autograder.web.site import choose_language, get_words
 
 MOST_ATTEMPTS, WITHIN = 20, timedelta(minutes=10)
 _WARM = timedelta(minutes=10)
@@ -129,7 +129,7 @@ def _receive_upload(request: HttpRequest, visit: Visit, offer: Offer) -> HttpRes
     try:
         attempt = create_attempt(request, offer, visit.student, read_contents(request, sent))
     except ServiceError as error:
-        notices.error(request, words(request)["t"]("refused", reason=str(error)))
+        notices.error(request, get_words(request)["t"]("refused", reason=str(error)))
         parts = {"slug": visit.course.slug, "assignment": offer.assignment}
         return HttpResponseRedirect(reverse("assignment", kwargs=parts))
     return HttpResponseRedirect(_get_attempt_url("attempt", attempt))
@@ -144,7 +144,7 @@ def read_contents(request: HttpRequest, sent: Iterable[Any]) -> dict[str, bytes]
     files_by_name: dict[str, bytes] = {}
     for upload in sent:
         if upload.name in files_by_name:
-            raise ServiceError(words(request)["t"]("same-name", name=upload.name))
+            raise ServiceError(get_words(request)["t"]("same-name", name=upload.name))
         files_by_name[upload.name] = upload.read()
     return files_by_name
 
@@ -157,7 +157,7 @@ def create_attempt(request: HttpRequest, offer: Offer, student: str, files: dict
             open
             yet, or there were too many attempts recently.
     """
-    say, of_student = words(request)["t"], Attempt.objects.filter(offer=offer, student=student)
+    say, of_student = get_words(request)["t"], Attempt.objects.filter(offer=offer, student=student)
     times = assignment_details.get_times(offer, student, choose_language(request))
     if not files:
         raise ServiceError(say("no-files"))

@@ -19,7 +19,7 @@ from autograder.service.models import Member, Offer, Role
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
 from autograder.web.responses import render_page
-from autograder.web.site import words
+from autograder.web.site import get_words
 
 _BETWEEN = re.compile(r"[\s,;]+")
 _MOST_BYTES = 1 << 20
@@ -49,7 +49,7 @@ def show_student_groups(request: HttpRequest, visit: Visit, assignment: str) -> 
 
 def _change_groups(request: HttpRequest, visit: Visit, offer: Offer) -> None:
     """Change the groups, and notify the user of the result."""
-    say = words(request)
+    say = get_words(request)
     try:
         with transaction.atomic():
             audit.lock_log()  # serialises changes of groups

@@ -225,7 +225,7 @@ def grade(assignment: Assignment, pool: Pool, content: bytes) -> GradingResult:
 def groups_of(assignment: Assignment, pool: Pool) -> bool:
     """Whether the pool's boxes are bounded by control groups."""
     (only,) = assignment.rubric.assignment.notebooks
-    sandbox = pool.sandbox(assignment.build_environment(only))
+    sandbox = pool.get_sandbox(assignment.build_environment(only))
     assert isinstance(sandbox, NamespaceSandbox)
     return sandbox.memory_bound.startswith("cgroup")
 

@@ -140,7 +140,7 @@ MOUNTS = (
     Weakening(
         "mounts",
         "Landlock is not loaded",
-        (Edit(_JAIL, "    if linux.landlock_version():", "    if False:"),),
+        (Edit(_JAIL, "    if linux.get_landlock_version():", "    if False:"),),
         BY_SELFTEST,
     ),
     Weakening(
@@ -240,7 +240,12 @@ LIMITS = (
     _unbounded("bytes on disk", _JAIL, "f\"size={limits['scratch_mb']}m,", 'f"size=1g,'),
     _unbounded("files on disk", _JAIL, "nr_inodes={limits['scratch_files']}", "nr_inodes=1000000"),
     _unbounded("core files", _JAIL, "        resource.RLIMIT_CORE: 0,\n", ""),
-    _unbounded("time of a call", _BOX, "late = any(one.over() for one in self._allowances)", "late = False"),
+    _unbounded(
+        "time of a call",
+        _BOX,
+        "late = any(allowance.is_over() for allowance in self._allowances)",
+        "late = False",
+    ),
     _unbounded("output", _BOX, "if self._printed_total > FLOOD_FACTOR * keep:", "if False:"),
     _unbounded(
         "bytes of a reply",
@@ -529,7 +534,7 @@ STORE = (
         (
             Edit(
                 _RESULTS,
-                "sa.bindparam(name) for name in Key.__struct_fields__)",
+                "sa.bindparam(name) for name in ResultKey.__struct_fields__)",
                 'sa.bindparam(name) for name in Key.__struct_fields__ if name != "student")',
             ),
         ),

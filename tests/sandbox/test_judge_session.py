@@ -40,7 +40,7 @@ NO_VALUES = {
 def sandbox() -> Iterator[Sandbox]:
     """One for all."""
     with Pool() as pool:
-        yield pool.sandbox(Environment(preload=("numpy",)))
+        yield pool.get_sandbox(Environment(preload=("numpy",)))
 
 
 def outcome(sandbox: Sandbox, source: str, code: str) -> CellOutcome:
@@ -186,7 +186,7 @@ OF_MODULES = {
 def test_modules_within_a_module_are_those_that_it_has() -> None:
     """They are told before they are asked for; what the student's class says comes first."""
     with Pool() as pool:
-        sandbox = pool.sandbox(Environment(preload=("torch",), tests=True))
+        sandbox = pool.get_sandbox(Environment(preload=("torch",), tests=True))
         found = {about: outcome(sandbox, MODULES, test) for about, test in OF_MODULES.items()}
     assert {} == {about: one for about, one in found.items() if not one.passed}
 

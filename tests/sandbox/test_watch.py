@@ -157,15 +157,15 @@ def test_processor_time_is_not_asked_before_it_can_be_used_up(monkeypatch: pytes
     monkeypatch.setattr(time, "monotonic", lambda: now)
     group = ScriptedGroup()
     watching = watched(group)
-    assert (None, 0) == (watching.exceeded(), group.asked)
+    assert (None, 0) == (watching.find_exceeded_limit(), group.asked)
     assert 5.0 == pytest.approx(watching.get_pause())
     group.seconds = 6.0
     now += 5.0
-    assert (None, 1) == (watching.exceeded(), group.asked)
+    assert (None, 1) == (watching.find_exceeded_limit(), group.asked)
     assert 2.0 == pytest.approx(watching.get_pause())
     group.seconds = 10.0
     now += 2.0
-    assert Ending.PROCESSOR_TIME is watching.exceeded()
+    assert Ending.PROCESSOR_TIME is watching.find_exceeded_limit()
 
 
 def test_without_accounting_the_processes_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,8 +175,8 @@ def test_without_accounting_the_processes_are_looked_at(monkeypatch: pytest.Monk
     while time.process_time() < 1.1:
         pass
     monkeypatch.setattr(watching, "_next_look", 0.0)
-    assert Ending.PROCESSOR_TIME is watching.exceeded()
-    assert watching.processor_seconds() >= 1.0
+    assert Ending.PROCESSOR_TIME is watching.find_exceeded_limit()
+    assert watching.read_processor_seconds() >= 1.0
 
 
 TAKING = """
@@ -203,13 +203,13 @@ def test_without_a_group_memory_is_looked_at() -> None:
         assert "ready\n" == child.stdout.readline()
         watching = Watch(Limits(memory_mb=1, processor_seconds=100_000), None)
         watching.attach_process(child.pid)
-        assert None is watching.exceeded()
+        assert None is watching.find_exceeded_limit()
         assert 0 < watching.get_pause() <= 0.05
         child.stdin.write("\n")
         child.stdin.flush()
         assert "taken\n" == child.stdout.readline()
         time.sleep(watching.get_pause())
-        assert Ending.MEMORY is watching.exceeded()
+        assert Ending.MEMORY is watching.find_exceeded_limit()
         child.kill()
 
 

@@ -366,7 +366,7 @@ def test_members_can_have_copied_what_is_their_own(offer: Offer, folder: Path) -
         hand_in(offer, folder, who, *names, days=days, softmax_answer=RIGHT)
     grade_waiting(offer)
     with closing(AssignmentCache()) as loaded:
-        found = similarity.of_class(offer, loaded.load_assignment(offer.version))
+        found = similarity.compare_submissions(offer, loaded.load_assignment(offer.version))
     assert ({"ada", "bob"}, {("ada", "bob")}, ()) == (
         set(found.works),
         {tuple(sorted(one.students)) for one in found.pairs},

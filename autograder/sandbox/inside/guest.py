@@ -222,7 +222,7 @@ class Guest:
         return (
             end.judge_test(request["begin"])
             if isinstance(end, Judge)
-            else end.do(*wire.read_payload(request["payload"]))
+            else end.run_operation(*wire.read_payload(request["payload"]))
         )
 
     def _get_endpoint(self, name: str) -> Remote | Judge:

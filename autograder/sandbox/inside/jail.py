@@ -397,7 +397,7 @@ def restrict_box(limits: Mapping[str, Any], program: bytes, files: Sequence[str]
     limit_resources(limits)
     linux.drop_capabilities()
     linux.forbid_new_privileges()
-    if linux.landlock_version():
+    if linux.get_landlock_version():
         linux.restrict_files(("/",), SCRATCH, tuple(f"/dev/{name}" for name in DEVICES))
     # Last: the filter refuses the calls that the steps above need.
     linux.load_filter(program)

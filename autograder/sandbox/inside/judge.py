@@ -45,7 +45,7 @@ from autograder.sandbox.inside.shared_values import (
     has_other_numbers,
     is_trained,
 )
-from autograder.sandbox.inside.source_runner import outcome
+from autograder.sandbox.inside.source_runner import run_test
 from autograder.sandbox.inside.value_conversion import build_own_array
 
 MOST_FRAMES = 6000
@@ -282,7 +282,7 @@ class Judge:
         if "check" in test:
             result = self._checks.run_check(test["check"], self)
         else:
-            result = outcome(test["code"], self._namespace, doctest=test["doctest"], refusals=CannotJudge)
+            result = run_test(test["code"], self._namespace, doctest=test["doctest"], refusals=CannotJudge)
         for other in self._others:
             self._take_doubts(other)
         if self._malformed:

@@ -229,7 +229,7 @@ _MAKE_CHAR, _MAKE_BLOCK = 1 << 6, 1 << 11
 _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 
 
-def landlock_version() -> int:
+def get_landlock_version() -> int:
     """Return the kernel's Landlock ABI; 0 if it is not built in or not switched on."""
     version = LIBC.syscall(ctypes.c_long(_LANDLOCK_CREATE), None, ctypes.c_long(0), ctypes.c_long(1))
     return max(0, int(version))
@@ -240,7 +240,7 @@ def restrict_files(readable: Sequence[str], writable: Sequence[str], devices: Se
 
     TCP is refused altogether, and signals and abstract sockets are scoped if the kernel's ABI supports it.
     """
-    version = landlock_version()
+    version = get_landlock_version()
     # All rights of version 1; a kernel refuses rights that it does not know.
     handled = (1 << 13) - 1
     for since, right in ((2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV)):

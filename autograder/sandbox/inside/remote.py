@@ -31,7 +31,7 @@ from autograder.sandbox.inside import shared_values, value_conversion
 from autograder.sandbox.inside.callbacks import AbandonedTest, Callbacks
 from autograder.sandbox.inside.gradients import build_weighted_sum, compute_student_gradients
 from autograder.sandbox.inside.shared_values import Encoded, Generators, KeyedValue, SharedValues, keep_states
-from autograder.sandbox.inside.source_runner import outcome
+from autograder.sandbox.inside.source_runner import run_test
 from autograder.sandbox.inside.value_conversion import GuestEncoder, as_plain, build_own_array
 
 MODELS = "autograder.checking.models"
@@ -229,7 +229,7 @@ class Remote:
             return module if name == "module" else value_conversion.find_by_name(content[0], content[1])
         return value_conversion.from_parts(name, content)
 
-    def do(self, tree: Any, arrays: Mapping[str, np.ndarray]) -> Encoded:
+    def run_operation(self, tree: Any, arrays: Mapping[str, np.ndarray]) -> Encoded:
         """Carry out one operation.
 
         Args:
@@ -321,7 +321,7 @@ class Remote:
 
     def _test(self, code: str, doctest: bool) -> tuple[tuple[str, Any], ...]:  # noqa: FBT001 - as it is sent
         """Run a test in the notebook's own names; the outcome is under the student's control."""
-        return tuple(outcome(code, self._shell.user_ns, doctest=doctest).items())
+        return tuple(run_test(code, self._shell.user_ns, doctest=doctest).items())
 
     def _name(self, name: str) -> Any:
         namespace = self._shell.user_ns

@@ -18,7 +18,7 @@ MOST_TEXT = 4000
 _TEST = "<test>"
 
 
-def outcome(
+def run_test(
     code: str, namespace: dict[str, Any], *, doctest: bool, refusals: type[BaseException] | tuple[()] = ()
 ) -> dict[str, Any]:
     """Run a test; return the plain parts of a `autograder.core.records.CellOutcome`.
@@ -37,7 +37,7 @@ def outcome(
         except refusals as error:
             result["refused"] = str(error)
         except BaseException as error:  # noqa: BLE001 - whatever a test raises is its outcome
-            result["error"], result["message"] = type(error).__name__[:80], explained(error)
+            result["error"], result["message"] = type(error).__name__[:80], describe_exception(error)
     return result | {"printed": printed.getvalue()[:MOST_TEXT]}
 
 
@@ -90,7 +90,7 @@ def run_doctest(code: str, namespace: dict[str, Any]) -> None:
         raise AssertionError(report.getvalue()[-MOST_TEXT:])
 
 
-def explained(error: BaseException) -> str:
+def describe_exception(error: BaseException) -> str:
     """Return the text of an exception, and the line of the test at which it came out."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == _TEST]
     try:

@@ -106,7 +106,7 @@ def prepare_tests() -> None:
 
 
 def run_in_one_process(names: dict[str, Any], test: str) -> dict[str, Any]:
-    """Run a test (`source_runner.outcome`) with both ends in this process, without any student code.
+    """Run a test (`source_runner.run_test`) with both ends in this process, without any student code.
 
     Args:
         names: the names of the notebook.
@@ -116,7 +116,7 @@ def run_in_one_process(names: dict[str, Any], test: str) -> dict[str, Any]:
 
     def forward_request(request: Encoded, *, box: int = 1) -> Encoded:
         del box
-        return _transfer_encoded(remote.do(*_transfer_encoded(request)))
+        return _transfer_encoded(remote.run_operation(*_transfer_encoded(request)))
 
     begin = {"code": test, "doctest": False, "shared": True, "imports": [], "students": [], "token": "t"}
     encoded, _ = Judge(forward_request).judge_test(begin)

@@ -85,7 +85,7 @@ def _serve_broker(control: socket.socket, config: dict[str, Any]) -> None:
     gc.enable()
     linux.gather_huge_pages(confinement.proc)
     linux.prctl(linux.PR_SET_THP_DISABLE, 1)  # else a box would clear 2 MB for a few kilobytes
-    control.send(json.dumps({"ready": True, "landlock": linux.landlock_version()}).encode())
+    control.send(json.dumps({"ready": True, "landlock": linux.get_landlock_version()}).encode())
     Zygote(control, config, confinement, shell).listen()
 
 

@@ -185,8 +185,8 @@ class NamespaceBox:
         request_id = self._send_request({"op": "cell", "source": source}, {}, seconds)
         self._set_allowances(
             Ending.CELL_TIME,
-            Allowance(seconds, self.measure_processor_time, self._delays),
-            Allowance(total, self.measure_processor_time, self._delays),
+            Allowance(seconds, self.measure_processor_time, self._measure_own_delay),
+            Allowance(total, self.measure_processor_time, self._measure_own_delay),
         )
         outputs = MAX_JSON + _ESCAPED * (self._limits.output_kb << 10)
         reply, _ = self._read_reply(request_id, most=[outputs, 0])
@@ -242,14 +242,14 @@ class NamespaceBox:
         encoder = values.TrustedEncoder()
         trees = [values.encode_call(call, encoder) for call in calls]
         results: list[Observation] = []
-        altogether = Allowance(total, self.measure_processor_time, self._delays)
+        altogether = Allowance(total, self.measure_processor_time, self._measure_own_delay)
         self._clear_unsettled()
         try:
             request_id = self._send_request({"op": "ask", "calls": trees}, encoder.arrays, seconds)
             for number in range(len(calls)):
                 self._set_allowances(
                     Ending.CALL_TIME,
-                    Allowance(seconds, self.measure_processor_time, self._delays),
+                    Allowance(seconds, self.measure_processor_time, self._measure_own_delay),
                     altogether,
                 )
                 answer, reported = self._read_answer(request_id, number, room)
@@ -267,7 +267,9 @@ class NamespaceBox:
         """See `autograder.sandbox.base.Box.forward_message`."""
         started, self._printed_total, self._unsettled = time.monotonic(), 0, True
         request_id = self._send_request({"op": "hand", "target": target, "begin": begin}, payload, seconds)
-        self._set_allowances(Ending.CALL_TIME, Allowance(seconds, self.measure_processor_time, self._delays))
+        self._set_allowances(
+            Ending.CALL_TIME, Allowance(seconds, self.measure_processor_time, self._measure_own_delay)
+        )
         body, tensors = self._read_frame(most=[MAX_JSON, self._limits.reply_mb << 20])
         try:
             values.estimate_memory(body, tensors)  # refuses payloads with too many parts
@@ -310,13 +312,13 @@ class NamespaceBox:
         """See `autograder.sandbox.base.Box.measure_processor_time`."""
         if self._usage:
             return self._usage.processor_seconds
-        return self._watch.processor_seconds(afresh=True)
+        return self._watch.read_processor_seconds(afresh=True)
 
     def measure_delay(self) -> float:
         """See `autograder.sandbox.base.Box.measure_delay`."""
         return max(0.0, self._watch.delayed - self._delayed_before)
 
-    def _delays(self) -> float | None:
+    def _measure_own_delay(self) -> float | None:
         """Measure the delay anew; None if the kernel does not report it."""
         return None if self._usage else self._watch.measure_delay()
 
@@ -427,7 +429,7 @@ class NamespaceBox:
             self._end_when_over()
         try:
             # If a reply is arriving, the fault only means that time is up: it may finish within the grace.
-            late = any(allowance.over() for allowance in self._allowances)
+            late = any(allowance.is_over() for allowance in self._allowances)
         except SandboxFault:
             if not arriving:
                 self.close()
@@ -448,7 +450,7 @@ class NamespaceBox:
         return any(event & select.POLLIN for _, event in self._arrived.poll(0))
 
     def _end_when_over(self) -> None:
-        ending = self._watch.exceeded()
+        ending = self._watch.find_exceeded_limit()
         if ending is not None:
             self._fail(ending)
 
@@ -485,7 +487,7 @@ class NamespaceBox:
         # Must be decided before we kill the process ourselves.
         by_itself = has_ended_itself(self._pidfd, self.pid)
         self._kill_process()
-        report = self._final_report()
+        report = self._read_final_report()
         ending = self._watch.find_ending(report)
         peak = self._group.read_peak_bytes() if self._group else 0
         memory = (peak, self._limits.memory_mb << 20)
@@ -497,7 +499,7 @@ class NamespaceBox:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
-    def _final_report(self) -> dict[str, Any]:
+    def _read_final_report(self) -> dict[str, Any]:
         """Return the zygote's report about the end; read once, then cached."""
         if not hasattr(self, "_report"):
             self._status.settimeout(CLOSE_SECONDS)
@@ -514,9 +516,9 @@ class NamespaceBox:
             return self._usage
         self._allowances = ()
         self._kill_process()
-        report = self._final_report() if self._pidfd >= 0 else {}
+        report = self._read_final_report() if self._pidfd >= 0 else {}
         peak = self._group.read_peak_bytes() if self._group else int(report.get("rss", 0))
-        used = max(float(report.get("cpu", 0.0)), self._watch.processor_seconds())
+        used = max(float(report.get("cpu", 0.0)), self._watch.read_processor_seconds())
         self._watch.close()
         self._usage = Usage(used, peak, self._longest, self.measure_delay())
         for descriptor in (self._requests, self._replies, self._output, self._pidfd):
@@ -577,10 +579,10 @@ class Allowance:
             self._next_look = self._started + max(GRACE, min(seconds / 100, MOST_GRACE))
 
     def get_pause(self) -> float:
-        """Return the seconds until `over` has something to check."""
+        """Return the seconds until `is_over` has something to check."""
         return max(0.0, self._next_look - time.monotonic())
 
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Return whether the time is used up; checks only when a check is due.
 
         Raises:

@@ -140,9 +140,9 @@ class Driver:
         folders = {controller: folder / name for controller, folder in self._folders.items()}
         for folder in set(folders.values()):
             folder.mkdir()
-        return self._bound_group(folders, memory_bytes, processes)
+        return self._limit_group(folders, memory_bytes, processes)
 
-    def _bound_group(self, folders: dict[str, Path], memory_bytes: int, processes: int) -> Group:
+    def _limit_group(self, folders: dict[str, Path], memory_bytes: int, processes: int) -> Group:
         raise NotImplementedError
 
     def close(self) -> None:
@@ -156,7 +156,7 @@ class Version1(Driver):
 
     name = "cgroup v1"
 
-    def _bound_group(self, folders: dict[str, Path], memory_bytes: int, processes: int) -> Group:
+    def _limit_group(self, folders: dict[str, Path], memory_bytes: int, processes: int) -> Group:
         memory, pids = (folders[controller] for controller in CONTROLLERS)
         # In this order: the kernel refuses a limit of memory with swap below that of memory alone.
         (memory / "memory.limit_in_bytes").write_text(str(memory_bytes))
@@ -178,7 +178,7 @@ class Version2(Driver):
 
     name = "cgroup v2"
 
-    def _bound_group(self, folders: dict[str, Path], memory_bytes: int, processes: int) -> Group:
+    def _limit_group(self, folders: dict[str, Path], memory_bytes: int, processes: int) -> Group:
         (folder,) = folders.values()
         (folder / "memory.max").write_text(str(memory_bytes))
         (folder / "pids.max").write_text(str(processes))

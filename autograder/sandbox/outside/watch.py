@@ -91,7 +91,7 @@ class Watch:
         """Return the seconds until `exceeded` has something to check."""
         return max(0.001, self._next_look - time.monotonic())
 
-    def exceeded(self) -> Ending | None:
+    def find_exceeded_limit(self) -> Ending | None:
         """Return the limit for which the box must end now; checks only when a check is due."""
         now = time.monotonic()
         if now < self._next_look:
@@ -118,7 +118,7 @@ class Watch:
         """Return the shortest time in which all cores together can use up the remaining processor time."""
         return max(INTERVAL, (self._limits.processor_seconds - used) / _CORES)
 
-    def processor_seconds(self, *, afresh: bool = False) -> float:
+    def read_processor_seconds(self, *, afresh: bool = False) -> float:
         """Return the processor seconds of all processes of the box, as far as they were counted.
 
         Args:
@@ -154,7 +154,7 @@ class Watch:
             return Ending.CRASHED
         if os.WIFEXITED(status):
             return self._classify_exit(os.WEXITSTATUS(status))
-        used = max(report.get("cpu", 0.0), self.processor_seconds())
+        used = max(report.get("cpu", 0.0), self.read_processor_seconds())
         return Ending.PROCESSOR_TIME if used >= self._limits.processor_seconds - _EARLY else Ending.CRASHED
 
     def _classify_exit(self, status: int) -> Ending:

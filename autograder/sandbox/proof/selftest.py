@@ -174,26 +174,26 @@ def hash_sandbox_basis(isolation: str, environment: Environment = _EMPTY) -> str
         *(f"{name} {path}" for name, path in environment.packages),
         f"{os.getuid()} {os.geteuid()} {os.getgid()}",
         *(f"{name} {Path('/proc/self/ns', name).readlink()}" for name in ("user", "mnt", "pid", "net")),
-        *_rights(),
-        _accounting(),
-        _program(),
+        *_read_rights(),
+        _describe_accounting(),
+        _hash_program(),
     ]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _rights() -> list[str]:
+def _read_rights() -> list[str]:
     lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
     return [line for line in lines if line.partition(":")[0] in _OF_PROCESS]
 
 
-def _accounting() -> str:
+def _describe_accounting() -> str:
     """Return what decides which control groups are used; to find a driver would take longer than the rest."""
     own_groups = Path("/proc/self/cgroup").read_text(encoding="utf-8", errors="replace")
     mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     return own_groups + "\n".join(line for line in mounts if " - cgroup" in line)
 
 
-def _program() -> str:
+def _hash_program() -> str:
     """Return the SHA-256 of the sandbox's own source files and filters."""
     folder = Path(__file__).parents[1]
     digest = hashlib.sha256()

@@ -45,8 +45,6 @@ class MarkedItem(Struct, frozen=True):
     """`worth`, formatted for reading."""
     deduction: bool
     choices: tuple[Choice, ...]
-    given_points: str
-    """The points a marker gave, as the form sends them; empty if none were given."""
     guide: str
     examples: Examples | None
     words: tuple[str, ...]
@@ -153,7 +151,6 @@ def _describe_item(question: Question, item: Item, facts: _AnswerFacts) -> Marke
             # For small items the half can equal a bound; each value is offered once.
             for value in dict.fromkeys((least, item.points / _HALF, most))
         ),
-        given_points=row.items.get(item.id, {}).get("points", ""),
         guide=labels.pick(options.guide) if options else "",
         examples=shown and Examples(*map(labels.pick, (shown.full, shown.none, shown.half))),
         words=options.suggest if options and prose.find_spans(row.text, options.suggest) else (),

@@ -22,7 +22,7 @@ from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
 from autograder.web.marking import pages
 from autograder.web.responses import render_page
-from autograder.web.site import choose_language, words
+from autograder.web.site import choose_language, get_words
 
 _ON_A_PAGE = 50
 _MOST_TEXT = 600
@@ -129,7 +129,7 @@ def take_out(request: HttpRequest, visit: Visit, assignment: str, place: int) ->
     cell_place = pages.get_place(visit, assignment, place)
     try:
         groups.take_out_answers(cell_place, _read_numbers(request, "answers"), request.user)
-        notices.info(request, words(request)["t"]("mark-taken-out"))
+        notices.info(request, get_words(request)["t"]("mark-taken-out"))
     except ActionRefused as error:
         pages.report_refusal(request, error)
     return _redirect_to_groups(visit, assignment, cell_place, _read_nearness(request))
@@ -172,7 +172,7 @@ def show_group(request: HttpRequest, visit: Visit, assignment: str, answer: int)
 def _save_group_marks(
     request: HttpRequest, visit: Visit, answer_context: pages.AnswerContext, near: float
 ) -> HttpResponse:
-    say, assignment = words(request), answer_context.offer.assignment
+    say, assignment = get_words(request), answer_context.offer.assignment
     place = answer_context.row.place
     try:
         sent = [pair.partition(":") for pair in request.POST.get("rows", "").split(",")[:_MOST_NUMBERS]]

@@ -30,7 +30,7 @@ from autograder.web import assignment_details
 from autograder.web.guard import Visit, allow_anyone, require_role
 from autograder.web.marking.answer_details import build_answer_view
 from autograder.web.responses import FRAME_SECONDS, render_in_frame, render_page
-from autograder.web.site import choose_language, words
+from autograder.web.site import choose_language, get_words
 
 _FRAMES = "autograder.answer-frame"
 _NAMES = "names"
@@ -114,7 +114,7 @@ def _get_queue_url(visit: Visit, assignment: str) -> str:
 
 def redirect_to_queue(request: HttpRequest, visit: Visit, assignment: str, which: str) -> HttpResponse:
     """Redirect to the list of cells with the notice that no such answer is left."""
-    notices.info(request, words(request)["t"](f"mark-none-{which}"))
+    notices.info(request, get_words(request)["t"](f"mark-none-{which}"))
     return HttpResponseRedirect(_get_queue_url(visit, assignment))
 
 
@@ -157,7 +157,7 @@ def _save_marks(request: HttpRequest, visit: Visit, answer_context: AnswerContex
 
     Return False if they were refused; the notice then says why.
     """
-    say = words(request)["t"]
+    say = get_words(request)["t"]
     try:
         sent = read_marks(request, answer_context.cell)
         revision = parse_number(request.POST.get("revision", ""))
@@ -185,7 +185,7 @@ def _save_marks(request: HttpRequest, visit: Visit, answer_context: AnswerContex
 
 def _describe_saved(request: HttpRequest, row: CellMark, cell: MarkableCell) -> str:
     """Describe the state after saving, so that the marker sees it before the next answer."""
-    say = words(request)
+    say = get_words(request)
     if row.stage:
         return str(say["t"](f"mark-saved-{row.stage}"))
     if row.points is None:
@@ -203,7 +203,7 @@ def report_refusal(request: HttpRequest, error: ActionRefused, cell: MarkableCel
     for item in cell.items if cell else ():
         if item.id == params.get("item"):
             params["item"] = labels.pick(item.text, item.id)
-    notices.error(request, words(request)["t"](error.code, **params))
+    notices.error(request, get_words(request)["t"](error.code, **params))
 
 
 def parse_number(text: str) -> int:
@@ -400,7 +400,7 @@ def show_presence(request: HttpRequest, visit: Visit, assignment: str, answer: i
 @require_role(Role.TA, "POST")
 def undo_last_action(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Undo the last marking action of the current user in this assignment."""
-    say = words(request)["t"]
+    say = get_words(request)["t"]
     try:
         action = mark_entry.undo_action(visit.course.pk, visit.get_offer(assignment).assignment, request.user)
     except ActionRefused as error:
