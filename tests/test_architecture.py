@@ -306,7 +306,7 @@ def test_loading_the_whole_command_line_loads_no_torch() -> None:
     """What grading imports, followed through all libraries, contains neither torch nor transformers."""
     code = (
         "import sys, autograder.cli.app, autograder.cli.report, autograder.store.gradebook\n"
-        "from autograder.app import classes, formulas, inspection, preparing, demo_run\n"
+        "from autograder.app import classes, formula_inspection, inspection, preparation, demo_run\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules}"
         " & {'torch', 'transformers', 'reference', 'sympy'}))"
     )
