@@ -234,7 +234,7 @@ def test_imports_between_the_rooms_of_a_part_go_down_only() -> None:
     assert [] == wrong
 
 
-SHARED = {"base", "closed", "numbers"}
+SHARED = {"base", "closed_lists", "numbers"}
 """Entries of ``questions`` that are no kinds."""
 
 
