@@ -27,6 +27,7 @@ import numpy as np
 
 Buffer = bytes | bytearray | memoryview
 MAGIC = b"AG"
+# Both lengths come first, so that a frame that is too long is refused before memory is reserved.
 HEADER = struct.Struct("<2sIQ")
 MAX_DEPTH = 32
 MAX_NODES = 200_000

@@ -110,6 +110,8 @@ class Guest:
     def answer(self, request: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Iterator[list[Buffer]]:
         """Yield the reply frames of one request."""
         if request["op"] == "cell":
+            # In two steps: `wire.pack` is looked up after the cell, which may have replaced it. Whatever it
+            # sends then is refused by the other side.
             run = self._run_cell(request["source"])
             yield wire.pack({"id": request["id"], **run})
         elif request["op"] == "files":

@@ -30,6 +30,7 @@ ALL_NAMESPACES = (
 )
 
 _CLONE_PIDFD = 0x1000
+# Since Linux 6.1; before it the call fails, and forks copy small pages.
 _MADV_COLLAPSE = 25
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
@@ -100,6 +101,8 @@ def fork_into(namespaces: int) -> tuple[int, int]:
     then the thread id that both remember stays right. The caller must seed random generators.
     """
     descriptor = ctypes.c_int(-1)
+    # clone(2): CLONE_PIDFD returns the descriptor through the third argument, which is the same on both
+    # architectures; the order of the last two, which are not used, differs.
     arguments = (namespaces | _CLONE_PIDFD | signal.SIGCHLD, 0, ctypes.addressof(descriptor), 0, 0)
     number = ctypes.c_long(find_syscall_number("clone"))
     pid = int(LIBC.syscall(number, *[ctypes.c_ulong(argument) for argument in arguments]))
@@ -163,6 +166,8 @@ def attach_mount(tree: int, target: str) -> None:
 def pivot_root(new_root: str) -> None:
     """Make ``new_root`` the root and detach everything else."""
     os.chdir(new_root)
+    # pivot_root(2): with the same folder twice the old root is stacked on the new one, so no folder is
+    # needed for it, and it is the one that is detached.
     syscall(find_syscall_number("pivot_root"), b".", b".", purpose="pivot_root")
     unmount(".", MNT_DETACH)
     os.chdir("/")
@@ -201,6 +206,7 @@ def drop_capabilities(*, keep: Sequence[int] = ()) -> None:
     result = LIBC.prctl(PR_CAP_AMBIENT, ctypes.c_ulong(PR_CAP_AMBIENT_CLEAR_ALL), 0, 0, 0)
     _check_result(result, "prctl(PR_CAP_AMBIENT_CLEAR_ALL)")
     prctl(PR_SET_SECUREBITS, SECUREBITS)
+    # The header of 64 capability bits; version 1 sets the lower 32 alone.
     version_3 = 0x2008_0522
     kept = sum(1 << number for number in keep)
     # In force, permitted and inheritable; then the same for numbers from 32.
@@ -262,6 +268,7 @@ def restrict_files(readable: Sequence[str], writable: Sequence[str], devices: Se
 
 
 def _add_landlock_rule(ruleset: int, path: str, rights: int) -> None:
+    # landlock(7): a rule needs only a reference to the file, not the right to read it.
     descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
         path_beneath = 1

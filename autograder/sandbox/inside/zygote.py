@@ -81,6 +81,7 @@ def _serve_broker(control: socket.socket, config: dict[str, Any]) -> None:
     sys.argv[:] = ["notebook"]
     sys.orig_argv[:] = ["python", "notebook"]
     config["address_base"] = linux.measure_address_space(confinement.proc)
+    # Collections in a box would write to the counters of every object, and so copy the zygote's pages.
     gc.freeze()  # without collecting first: that takes a third of a second for almost nothing
     gc.enable()
     linux.gather_huge_pages(confinement.proc)
@@ -181,6 +182,8 @@ def _scrub_environment(home: str, further: dict[str, str]) -> None:
     os.environ.update(
         HOME=home,
         IPYTHONDIR=f"{home}/.ipython",
+        # One thread each: an operator with several OpenMP threads here and several in a child deadlocks,
+        # and results of sums depend on the number of threads.
         JOBLIB_MULTIPROCESSING="0",  # otherwise joblib starts programs; without them it runs serially
         LANG="C.UTF-8",
         LOGNAME="student",

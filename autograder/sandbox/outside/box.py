@@ -113,6 +113,8 @@ class NamespaceBox:
         try:
             for _ in range(3):
                 pipes += os.pipe2(os.O_CLOEXEC)
+            # Sequenced packets keep the limits of messages: a report is never read in part or merged with
+            # another one.
             self._status, status = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         except OSError as error:
             for descriptor in pipes:
@@ -174,6 +176,7 @@ class NamespaceBox:
         except BoxEnded as ended:
             text = self._printed.decode(errors="replace")
             raise SandboxFault(f"the box could not be confined: {text or ended}") from ended
+        # The reply proves that the mounts exist; student code has not run yet.
         self._watch.open_scratch()
 
     # ------------------------------------------------------------ requests
@@ -341,6 +344,7 @@ class NamespaceBox:
         # All replies to earlier requests have been read: bytes that wait here are unsolicited.
         if self._frames.ahead or self._has_waiting_bytes():
             self._fail(Ending.PROTOCOL, "bytes arrived that nobody asked for")
+        # Student code cannot guess it, so it cannot answer a request that has not been sent yet.
         request_id = secrets.token_hex(16)
         message = {"id": request_id, **message}
         if isinstance(attachment, wire.Payload):
@@ -497,6 +501,7 @@ class NamespaceBox:
     def _kill_process(self) -> None:
         if self._pidfd >= 0:
             with contextlib.suppress(ProcessLookupError):
+                # By the descriptor: the number may belong to another process by now.
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
     def _read_final_report(self) -> dict[str, Any]:

@@ -94,6 +94,7 @@ class Group(Struct, frozen=True):
             OSError: the kernel refused.
         """
         for folder in self.folders:
+            # Children that it has already forked stay outside: a box is moved before it runs student code.
             (folder / "cgroup.procs").write_text(str(pid))
 
     def read_counts(self) -> Counts:
@@ -268,6 +269,7 @@ def _find_version2(mount: Path | None, own_path: str) -> Driver | None:
     """
     if mount is None:
         return None
+    # Upwards, because a process may be moved only below a common ancestor that we may write.
     for parent in _list_parents(mount, own_path):
         with contextlib.suppress(OSError):
             return _create_version2(parent)
@@ -403,6 +405,7 @@ SWEEP_SECONDS = 1.0
 
 def build_group_name() -> str:
     """Build a unique name for a folder of control groups of this process."""
+    # The clock in which /proc/<pid>/stat counts the start of a process; others stop while a laptop sleeps.
     created = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
     return f"autograder-{os.getpid()}-{_read_process_namespace(Path('/'))}-{created}"
 

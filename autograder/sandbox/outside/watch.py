@@ -34,6 +34,7 @@ SCRATCH = "w"
 _CORES = os.cpu_count() or 1
 _WORDS = {met.value: met for met in LimitKind}
 _SPACE = {LimitKind.DISK, LimitKind.FILES}
+# The kernel counts by ticks; see `limits.KERNEL_CPU_FACTOR`.
 _EARLY = 0.5
 """Seconds by which the kernel's own limit on one process may be early."""
 
@@ -78,6 +79,7 @@ class Watch:
         The descriptor only serves to query how full it is. If the kernel refuses it, or the size is not the
         requested one, only the student's claim is available.
         """
+        # O_PATH reads nothing, and O_NOFOLLOW lets no link lead out of the box.
         flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
         with contextlib.suppress(OSError):
             self._scratch = os.open(f"/proc/{self._pid}/root/{SCRATCH}", flags)
@@ -88,7 +90,7 @@ class Watch:
     # ------------------------------------------------------------ limits that end the box
 
     def get_pause(self) -> float:
-        """Return the seconds until `exceeded` has something to check."""
+        """Return the seconds until `find_exceeded_limit` has something to check."""
         return max(0.001, self._next_look - time.monotonic())
 
     def find_exceeded_limit(self) -> Ending | None:
@@ -399,6 +401,7 @@ def has_ended_itself(pidfd: int, pid: int, proc: Path = Path("/proc")) -> bool:
 
 def _is_ending(pid: int, proc: Path) -> bool:
     try:
+        # The name before the last bracket is the process's own choice, and may contain brackets and blanks.
         fields = (proc / str(pid) / "stat").read_text(errors="replace").rpartition(") ")[2].split()
         return bool(int(fields[6]) & _PF_EXITING)
     except (OSError, IndexError, ValueError):
