@@ -139,12 +139,14 @@ class CheckProgram:
         if isinstance(draw, RecordedDraw):
             outcome = replace(outcome, values=tuple(_list_values(draw, observations)))
         observed, item = observations.values, self.file.get_check(check)
+        # Faults of listings are not explained by mutants: each fault has its own check.
         is_lost = outcome.status in ("wrong", "raised") and not item.edits
         if is_lost and item.carry and self._can_pass_carried(item, part, student, seed):
             return CheckOutcome("passed", outcome.message, carried=item.carry, values=outcome.values)
         if not (name_mistakes and is_lost and any(map(_is_telling, observed))):
             return outcome
         # A mutant explains an item only if it explains all of its wrong parts.
+        # Kept with the answer and not with the program, which serves other submissions as well.
         candidates = get_results(student).setdefault(f"mutants of {check}", self._list_mutants(check))
         # In place, because the list is cached: later parts only try the mutants that are left.
         candidates[:] = self._find_mistakes(candidates, check, part, seed, observed)
@@ -176,6 +178,7 @@ class CheckProgram:
             function = getattr(self._module, check)
             item = self.file.get_check(check)
             values = [item_part.value for item_part in item.parts if part and item_part.name == part]
+            # So that code of the student's that draws numbers gives the same in every run of this check.
             get_objects().seed_generators(int.from_bytes(draw.origin[:4], "little"))
             run_check(function, student, self.reference, draw, *values, once=bool(item.edits))
         except DiffersFromStudent:
@@ -234,6 +237,8 @@ class CheckProgram:
         observed: Sequence[Any],
     ) -> list[SourceMutant]:
         """Return the mutants with the same values, trying those first that explained an earlier check."""
+        # Each trial takes about as long as the check, and a mistake in a function shows in several checks
+        # of it.
         likely = [mutant for mutant in mutants_to_try if mutant.name in self._explaining]
         unlikely = [mutant for mutant in mutants_to_try if mutant.name not in self._explaining]
         for mutants in (likely, unlikely):

@@ -114,6 +114,8 @@ class SubmittedFiles(Struct, frozen=True):
         digest = hashlib.sha256()
         # The prefix keeps a file from replacing a notebook of the same name.
         files = {f"files/{name}": content for name, content in self.files.items()}
+        # Each name ends with a NUL, which no file name contains, so that two submissions cannot have the
+        # same bytes.
         for name, content in sorted({**files, **self.notebooks}.items()):
             data = content.code.encode() if isinstance(content, NotebookError) else content
             digest.update(name.encode() + b"\0" + hashlib.sha256(data).digest())

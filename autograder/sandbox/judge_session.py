@@ -310,6 +310,8 @@ class CellTester:
         if isinstance(reply, Observation):
             self.close()
             raise SandboxFault(f"a test could not be run: {reply.error}: {reply.message}")
+        # The payload is passed on unread: the box that gets it checks every part before anything is built
+        # from it.
         if reply.asks:
             return reply
         try:

@@ -89,6 +89,7 @@ class HandleEncoder(GuestEncoder):
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(value, torch.Tensor):
             return self._encode_leaf(torch, value)
+        # A subclass such as a masked array decides itself how it compares: only its numbers are sent.
         if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
             return self.encode(np.array(value, copy=True, subok=False), depth + 1)
         parts = value_conversion.to_parts(value) or (
@@ -107,6 +108,7 @@ class HandleEncoder(GuestEncoder):
 
     def _encode_leaf(self, torch: Any, value: Any) -> Any:
         """Encode a parameter with its gradient; the result of a computation also gets a handle."""
+        # A subclass of the student's could answer for these attributes with code of its own.
         with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001
             leaf, grad = bool(value.is_leaf), value.grad if value.is_leaf else None
         if not value.requires_grad:
@@ -214,6 +216,8 @@ class Remote:
         if name == "shared":
             return self.shared.receive_value(content)
         if name == "computed":
+            # A leaf of this side, so that gradients of the student's computation stop here and can be sent
+            # back.
             self._leaves[content[1]] = leaf = content[0].detach().requires_grad_()
             return leaf.clone()  # as in the test: no leaf, so it may be changed in place
         if name == "own":
