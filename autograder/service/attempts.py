@@ -123,6 +123,7 @@ def submit_files(
             by=by,
         )
         attempt.receipt = signer.sign(_collect_facts(attempt, digests))
+        # Never an update: the primary key was made here, and a receipt states it.
         attempt.save(force_insert=True)
         AttemptFile.objects.bulk_create(
             AttemptFile(attempt=attempt, name=name, blob_id=digest) for name, digest in digests.items()
