@@ -114,6 +114,7 @@ class PlatformClient:
         for _ in range(_MOST_PAGES):
             answer = self._send_request("GET", scope, address, {"Accept": kind})
             yield _parse_json(answer, self._name)
+            # NRPS 2.0 and AGS 2.0 page through lists by the header Link (RFC 8288).
             address = answer.links.get("next", {}).get("url", "")
             if not address:
                 return

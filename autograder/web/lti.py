@@ -85,6 +85,8 @@ _WRONG = (
 def register_platforms(platforms: Collection[Platform]) -> None:
     """Allow exactly these platforms to launch. On the first call, create the service's own key pair."""
     with transaction.atomic():
+        # Once only: platforms keep our public key, and a new one would refuse requests until they fetch it
+        # again.
         if not Key.objects.active().exists():
             Key.objects.generate()
         registered = []

@@ -19,8 +19,11 @@ _POLICY = (
     "connect-src 'self'; form-action 'self'; frame-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {
+    # Addresses name courses, assignments and students: other sites do not get them.
     "Referrer-Policy": "same-origin",
+    # Otherwise a browser may run as a script what is declared as text.
     "X-Content-Type-Options": "nosniff",
+    # No page that opened one of ours can navigate or inspect it.
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=()",

@@ -78,6 +78,7 @@ def build_settings(
         running: shared objects for the views.
         https: all addresses are encrypted, by a proxy in front of this service.
     """
+    # Django refuses other hosts, so that no forged header gets into the addresses that pages contain.
     hosts = [urlsplit(address).hostname or address for address in addresses]
     further: dict[str, Any] = {
         **_FIXED,
@@ -116,10 +117,12 @@ _FIXED: Mapping[str, Any] = {
     "SESSION_COOKIE_PATH": f"/{BASE}",
     "CSRF_COOKIE_PATH": f"/{BASE}",
     "SESSION_COOKIE_AGE": SESSION_SECONDS,
+    # Not Strict: sign-ins through identity providers return here by a link from another site.
     "SESSION_COOKIE_SAMESITE": "Lax",
     "CSRF_COOKIE_SAMESITE": "Lax",
     "CSRF_COOKIE_HTTPONLY": True,
     "LANGUAGE_COOKIE_HTTPONLY": True,
+    # Django's default keeps messages, which may name students, in a cookie.
     "MESSAGE_STORAGE": "django.contrib.messages.storage.session.SessionStorage",
     "CSRF_FAILURE_VIEW": "autograder.web.operation.csrf_failure",
     "FILE_UPLOAD_MAX_MEMORY_SIZE": 1 << 20,
