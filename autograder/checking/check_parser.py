@@ -184,7 +184,7 @@ def parse_check_file(modules: Mapping[str, str], name: str) -> CheckFile:
     Raises:
         CheckFileError: something is wrong.
     """
-    return _Reader(modules, f"{PACKAGE}.{FOLDER}.{name}").read()
+    return _CheckReader(modules, f"{PACKAGE}.{FOLDER}.{name}").read()
 
 
 def _parse_repeatedly(source: str) -> ast.Module:
@@ -315,7 +315,7 @@ def _get_last_name(node: ast.expr) -> str:
 # ---------------------------------------------------------------- one file
 
 
-class _Reader:
+class _CheckReader:
     """Reads one file of checks."""
 
     def __init__(self, modules: Mapping[str, str], module: str) -> None:

@@ -40,7 +40,7 @@ _NOT_TAKEN = ("autograder_files", "student_files", "strip_solutions_from_all_cel
 """Unsupported settings of an assignment that change how it is graded."""
 
 
-class _Question(Struct, frozen=True):
+class _OtterQuestion(Struct, frozen=True):
     """One question of a notebook, before it is converted to a question of the rubric."""
 
     name: str
@@ -49,12 +49,12 @@ class _Question(Struct, frozen=True):
     all_or_nothing: bool = False
 
 
-class _Notebook(Struct, frozen=True):
+class _OtterNotebook(Struct, frozen=True):
     """One notebook, with its questions and settings."""
 
     name: str
     cells: tuple[SourceCell, ...]
-    questions: tuple[_Question, ...]
+    questions: tuple[_OtterQuestion, ...]
     settings: Mapping[str, Any]
     metadata: Mapping[str, Any]
     data: tuple[str, ...] = ()
@@ -123,7 +123,7 @@ def read_assignment(root: Path, name: str) -> FoundAssignment:
     )
 
 
-def _add_judgement(question: FoundQuestion, notebook: _Notebook, code: Sequence[str]) -> FoundQuestion:
+def _add_judgement(question: FoundQuestion, notebook: _OtterNotebook, code: Sequence[str]) -> FoundQuestion:
     """Add to a question how its tests can be judged, from the cells before and after them."""
     checked = [
         cell.role == "check" and to_grade_id(cell.question) == question.id
@@ -167,19 +167,19 @@ def _find_notebooks(folder: Path) -> Iterator[Path]:
     yield from (path for path in sorted(folder.glob("*.ipynb")) if is_source(_load_tree(path)))
 
 
-def _read_notebooks(folder: Path, only: str) -> Iterator[_Notebook]:
+def _read_notebooks(folder: Path, only: str) -> Iterator[_OtterNotebook]:
     yield from (
         _read_notebook(folder, path.stem) for path in _find_notebooks(folder) if only in {"", path.stem}
     )
 
 
-def _read_notebook(folder: Path, name: str) -> _Notebook:
+def _read_notebook(folder: Path, name: str) -> _OtterNotebook:
     path = folder / f"{name}.ipynb"
     tree = _load_tree(path)
     student = folder / "dist" / "student" / f"{name}.ipynb"
     source = read_source(tree, path.name)
     questions = tuple(
-        _Question(
+        _OtterQuestion(
             entry.name, entry.settings.get("points"), entry.cases, bool(entry.settings.get("all_or_nothing"))
         )
         for entry in source.questions
@@ -191,7 +191,7 @@ def _read_notebook(folder: Path, name: str) -> _Notebook:
         source = replace(source, cells=(SourceCell("code", first, first), *source.cells))
     cells = _copy_student_ids(source, _load_tree(student)) if student.is_file() else source.cells
     data = tuple(entry for entry in source.settings.get("files") or () if not find_path_fault(str(entry)))
-    return _Notebook(name, cells, questions, source.settings, tree.get("metadata", {}), data)
+    return _OtterNotebook(name, cells, questions, source.settings, tree.get("metadata", {}), data)
 
 
 def _copy_student_ids(source: OtterSource, student: dict[str, Any]) -> tuple[SourceCell, ...]:
@@ -208,7 +208,7 @@ def _copy_student_ids(source: OtterSource, student: dict[str, Any]) -> tuple[Sou
     return tuple(cells)
 
 
-def _make_questions(notebook: _Notebook, notes: list[str]) -> Iterator[FoundQuestion]:
+def _make_questions(notebook: _OtterNotebook, notes: list[str]) -> Iterator[FoundQuestion]:
     for question in notebook.questions:
         label = f"{notebook.name}.ipynb, question {question.name}"
         identifier = to_grade_id(question.name)
@@ -247,7 +247,7 @@ def to_grade_id(name: str) -> str:
     return bare if bare[:1].isalnum() else f"q{bare}"
 
 
-def _dump_notebook(notebook: _Notebook, sources: Sequence[str | None]) -> bytes:
+def _dump_notebook(notebook: _OtterNotebook, sources: Sequence[str | None]) -> bytes:
     """Serialise a notebook with nbgrader's metadata in the cells that matter."""
     points = {question.id: question.points for question in _make_questions(notebook, [])}
     seen: dict[str, int] = {}

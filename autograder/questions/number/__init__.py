@@ -148,7 +148,7 @@ class NumberItem(AnswerItem, frozen=True):
     decimal: DecimalMark | None = None
 
 
-class _Rules(Struct, frozen=True):
+class _NumberRules(Struct, frozen=True):
     """The rules of one item."""
 
     expected_unit: Unit
@@ -177,7 +177,7 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `Check`."""
-        self._rules: dict[str, _Rules] = {}
+        self._rules: dict[str, _NumberRules] = {}
         super().__init__(question, rubric)
 
     def read_value(self, value: Any, item: Item, label: str) -> tuple[Any, Finding | None]:
@@ -310,7 +310,7 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
                 yield f"in {name}", (_to_plain(quantity.amount / other.factor), name)
 
     @staticmethod
-    def _write_number(number: Fraction, rules: _Rules) -> object:
+    def _write_number(number: Fraction, rules: _NumberRules) -> object:
         bare = rules.units == "forbidden" or not rules.expected_unit.text
         return _to_plain(number) if bare else (_to_plain(number), rules.expected_unit.text)
 
@@ -335,7 +335,7 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
         units = options.units or defaults.units
         if units == "required" and not unit.text:
             raise RubricError("a unit is required, but none is named; state unit = …", where, "units")
-        self._rules[item.id] = _Rules(
+        self._rules[item.id] = _NumberRules(
             unit, units, read_tolerance(tolerance, unit, where), options.decimal or defaults.decimal
         )
         super()._check_item(item, options)
@@ -360,7 +360,7 @@ def _has_thousands_point(written: Quantity, wanted: Quantity) -> bool:
     )
 
 
-def _find_difference_code(actual: Quantity, right: Quantity, rules: _Rules) -> str:
+def _find_difference_code(actual: Quantity, right: Quantity, rules: _NumberRules) -> str:
     """Return how an answer differs, including a rule about its unit; empty if it is right."""
     if (
         rules.units == "required"
