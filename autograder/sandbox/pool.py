@@ -180,7 +180,7 @@ class Pool:
     def start_all(self, environments: Iterable[Environment]) -> None:
         """Start several sandboxes in parallel; importing torch takes seconds, and there are several cores."""
         with ThreadPoolExecutor() as threads:
-            for _ in threads.map(self.sandbox, environments):
+            for _ in threads.map(self.get_sandbox, environments):
                 pass
 
     def end_sandbox(self, environment: Environment) -> None:
