@@ -62,7 +62,7 @@ docs: $(STAMP)
 	$(BIN)/python -m autograder.messages
 	$(BIN)/python -m autograder.cli.reference > docs/cli.md.new
 	mv docs/cli.md.new docs/cli.md
-	$(BIN)/python -m autograder.authoring.pages docs
+	$(BIN)/python -m autograder.authoring.doc_pages docs
 
 # Debian's python3 has pip, but cannot put it into a new environment without a further package: the second way does.
 $(STAMP): pyproject.toml constraints.txt

@@ -21,9 +21,9 @@ from typing import Any
 
 from autograder.core.errors import AutograderError
 from autograder.core.images import build_image_uri
-from autograder.notebook import copies, document, language, owntexts, prepare
+from autograder.notebook import cell_preparation, document, duplicate_cells, language, student_texts
 from autograder.pages.feedback import sanitise
-from autograder.questions import closed
+from autograder.questions import closed_lists
 from autograder.questions.base.judging import forbidden
 from autograder.questions.base.values import literal, prose, quoting
 from autograder.questions.base.values import tables as reading
@@ -40,7 +40,9 @@ SLOWEST = 6
 """Of how many pieces the ratio is looked at in any case."""
 MUCH = 2
 """Times the usual, beyond which it is looked at for every piece."""
-NAMES = closed.Options(lambda name: "a" if name == "a" else "", begun=lambda word: "x" if word == "x" else "")
+NAMES = closed_lists.Options(
+    lambda name: "a" if name == "a" else "", begun=lambda word: "x" if word == "x" else ""
+)
 COLUMNS = reading.Columns({"name": (), "count": ()}), reading.Columns({"name": (), "count": (), "shape": ()})
 
 PIECES = (
@@ -79,12 +81,12 @@ FUNCTIONS: Mapping[str, tuple[Callable[[str], Any], int]] = {
     "table_document": (sanitise.build_table_document, 90_000),
     "image_uri": (lambda text: build_image_uri("image/png", text), 400_000),
     "same_form": (prose.to_canonical, 40_000),
-    "unwritten": (prose.is_unwritten, 10_000),
+    "unwritten": (prose.is_unwritten_text, 10_000),
     "words": (prose.list_words, 10_000),
     "spans": (lambda text: prose.find_spans(text, ["a *", "the import", "*x*"]), 10_000),
     "quote": (quoting.quote_text, 200_000),
-    "name of a closed list": (closed.normalize_name, 2000),
-    "entries of a closed list": (lambda text: closed.split_entries(text, {"a"}), 2000),
+    "name of a closed list": (closed_lists.normalize_name, 2000),
+    "entries of a closed list": (lambda text: closed_lists.split_entries(text, {"a"}), 2000),
     "option of a closed list": (NAMES.read_entry, 2000),
     "table of two columns": (lambda text: reading.read_table(text, COLUMNS[0]), 19_000),
     "table of three columns": (lambda text: reading.read_table(text, COLUMNS[1]), 19_000),
@@ -94,13 +96,13 @@ FUNCTIONS: Mapping[str, tuple[Callable[[str], Any], int]] = {
     "strings of a notebook": (lambda text: document._STRING.sub("", text), 400_000),
     "strings of a reply": (lambda text: wire.count_values(text.encode(errors="replace")), 400_000),
     "canonical": (document.normalize_source, 200_000),
-    "formulas": (copies._FORMULA.findall, 200_000),
-    "words in a row": (owntexts._WORDS_APART.findall, 200_000),
-    "ends of lists": (owntexts._END_OF_LIST.findall, 200_000),
-    "comments in code": (owntexts._COMMENT.findall, 200_000),
-    "names with values": (owntexts._ASSIGNED.findall, 200_000),
-    "fences": (prepare._FENCED.findall, 200_000),
-    "assignments": (copies._ASSIGNMENT.findall, 200_000),
+    "formulas": (duplicate_cells._FORMULA.findall, 200_000),
+    "words in a row": (student_texts._WORDS_APART.findall, 200_000),
+    "ends of lists": (student_texts._END_OF_LIST.findall, 200_000),
+    "comments in code": (student_texts._COMMENT.findall, 200_000),
+    "names with values": (student_texts._ASSIGNED.findall, 200_000),
+    "fences": (cell_preparation._FENCED.findall, 200_000),
+    "assignments": (duplicate_cells._ASSIGNMENT.findall, 200_000),
     "language of a cell": (
         lambda text: language.select_language(text, ("en", "de"), "de", "a cell"),
         200_000,

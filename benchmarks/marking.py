@@ -40,8 +40,8 @@ from autograder.app.stores import open_store  # noqa: E402
 from autograder.core.records import GradingResult, Markdown, Status  # noqa: E402
 from autograder.grading import assignment as assignments  # noqa: E402
 from autograder.grading.assignment import Assignment  # noqa: E402
-from autograder.grading.generate import generate_release  # noqa: E402
-from autograder.grading.store import GradedEntry, Key, encode_result  # noqa: E402
+from autograder.grading.release_generation import generate_release  # noqa: E402
+from autograder.grading.store import GradedEntry, ResultKey, encode_result  # noqa: E402
 from autograder.marking.grouping import STEPS  # noqa: E402
 from autograder.service import setup  # noqa: E402
 from tests.marking import synthetic  # noqa: E402
@@ -175,7 +175,7 @@ def create_large_course(
     results = dict(make_large_class(assignment, bases, count))
     for number, (student, graded) in enumerate(results.items(), 1):
         weights.append(len(encode_result(graded)))
-        key = Key.from_submission(student, graded.digest, assignment.rubric, "imported")
+        key = ResultKey.from_submission(student, graded.digest, assignment.rubric, "imported")
         batch.append(GradedEntry(key, graded, assignment.rubric))
         if number % 100 == 0 or number == count:
             store.record_results(batch)

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import torch
 
 from autograder.checking.objects import Objects, install_objects
-from autograder.checking.running import CheckOutcome, CheckProgram
+from autograder.checking.runner import CheckOutcome, CheckProgram
 from autograder.core.records import Status
 from tests.support.repair_variants import CHECKS, Case, catalogue, held, rating, subsets
 

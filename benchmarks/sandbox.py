@@ -72,7 +72,7 @@ PARTS = {
     "fork and namespaces": "_await_fork",
     "confinement": "_await_ready",
     "cells": "run_cell",
-    "kill, exit and collecting": "_final_report",
+    "kill, exit and collecting": "_read_final_report",
 }
 
 

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from peers_assignment import NAME
 from peers_tools import Cost, Ours
 
-from autograder.app.roll import collect_handins
+from autograder.app.class_roll import collect_handins
 from autograder.app.stores import open_store
 from autograder.course import Course
 from autograder.grading import assignment as assignments

@@ -30,9 +30,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from autograder.app import similar  # noqa: E402 - the invented class lies in tests
+from autograder.app import similarity  # noqa: E402 - the invented class lies in tests
 from autograder.course import Course  # noqa: E402
-from autograder.grading.generate import generate_release  # noqa: E402
+from autograder.grading.release_generation import generate_release  # noqa: E402
 from tests.marking.copied_class import NAME, CopiedClass, copied_class, hand_in  # noqa: E402
 
 FIRST = 15
@@ -78,8 +78,8 @@ def measure_class(folder: Path, class_: CopiedClass, against: Path | None) -> di
     generate_release(course, NAME)
     hand_in(folder, (folder / "release" / NAME / f"{NAME}.ipynb").read_bytes(), class_)
     started, worked = time.monotonic(), time.process_time()
-    matches = similar.find_similar(course, NAME, most=200)
-    similar.write_page(course, matches)
+    matches = similarity.find_similar(course, NAME, most=200)
+    similarity.write_page(course, matches)
     seconds, processor = time.monotonic() - started, time.process_time() - worked
     report = {
         **rank_copies(class_, (pair.students for pair in matches.pairs)),

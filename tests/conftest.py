@@ -237,7 +237,7 @@ def selftest_once(request: pytest.FixtureRequest, proofs: dict[str, selftest.Pro
         tested = getattr(start, "__self__", None)
         if not isinstance(tested, pool.Pool) or not isinstance(tested._start, functools.partial):
             return ensure(start, private, isolation=isolation, packages=packages)
-        standing = selftest.compute_standing(isolation, Environment(packages=tuple(packages)))
+        standing = selftest.hash_sandbox_basis(isolation, Environment(packages=tuple(packages)))
         if standing not in proofs:
             proofs[standing] = ensure(start, private, isolation=isolation, packages=packages)
         return proofs[standing]

@@ -42,19 +42,19 @@ SUBLAYERS = {
         {"wording"},
         {"records"},
         {"errors", "atomic", "stream"},
-        {"limits", "tables", "syntax", "installed"},
+        {"limits", "tables", "syntax", "extensions"},
     ),
     "formulas": (
         {"nodes", "greek", "errors"},
         {"values", "printing"},
         {"notation", "forms"},
         {"equality"},
-        {"growth", "sizes", "mistakes"},
-        {"reading"},
-        {"lenient"},
+        {"growth", "shapes", "mistakes"},
+        {"answer_parser"},
+        {"lenient_parser"},
         {"library"},
     ),
-    "questions": ({"closed", "numbers"}, {"base"}),
+    "questions": ({"closed_lists", "numbers"}, {"base"}),
     "questions.base": (
         {"base", "options", "kind"},
         {"values"},
@@ -63,22 +63,22 @@ SUBLAYERS = {
         {"itemwise"},
         {"compared"},
     ),
-    "exchange": ({"platforms"}, {"adopting"}),
+    "exchange": ({"platforms"}, {"adoption"}),
     "grading": (
-        {"grades", "version", "harmless"},
+        {"grades", "version", "attention_access"},
         {"store"},
         {"assignment"},
         {
-            "expected",
-            "unread_answers",
+            "expected_values",
+            "unreadable_answers",
             "submitted_files",
             "cell_tests",
-            "generate",
+            "release_generation",
         },
-        {"planted"},
+        {"planted_answers"},
         {"pipeline"},
         {"batch"},
-        {"personal"},
+        {"personal_variants"},
         {"verify"},
     ),
     "pages": ({"feedback"}, {"paper"}),
@@ -91,11 +91,11 @@ Entries that are not listed are above those that are.
 GUEST = {
     "autograder.sandbox.inside.zygote",
     "autograder.sandbox.inside.callbacks",
-    "autograder.sandbox.inside.checks",
+    "autograder.sandbox.inside.check_runner",
     "autograder.sandbox.inside.guest",
     "autograder.sandbox.inside.judge",
     "autograder.sandbox.inside.remote",
-    "autograder.sandbox.inside.running",
+    "autograder.sandbox.inside.source_runner",
     "autograder.sandbox.inside.shell",
     "autograder.notebook.coursecheck",
 }
@@ -106,7 +106,11 @@ UNSAFE_MODULES = {"pickle", "cPickle", "_pickle", "dill", "joblib", "cloudpickle
 UNSAFE_CALLS = {"eval", "exec", "compile"}
 
 
-KNOW_A_KIND = {"autograder.app.formulas", "autograder.app.preparing", "autograder.questions.repair"}
+KNOW_A_KIND = {
+    "autograder.app.formula_inspection",
+    "autograder.app.preparation",
+    "autograder.questions.repair",
+}
 """Commands about formulas or planted faults alone, and the kind that adds faults to checks."""
 
 
@@ -230,7 +234,7 @@ def test_imports_between_the_rooms_of_a_part_go_down_only() -> None:
     assert [] == wrong
 
 
-SHARED = {"base", "closed", "numbers"}
+SHARED = {"base", "closed_lists", "numbers"}
 """Entries of ``questions`` that are no kinds."""
 
 
@@ -302,7 +306,7 @@ def test_loading_the_whole_command_line_loads_no_torch() -> None:
     """What grading imports, followed through all libraries, contains neither torch nor transformers."""
     code = (
         "import sys, autograder.cli.app, autograder.cli.report, autograder.store.gradebook\n"
-        "from autograder.app import classes, formulas, inspection, preparing, demo_run\n"
+        "from autograder.app import classes, formula_inspection, inspection, preparation, demo_run\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules}"
         " & {'torch', 'transformers', 'reference', 'sympy'}))"
     )
@@ -341,8 +345,8 @@ def test_use_cases_print_nothing_and_know_no_front_end() -> None:
     found = offenders(quiet, roots, {"sys", "typer", "rich", "click", "logging"})
     known = {  # they ask about modules, or about Python
         "autograder.store.gradebook.tables",
-        "autograder.grading.generate",
-        "autograder.grading.harmless",
+        "autograder.grading.release_generation",
+        "autograder.grading.attention_access",
         "autograder.grading.version",
     }
     assert {name: {"sys"} for name in known} == found

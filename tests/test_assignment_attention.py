@@ -11,8 +11,8 @@ import pytest
 from autograder.core.records import GradingResult, Status
 from autograder.course import Course
 from autograder.grading import assignment as assignments
-from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.release_generation import generate_release
 from autograder.grading.verify.papers import with_sources
 from autograder.messages import render_message
 from autograder.sandbox.pool import Pool

@@ -14,7 +14,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from autograder.notebook.build import build_release
+from autograder.notebook.release_builder import build_release
 from autograder.rubric import Question, Rubric, load_rubric
 from tests.support.solution_lines import leaked, solution_fragments
 

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 import typer
 
-from autograder.authoring.pages import render_pages
+from autograder.authoring.doc_pages import render_pages
 from autograder.cli import reference
 from autograder.cli.app import app
 from autograder.core import limits
@@ -117,7 +117,7 @@ def warmup(tmp_path: Path) -> Path:
 
 def test_command_page_is_current() -> None:
     """docs/cli.md is what the commands say; regenerate it with ``make docs``."""
-    assert reference.render_page() == PAGES["docs/cli.md"]
+    assert reference.render_reference() == PAGES["docs/cli.md"]
 
 
 def test_make_targets_in_the_text_exist() -> None:

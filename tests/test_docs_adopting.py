@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import PROGRAMS, ROOT, environment, run
-from tests.exchange.adopting import courses
-from tests.exchange.adopting.programs import have_nbgrader_grade
+from tests.exchange.adoption import courses
+from tests.exchange.adoption.programs import have_nbgrader_grade
 
 pytestmark = [pytest.mark.apart, pytest.mark.sandbox]
 

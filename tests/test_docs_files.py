@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autograder.app import open_course, preparing
+from autograder.app import open_course, preparation
 from autograder.app.classes import collect_standings, grade_class
 from autograder.core.records import FileState
 from autograder.course import Course
@@ -45,12 +45,12 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
 
 def test_the_assignment_of_the_page_is_made_and_proven(course: Course) -> None:
     """The key earns all that no person gives, the release nothing, and the result stays with the key."""
-    written = preparing.release(course, NAME)
+    written = preparation.release(course, NAME)
     given = {path.relative_to(course.locate_release(NAME)).as_posix() for path in written}
     own = {"bigram.ipynb", "coursecheck.py", "corpus.txt", "lm.py", "report.md", "tools/words.py"}
     assert own == given
-    assert ["probabilities.npy"] == [path.name for path in preparing.list_kept_back(course, NAME)]
-    found = preparing.build_and_verify(course, NAME, quick=True).findings
+    assert ["probabilities.npy"] == [path.name for path in preparation.list_kept_back(course, NAME)]
+    found = preparation.build_and_verify(course, NAME, quick=True).findings
     # What stands in report.md is the question; the key has no answer to it.
     assert {"report.said"} >= {one.place for one in found}
 
@@ -58,7 +58,7 @@ def test_the_assignment_of_the_page_is_made_and_proven(course: Course) -> None:
 @pytest.mark.slow
 def test_a_class_is_graded_from_its_files(course: Course) -> None:
     """Ten students: most as the key, some with a mistake, without a file, or with one too many."""
-    preparing.release(course, NAME)
+    preparation.release(course, NAME)
     key = {
         name: (course.sources / NAME / name).read_bytes()
         for name in ("lm.py", "report.md", "probabilities.npy")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.authoring import grammar
+from autograder.authoring import formula_tables
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.printing.text import to_text
 
@@ -24,7 +24,7 @@ def rows(section: str) -> list[tuple[str, ...]]:
 @pytest.mark.parametrize(("written", "read"), [row for row in rows("Examples") if len(row) == 2])
 def test_examples_are_read_as_shown(written: str, read: str) -> None:
     """Every example on the page is read as it says there, and what it says is read back the same."""
-    known = grammar.make_vocabulary()
+    known = formula_tables.make_vocabulary()
     tree = parse(written.strip("`").replace("\\|", "|"), known)
     assert read.strip("`") == to_text(tree)
     assert tree == parse(read.strip("`"), known)

@@ -15,7 +15,7 @@ from autograder.questions.base.judging.manual import ManualItem
 from autograder.questions.base.options import AnswerItem, ComparedOptions, Mistake
 from autograder.questions.table.options import TableRow
 from autograder.rubric import ConstructorArguments, Exam, Rubric, Task, VisibleCheck, parse_rubric, scales
-from autograder.rubric.files import NotebookFile, ResultFile
+from autograder.rubric.notebook_files import NotebookFile, ResultFile
 from autograder.rubric.variants import options as variant_options
 
 DOCS = Path(__file__).parents[1] / "docs"

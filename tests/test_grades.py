@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from autograder import rubric as rubrics
-from autograder.app.lists import read_bonus
+from autograder.app.class_lists import read_bonus
 from autograder.core.errors import CourseError
 from autograder.core.records import Deduction, ItemResult, Message, Note, Score, Status
 from autograder.grading.grades import CellName, PersonMark, Standing, compute_standing

@@ -6,15 +6,15 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from autograder.core import installed
+from autograder.core import extensions
 from autograder.core.errors import CourseError
-from autograder.core.installed import EntryGroup, list_entries, load_entry, name_package
+from autograder.core.extensions import EntryGroup, list_entries, load_entry, name_package
 
 
 def group(monkeypatch: pytest.MonkeyPatch, name: str, *entries: tuple[str, str]) -> EntryGroup:
     """A group of its own, in which these are registered: names and what they stand for."""
     found = [EntryPoint(entry, value, name) for entry, value in entries]
-    monkeypatch.setattr(installed, "entry_points", lambda *, group: found)
+    monkeypatch.setattr(extensions, "entry_points", lambda *, group: found)
     return EntryGroup(name, "shelf", CourseError)
 
 

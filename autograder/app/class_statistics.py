@@ -9,8 +9,8 @@ from typing import Any
 from msgspec import Struct
 
 from autograder.app import SILENT, Listener
+from autograder.app.class_lists import read_roster
 from autograder.app.classes import collect_standings
-from autograder.app.lists import read_roster
 from autograder.app.stores import OpenStore, open_store
 from autograder.core import atomic
 from autograder.core.stream import derive_key

@@ -10,9 +10,18 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from autograder.app import SILENT, Isolation, Listener, count_steps, course_log
-from autograder.app.basis import keep_basis
-from autograder.app.lists import read_bonus, read_roster
-from autograder.app.published import (
+from autograder.app.class_lists import read_bonus, read_roster
+from autograder.app.class_roll import (
+    CollectedClass,
+    Roll,
+    collect_handins,
+    copy_shared_marks,
+    read_roll,
+    restore_marks,
+    update_times,
+)
+from autograder.app.grading_basis import keep_basis
+from autograder.app.published_marks import (
     PagePlan,
     PublishedMarks,
     ShownMark,
@@ -22,20 +31,11 @@ from autograder.app.published import (
     update_published,
     write_published,
 )
-from autograder.app.roll import (
-    CollectedClass,
-    Roll,
-    collect_handins,
-    copy_shared_marks,
-    read_roll,
-    restore_marks,
-    update_times,
-)
 from autograder.app.stores import OpenStore, open_store
 from autograder.core.errors import CourseError
 from autograder.core.records import GradingResult, Score, Status
 from autograder.core.tables import join_names, suggest_name
-from autograder.course import Course, Handin, groups
+from autograder.course import Course, Handin, group_list
 from autograder.grading import assignment as assignments
 from autograder.grading import batch
 from autograder.grading.assignment import Assignment
@@ -47,7 +47,7 @@ from autograder.sandbox.levels import compute_environment_digest, list_levels_at
 from autograder.sandbox.pool import Pool
 
 if TYPE_CHECKING:
-    from autograder.pages.feedback.publish import ClassPages, Page  # noqa: TC004
+    from autograder.pages.feedback.publication import ClassPages, Page  # noqa: TC004
 
 __all__ = ["TIME", "Outcome", "Page", "Standing"]
 """Includes names of lower layers that front ends need."""
@@ -137,7 +137,7 @@ def grade_class(
         watch.notify_staff(f"{course.exams.name} does not say when {assignment.name} is sat: nobody is late")
     with Pool(isolation=isolation) as pool, store(assignment, new=True) as opened:
         _enroll_class(course, collected, opened, watch)
-        for sentence in groups.list_mixed_variants(collected.groups, assignment.manifest):
+        for sentence in group_list.list_mixed_variants(collected.groups, assignment.manifest):
             watch.notify_staff(sentence)
         # The roll and restored marks concern the whole class, even if only some students are graded.
         everybody = collect_handins(course, assignment) if students else collected
@@ -223,11 +223,11 @@ def _enroll_class(course: Course, collected: CollectedClass, store: Store, watch
         known_ids = {*handed_in, *(student.id for student in roster)}
         if times:
             times.check_students(known_ids)
-        if faults := groups.list_strangers(collected.groups, known_ids):
+        if faults := group_list.list_strangers(collected.groups, known_ids):
             raise CourseError("; ".join(faults))
         store.enroll_students(roster)
         return
-    for sentence in groups.list_strangers(collected.groups, handed_in):
+    for sentence in group_list.list_strangers(collected.groups, handed_in):
         watch.notify_staff(sentence)
     if times:
         sentence_template = f"{course.exams.name}: {{}} has an extension"
@@ -306,9 +306,9 @@ def write_feedback(
     plan = plan_pages(
         published, _plan_shown_marks(assignment, stand, current_students, published), reason, moment
     )
-    from autograder.pages.feedback import publish
+    from autograder.pages.feedback import publication
 
-    pages = publish.write_pages(_build_class_view(assignment, stand, collected, plan, language=language))
+    pages = publication.write_pages(_build_class_view(assignment, stand, collected, plan, language=language))
     # One page for each student and one for staff, except the pages that stay as they are.
     pages_written = tuple(count_steps(pages, len(results) + 1 - len(plan.left & results.keys()), watch))
     # Once marks are published, every page written later counts as shown, too.
@@ -326,7 +326,7 @@ def _build_class_view(
     language: str,
 ) -> ClassPages:
     """Return the content of a class's pages."""
-    from autograder.pages.feedback.publish import ClassPages
+    from autograder.pages.feedback.publication import ClassPages
 
     results = stand.roll.results
     return ClassPages(

@@ -22,12 +22,12 @@ from autograder.core.records import GradingResult, Status
 from autograder.core.tables import join_names
 from autograder.core.wording import get_text
 from autograder.exchange.platforms import gradebooks
-from autograder.exchange.platforms.csvfiles import CsvTable, normalize_column, strip_guard, write_table
-from autograder.exchange.platforms.people import Identification, ListedStudent, Register
+from autograder.exchange.platforms.csv_files import CsvTable, normalize_column, strip_guard, write_table
+from autograder.exchange.platforms.student_matching import Identification, ListedStudent, Register
 from autograder.exchange.platforms.worksheets import (
     Worksheet,
     check_fillable,
-    format_number,
+    format_grade,
     parse_number,
     read_worksheet,
 )
@@ -263,7 +263,7 @@ def fill_moodle_worksheet(
             points, notes = _scale_points(line, row.maximum, scaled=scaled)
             remarks += notes
             feedback = format_feedback(line) if comments else ""
-            cells[index] = (format_number(points, row.maximum), feedback)
+            cells[index] = (format_grade(points, row.maximum), feedback)
             entered.append(line.student)
     return _make_grade_file(
         write_table(sheet.fill_grades(cells)), by_student, entered, [*remarks, *_report_unmarked(without)]

@@ -18,7 +18,7 @@ from autograder.notebook.student import saved_notebook
 from autograder.notebook.student.rendering import MARKS, as_text, describe_progress
 from autograder.notebook.student.saved_notebook import NotebookReport
 from autograder.notebook.student_check import FILE_NAME, read_specification
-from autograder.rubric.files import ALONG_BYTES
+from autograder.rubric.notebook_files import ALONG_BYTES
 from autograder.sandbox.proof import selftest
 from autograder.sandbox.proof.selftest import Layer
 

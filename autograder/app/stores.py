@@ -17,7 +17,7 @@ from autograder.core.limits import compute_budgets
 from autograder.core.records import GradingResult
 from autograder.grading.assignment import Assignment
 from autograder.grading.grades import CellName, PersonMark
-from autograder.grading.store import AnswerName, GradedEntry, Key, Store, decode_result, encode_bounded
+from autograder.grading.store import AnswerName, GradedEntry, ResultKey, Store, decode_result, encode_bounded
 from autograder.rubric import Rubric
 from autograder.store.memory import MemoryStore
 
@@ -98,7 +98,7 @@ class RehearsalStore(MemoryStore):
                 if student in self.list_students(name):
                     self.give_mark(name, student, cell, mark, decided.get((student, *cell)))
 
-    def find_result(self, key: Key) -> GradingResult | None:
+    def find_result(self, key: ResultKey) -> GradingResult | None:
         """Return a result that was computed before, or that the course's store has."""
         try:
             computed = decode_result(atomic.read_bytes(self._get_path(key)))
@@ -129,6 +129,6 @@ class RehearsalStore(MemoryStore):
         """Remove all computed results."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _get_path(self, key: Key) -> Path:
+    def _get_path(self, key: ResultKey) -> Path:
         # A hash is a valid file name, whatever characters the ids in the key contain.
         return self._folder / f"{hashlib.sha256(msgspec.json.encode(key)).hexdigest()}.json"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from autograder.checking.comparing import assert_close, assert_equal, call, raises, tiered
 from autograder.checking.declarations import check, fault, forbid, mutant, planted, probe, solution
-from autograder.checking.holding import holds
+from autograder.checking.dependencies import holds
 from autograder.checking.outcomes import Unclear, Wrong
 
 __all__ = [

@@ -11,18 +11,18 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from autograder.checking.loading import DefinedNames
+from autograder.checking.check_parser import CheckFileError, load_check_file, name_part
+from autograder.checking.fault_sets import describe_misled, find_misled, list_subsets
+from autograder.checking.loader import DefinedNames
 from autograder.checking.objects import Objects, install_objects
-from autograder.checking.reading import CheckFileError, load_check_file, name_part
-from autograder.checking.repairing import describe_misled, find_misled, list_subsets
-from autograder.checking.running import CheckOutcome, CheckProgram
-from autograder.checking.table import (
+from autograder.checking.outcome_tables import (
     AnswerRow,
     format_answer,
     format_matrix,
     is_as_declared,
     list_answers,
 )
+from autograder.checking.runner import CheckOutcome, CheckProgram
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

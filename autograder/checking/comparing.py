@@ -169,6 +169,8 @@ def _compare_close(actual: Any, expected: Any, rtol: float, atol: float, where: 
     if isinstance(expected, Mapping):
         _compare_mappings(actual, expected, rtol, atol, where)
         return
+    # Lists of numbers are compared as an array below; others part by part, so that the message names the
+    # part.
     if isinstance(expected, list | tuple) and _as_numbers(expected) is None:
         items = actual if isinstance(actual, list | tuple) else None
         if items is None or len(items) != len(expected):
@@ -219,6 +221,7 @@ def _as_numbers(value: Any) -> np.ndarray | None:
     """
     _refuse_subclass(value)
     if is_tensor(value):
+        # numpy cannot read a tensor that needs a gradient, or one whose conjugation is only noted.
         value = value.detach().cpu().resolve_conj()
         if value.is_floating_point():
             value = value.double()  # numpy has no bfloat16
@@ -306,6 +309,7 @@ def _is_equal(first: Any, second: Any) -> bool:
             and first.keys() == second.keys()
             and all(_is_equal(first[key], second[key]) for key in first)
         )
+    # In Python True == 1, but an answer of the wrong type is no right answer.
     if isinstance(first, bool) is not isinstance(second, bool):
         return False
     return bool(first == second)

@@ -1,7 +1,7 @@
 """Declarations at the top level of a file of checks.
 
-The grader reads these calls from the source (`autograder.checking.reading`), so that it never imports a file
-of checks itself. At run time they only reject errors that Python itself would not.
+The grader reads these calls from the source (`autograder.checking.check_parser`), so that it never imports a
+file of checks itself. At run time they only reject errors that Python itself would not.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ TABLES = ("csv", "txt")
 
 
 def read_file(read: Callable[[str], Any], path: str, dtype: type = float) -> Any:
-    """Return the contents of a file; see `autograder.checking.loading.DefinedNames.read_file`.
+    """Return the contents of a file; see `autograder.checking.loader.DefinedNames.read_file`.
 
     Args:
         read: returns the bytes of a file in the student's sandbox.

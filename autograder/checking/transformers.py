@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from autograder.checking import models
-from autograder.checking.loading import get_results
+from autograder.checking.loader import get_results
 from autograder.checking.objects import LateModule, get_objects
 from autograder.checking.outcomes import Unclear, Wrong
 

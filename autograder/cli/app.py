@@ -15,14 +15,14 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from autograder.cli.analysis import similar, statistics
 from autograder.cli.classes import feedback, grade, regrade
 from autograder.cli.grades import export_marks, grades, import_marks
-from autograder.cli.looking import similar, statistics
+from autograder.cli.inspection import check, demo, doctor, formula
 from autograder.cli.options import EXIT_NO_SANDBOX, EXIT_REFUSED
 from autograder.cli.platforms import adopt, collect, roster
-from autograder.cli.preparing import generate, new, print_, verify
-from autograder.cli.serving import backup, restore, serve, submit, worker
-from autograder.cli.trying import check, demo, doctor, formula
+from autograder.cli.preparation import generate, new, print_, verify
+from autograder.cli.service import backup, restore, serve, submit, worker
 from autograder.core.errors import AutograderError, SandboxUnavailable
 
 EXIT_INTERRUPTED = 130

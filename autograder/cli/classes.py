@@ -27,9 +27,9 @@ from autograder.cli.options import (
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from autograder.app.class_regrade import Regrade
     from autograder.app.classes import GradedClass, Outcome, Page
-    from autograder.app.comparing import PeerClass, PeerComparison
-    from autograder.app.regrading import Regrade
+    from autograder.app.mark_comparison import PeerClass, PeerComparison
 
 
 def grade(
@@ -62,7 +62,7 @@ def grade(
     opened_course = open_course(course)
     theirs = None
     if against:
-        from autograder.app.comparing import read_peer_marks
+        from autograder.app.mark_comparison import read_peer_marks
 
         # Before anything is graded: it may be the gradebook that grading writes to.
         theirs = read_peer_marks(opened_course, name, against)
@@ -150,7 +150,7 @@ def _to_json(
 
 
 def _compare_with_peer(course: Path, name: str, graded: GradedClass, theirs: PeerClass) -> PeerComparison:
-    from autograder.app.comparing import compare_marks
+    from autograder.app.mark_comparison import compare_marks
 
     scores = {outcome.student: outcome.graded.score for outcome in graded.outcomes}
     return compare_marks(open_course(course), name, scores, theirs)
@@ -285,14 +285,14 @@ def regrade(
     isolation: IsolationOption = FULL,
 ) -> None:
     """Show whose points change, and why, after a change of rubric or reference or an upgrade."""
-    from autograder.app import regrading
+    from autograder.app import class_regrade
     from autograder.cli import report
 
     if dry_run and apply:
         raise typer.BadParameter("--dry-run and --apply exclude each other")
-    choice = regrading.RegradeChoice(apply, published, reason)
+    choice = class_regrade.RegradeChoice(apply, published, reason)
     with report.warn_of_isolation(isolation), report.ProgressBar("regrading") as watch:
-        result = regrading.regrade_class(
+        result = class_regrade.regrade_class(
             open_course(course),
             name,
             student or [],
@@ -302,7 +302,7 @@ def regrade(
             watch=watch,
         )
     if json:
-        report.print_json(regrading.to_dict(result))
+        report.print_json(class_regrade.to_dict(result))
     else:
         _show_regrade(result)
     report.print_notes(result.remarks)
@@ -341,7 +341,7 @@ def _make_table(result: Regrade) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
-    from autograder.app import regrading
+    from autograder.app import class_regrade
     from autograder.cli import report
 
     table = Table(
@@ -351,7 +351,7 @@ def _make_table(result: Regrade) -> Table:
         table.add_column(column, overflow="fold", max_width=_MOST_TOLD if column == "why" else None)
     every = [
         (move, item, number)
-        for move in regrading.to_dict(result)["moved"]
+        for move in class_regrade.to_dict(result)["moved"]
         # A student without changed items has one row.
         for number, item in enumerate(move["items"] or [{}])
     ]

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from autograder.app.classes import Standing
-    from autograder.app.exporting import ExportOptions
-    from autograder.app.sheets import SheetChange
+    from autograder.app.grade_export import ExportOptions
+    from autograder.app.marking_sheets import SheetChange
     from autograder.core.records import GradingResult, Note
 
 _OF_TO = "--format, --fill, --feedback, --comments, --scale, --provisional and --title"
@@ -84,7 +84,7 @@ def grades(
     Manual marks and bonus points are included. Totals leave out the lowest assignments if exams.toml says so.
     The gradebook is not changed, except that automatic scores in it that are not ours are put back.
     """
-    from autograder.app.exporting import ExportOptions
+    from autograder.app.grade_export import ExportOptions
 
     options = ExportOptions(fill, provisional, scale, comments, feedback, title)
     # Without --to these options would be ignored silently.
@@ -126,7 +126,7 @@ def _show_totals(course: Path, *, as_csv: bool, json: bool) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from autograder.app.totals import compute_totals
+    from autograder.app.course_totals import compute_totals
     from autograder.cli import report
 
     with report.ProgressBar("grades") as watch:
@@ -179,15 +179,14 @@ def _show_totals(course: Path, *, as_csv: bool, json: bool) -> None:
 def _write_grades(
     course: Path, name: str, to: Path, form: str, options: ExportOptions, *, json: bool
 ) -> None:
-    from autograder.app import exporting
+    from autograder.app import grade_export, grade_formats
     from autograder.cli import report
 
-    if form not in exporting.FORMS:
-        raise typer.BadParameter(f"--format: expected one of {', '.join(exporting.FORMS)}, got {form!r}")
-    # Gives mypy the literal type of the checked text.
-    chosen = exporting.FORMS[exporting.FORMS.index(form)]
+    if form not in grade_formats.FORMATS:
+        expected = ", ".join(grade_formats.FORMATS)
+        raise typer.BadParameter(f"--format: expected one of {expected}, got {form!r}")
     with report.ProgressBar("grades") as watch:
-        done = exporting.export_grades(open_course(course), name, chosen, to, options, watch=watch)
+        done = grade_export.export_grades(open_course(course), name, form, to, options, watch=watch)
     if json:
         report.print_json(
             {
@@ -334,12 +333,12 @@ def export_marks(
     groups: Annotated[bool, typer.Option("--groups", help="Write one row for all equal answers.")] = False,
 ) -> None:
     """Export a sheet with a row for each answer and item to mark."""
-    from autograder.app import sheets
+    from autograder.app import marking_sheets
     from autograder.cli import report
 
-    choice = sheets.SheetChoice(cell or (), flagged, waiting, names, groups)
+    choice = marking_sheets.SheetChoice(cell or (), flagged, waiting, names, groups)
     with report.ProgressBar("mark export") as watch:
-        sheet = sheets.export_sheet(open_course(course), name, to, choice, watch=watch)
+        sheet = marking_sheets.export_sheet(open_course(course), name, to, choice, watch=watch)
     report.print_notes(sheet.remarks)
     report.print_line(f"{to}: {len(sheet.rows)} rows; with points filled in: autograder mark import {to}")
 
@@ -353,11 +352,11 @@ def import_marks(
     json: JsonOption = False,
 ) -> None:
     """Import the marks of a sheet. It is validated first, and newer marks are not overwritten."""
-    from autograder.app import sheets
+    from autograder.app import marking_sheets
     from autograder.cli import report
 
     with report.ProgressBar("mark import") as watch:
-        done = sheets.import_sheet(open_course(course), file, dry_run=dry_run, watch=watch)
+        done = marking_sheets.import_sheet(open_course(course), file, dry_run=dry_run, watch=watch)
     plan = done.plan
     # A dry run shows the plan; a real run may have entered only a part of it.
     changes = plan.changes if dry_run else done.entered

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from autograder.app.collecting import CollectedAttempt, CollectReport
-    from autograder.app.lists import RosterImport
+    from autograder.app.class_lists import RosterImport
+    from autograder.app.collection import CollectedAttempt, CollectReport
 
 _STATES = {
     "new": "new: it lies in submitted/",
@@ -57,12 +57,12 @@ def collect(
     json: JsonOption = False,
 ) -> None:
     """Collect submissions from a learning platform into submitted/. Running it again changes nothing."""
-    from autograder.app import collecting
+    from autograder.app import collection
     from autograder.cli import report
 
-    options = collecting.CollectOptions(platform, worksheet, any_owner, dry_run)
+    options = collection.CollectOptions(platform, worksheet, any_owner, dry_run)
     with report.ProgressBar("collect") as watch:
-        collected = collecting.collect_submissions(open_course(course), name, sources, options, watch=watch)
+        collected = collection.collect_submissions(open_course(course), name, sources, options, watch=watch)
     if json:
         report.print_json({"assignment": name, **_to_plain(collected)})
     else:
@@ -172,11 +172,13 @@ def roster(
     json: JsonOption = False,
 ) -> None:
     """Import a class list into roster.csv. Columns that it does not have stay as they are."""
-    from autograder.app import lists
+    from autograder.app import class_lists
     from autograder.cli import report
 
     opened_course = open_course(course)
-    done = lists.import_roster(opened_course, file, id_column=id_column, replace=replace, dry_run=dry_run)
+    done = class_lists.import_roster(
+        opened_course, file, id_column=id_column, replace=replace, dry_run=dry_run
+    )
     if json:
         report.print_json(_to_plain_changes(done))
     else:
@@ -229,10 +231,10 @@ def adopt(
     Notebooks, tests and gradebook are left as they are. A rubric that is there is never written over, so
     running it again changes nothing. Exits with 1 where something could not be taken over, and says what.
     """
-    from autograder.app import adopting
+    from autograder.app import adoption
     from autograder.cli import report
 
-    done = adopting.adopt_assignments(path, assignment, inside=inside)
+    done = adoption.adopt_assignments(path, assignment, inside=inside)
     if json:
         import msgspec
 

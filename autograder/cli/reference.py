@@ -31,7 +31,7 @@ Messages and the progress bar go to standard error; there is no bar where that i
 """
 
 
-def render_page() -> str:
+def render_reference() -> str:
     """Return the whole page as Markdown."""
     command = typer.main.get_command(app)
     sections = [HEAD + "\n".join(_list_exit_codes()), STREAMS.rstrip()]
@@ -87,4 +87,4 @@ def _escape_cell(text: str | None) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(render_page())
+    sys.stdout.write(render_reference())

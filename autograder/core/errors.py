@@ -48,7 +48,7 @@ class SourceError(CourseError):
     """One archive or folder cannot be read; the others still can."""
 
 
-Key = str | int
+TomlStep = str | int
 """One step into a TOML file: a key of a table, or an entry of a list by its index or its name."""
 
 
@@ -61,20 +61,20 @@ class Place(str):
     """
 
     __slots__ = ("path",)
-    path: tuple[Key, ...]
+    path: tuple[TomlStep, ...]
 
-    def __new__(cls, description: str, *path: Key) -> Self:
+    def __new__(cls, description: str, *path: TomlStep) -> Self:
         """Create a place from its description and its keys."""
         place = super().__new__(cls, description)
         place.path = path
         return place
 
-    def extend(self, description: str, *keys: Key) -> Place:
+    def extend(self, description: str, *keys: TomlStep) -> Place:
         """Return a place below this one, with both descriptions joined."""
         return Place(f"{self}{description}", *self.path, *keys)
 
 
-def extend_place(place: str, description: str, *keys: Key) -> Place:
+def extend_place(place: str, description: str, *keys: TomlStep) -> Place:
     """Return a place below another one, which may be a plain description without keys."""
     return (place if isinstance(place, Place) else Place(place)).extend(description, *keys)
 
@@ -86,7 +86,7 @@ class RubricError(AutograderError):
         path: the keys that lead to the error, as far as they are known.
     """
 
-    def __init__(self, message: str, place: str = "", *keys: Key) -> None:
+    def __init__(self, message: str, place: str = "", *keys: TomlStep) -> None:
         """Put the place in front of the message.
 
         Args:
@@ -95,7 +95,7 @@ class RubricError(AutograderError):
             keys: further keys below that place; the message shows them as well.
         """
         super().__init__(": ".join([*filter(None, [place]), *map(str, keys), message]))
-        self.path: tuple[Key, ...] = (*(place.path if isinstance(place, Place) else ()), *keys)
+        self.path: tuple[TomlStep, ...] = (*(place.path if isinstance(place, Place) else ()), *keys)
 
 
 class NotebookError(AutograderError):

@@ -195,9 +195,9 @@ class LimitEvent(Struct, frozen=True):
     """A limit that was met, and the source of that claim. It selects a wording, never a mark."""
 
     met: LimitKind
-    seen: bool = False
+    measured: bool = False
     """Counted or measured outside of the box."""
-    told: bool = False
+    claimed: bool = False
     """The box claims it: a raised exception or missing output points to it."""
 
 
@@ -247,7 +247,7 @@ class CheckCall(Struct, frozen=True):
     digest: str
     """Digest of the sources of the checks, of the solution and of their imports."""
     program: str
-    """The sources themselves, packed; see `autograder.checking.packing`."""
+    """The sources themselves, packed; see `autograder.checking.serialisation`."""
     check: str
     part: str
     seed: bytes

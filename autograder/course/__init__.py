@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from autograder.checking.reading import FOLDER, drop_planted
+from autograder.checking.check_parser import FOLDER, drop_planted
 from autograder.core import atomic
 from autograder.core.errors import CourseError
 from autograder.core.records import Message, Note, StudentGroup

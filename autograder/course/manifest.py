@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from autograder.core import atomic
 from autograder.core.errors import CourseError
-from autograder.rubric.variants.drawing import Fault, Variant, normalise_id
+from autograder.rubric.variants.draws import Fault, Variant, normalise_id
 
 _FORMAT = 1
 _PURPOSE = b"manifest of variants\0"

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from autograder.core import tables
 from autograder.core.errors import CourseError, RubricError
 from autograder.core.records import StudentGroup
-from autograder.course import Course, Handin, groups
+from autograder.course import Course, Handin, group_list
 from autograder.rubric import Rubric, timestamps
 from autograder.rubric.lateness import (
     COUNTS,
@@ -34,7 +34,7 @@ from autograder.rubric.lateness import (
     count_days,
 )
 from autograder.rubric.timestamps import SlipUse, Timing, Window
-from autograder.rubric.variants.drawing import normalise_id
+from autograder.rubric.variants.draws import normalise_id
 
 COMMON = "course"
 """The table of ``exams.toml`` that applies to all assignments."""
@@ -128,7 +128,7 @@ class Schedule(Struct, frozen=True):
     """The time windows of all students for one assignment."""
 
     common: Window
-    own: Mapping[str, Window]
+    individual: Mapping[str, Window]
     """Individual windows by canonical id."""
     late: Rule = "review"
     """The rule for late submissions."""
@@ -139,7 +139,7 @@ class Schedule(Struct, frozen=True):
 
     def get_window(self, student: str) -> Window:
         """Return the window of one student."""
-        return self.own.get(normalise_id(student), self.common)
+        return self.individual.get(normalise_id(student), self.common)
 
     def get_shared_window(self, members: Iterable[str]) -> Window:
         """Return the window of students who submit together: that of the member with the latest end."""
@@ -168,7 +168,11 @@ class Schedule(Struct, frozen=True):
     def find_strangers(self, class_ids: Collection[str]) -> dict[str, str]:
         """Return students with individual times who are not in the class, with the nearest id."""
         names = {normalise_id(student) for student in class_ids}
-        return {student: tables.suggest_name(student, names) for student in self.own if student not in names}
+        return {
+            student: tables.suggest_name(student, names)
+            for student in self.individual
+            if student not in names
+        }
 
     def select_attempt(self, attempts: Iterable[Handin], now: datetime, slip_days_left: int = 0) -> Handin:
         """Return the attempt that counts, in relation to the deadline.
@@ -381,7 +385,7 @@ def load_schedule(course: Course, rubric: Rubric) -> Schedule | None:
     try:
         if table is None:
             return None
-        return read_schedule(table, rubric, f"{course.exams}: [{name}]", groups.load_groups(course, name))
+        return read_schedule(table, rubric, f"{course.exams}: [{name}]", group_list.load_groups(course, name))
     except RubricError as error:
         raise CourseError(str(error)) from error
 
@@ -406,14 +410,14 @@ def list_slip_order(course: Course, before: str) -> tuple[str, ...]:
     )
 
 
-def read_schedule(table: Any, rubric: Rubric, place: str, teams: Collection[StudentGroup] = ()) -> Schedule:
+def read_schedule(table: Any, rubric: Rubric, place: str, groups: Collection[StudentGroup] = ()) -> Schedule:
     """Build the schedule of one assignment from its table.
 
     Args:
         table: as in the file, with the defaults of the course filled in.
         rubric: of the assignment.
         place: position of the table, for errors.
-        teams: groups of students who submit together, for times of a group.
+        groups: groups of students who submit together, for times of a group.
 
     Raises:
         RubricError: a key is unknown, has another type, or gives impossible times.
@@ -421,13 +425,13 @@ def read_schedule(table: Any, rubric: Rubric, place: str, teams: Collection[Stud
     if not isinstance(table, Mapping):
         raise RubricError("expected a table with start, and zone or end", place)
     try:
-        return _build_schedule(table, rubric, place, teams)
+        return _build_schedule(table, rubric, place, groups)
     except OverflowError as error:  # datetime's first and last day overflow in other zones
         raise RubricError("a time is outside of the years 1 to 9999", place) from error
 
 
 def _build_schedule(
-    table: Mapping[str, Any], rubric: Rubric, place: str, teams: Collection[StudentGroup]
+    table: Mapping[str, Any], rubric: Rubric, place: str, groups: Collection[StudentGroup]
 ) -> Schedule:
     times = tables.convert_table(table, Times, place)
     zone = _get_zone(times, place)
@@ -453,7 +457,7 @@ def _build_schedule(
         individual[normalise_id(student)], late = read_individual(entry, entry_place)
         if late:
             decided[normalise_id(student)] = late
-    members = {team.name: team.members for team in teams}
+    members = {group.name: group.members for group in groups}
     for name, entry in times.groups.items():
         entry_place = f"{place}: group {name!r}"
         if name not in members:

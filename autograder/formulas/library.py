@@ -8,10 +8,10 @@ from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.mistakes.diagnose import Diagnosis, Difference
 from autograder.formulas.mistakes.relations import RelationDiagnosis
 from autograder.formulas.nodes import Relation, Tree, Tuple
+from autograder.formulas.notation.formula_lists import parse_list, parse_single
 from autograder.formulas.notation.landau import parse_landau
 from autograder.formulas.notation.parse import parse as parse_formula
 from autograder.formulas.notation.parse import parse_tuple
-from autograder.formulas.notation.several import parse_list, parse_single
 from autograder.formulas.notation.vocabulary import Vocabulary
 from autograder.formulas.values.points import Points
 
@@ -20,7 +20,6 @@ _PARSERS: Mapping[str, Callable[[str, Vocabulary], Tree]] = {
     "formula": parse_formula,
     "relation": parse_single,
     "tuple": parse_tuple,
-    "list": parse_list,
     "set": parse_list,
     "asymptotic": parse_landau,
 }
@@ -41,8 +40,8 @@ def parse(text: str, vocabulary: Vocabulary, form: str = "formula") -> Tree:
     Args:
         text: the formula.
         vocabulary: the symbols that it may use.
-        form: ``"formula"``, ``"relation"`` (one equation or inequality), ``"tuple"``, ``"list"``, ``"set"``
-            or ``"asymptotic"`` (an order of growth).
+        form: ``"formula"``, ``"relation"`` (one equation or inequality), ``"tuple"``, ``"set"`` or
+            ``"asymptotic"`` (an order of growth).
 
     Raises:
         Unreadable: it is not in the grammar, or it is ambiguous.

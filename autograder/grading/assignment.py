@@ -22,14 +22,14 @@ from autograder.course.manifest import Manifest, StudentRelease
 from autograder.grading.version import GRADING_VERSION, list_versions
 from autograder.notebook.document import MAX_SOURCE
 from autograder.notebook.files import read_file
-from autograder.notebook.read import read_notebook
 from autograder.notebook.release import Release, collect_names, load_release
 from autograder.notebook.student_check import FILE_NAME, SILENT, SILENT_OTTER, read_language
+from autograder.notebook.submission_reader import read_notebook
 from autograder.questions import make_check
 from autograder.questions.base.base import Check
 from autograder.rubric import NotebookFile, Question, Rubric
-from autograder.rubric.files import STARTER_BYTES
-from autograder.rubric.variants.drawing import Catalogues, Variant, draw_variant
+from autograder.rubric.notebook_files import STARTER_BYTES
+from autograder.rubric.variants.draws import Catalogues, Variant, draw_variant
 from autograder.sandbox.base import Environment
 
 

@@ -21,7 +21,7 @@ from autograder.course.submission_folder import is_absent, read_folder
 from autograder.grading.assignment import Assignment
 from autograder.grading.grades import FAULTS, LATE, refuse_questions
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.grading.store import GradedEntry, Key, OutlineReader, Store
+from autograder.grading.store import GradedEntry, OutlineReader, ResultKey, Store
 from autograder.rubric import Rubric, timestamps
 from autograder.rubric.timestamps import Timing
 from autograder.sandbox.levels import Isolation, compute_environment_digest, list_levels_at_least
@@ -132,25 +132,25 @@ def _count_workers(limits: Limits) -> int:
     return max(cores + cores // 2, min(cores + _MORE, memory // (limits.memory_mb << 20)))
 
 
-_Known = tuple[Sequence[Handin], Key, GradingResult]
+_Known = tuple[Sequence[Handin], ResultKey, GradingResult]
 """All students that share a submission, the key of its result, and the result's outline."""
 
 
 def _list_member_results(
-    members: Iterable[Handin], key: Key, graded: GradingResult
-) -> list[tuple[Handin, Key, GradingResult]]:
+    members: Iterable[Handin], key: ResultKey, graded: GradingResult
+) -> list[tuple[Handin, ResultKey, GradingResult]]:
     """Return a known result once for every student that shares the submission."""
     return [(handin, replace(key, student=handin.student), as_member(graded, handin)) for handin in members]
 
 
 def _add_keys(
     rubric: Rubric, environment: str, shared: Iterable[tuple[Handin, GradingResult]]
-) -> list[tuple[Handin, Key, GradingResult]]:
+) -> list[tuple[Handin, ResultKey, GradingResult]]:
     """Return results with their keys, each converted to that of its student."""
     return [
         (
             handin,
-            Key.from_submission(handin.student, graded.digest, rubric, environment),
+            ResultKey.from_submission(handin.student, graded.digest, rubric, environment),
             as_member(graded, handin),
         )
         for handin, graded in shared
@@ -197,7 +197,7 @@ class _KnownResults:
         """By student, the time-outs of the current result; see `GradingResult.timeouts`."""
         return {student: graded.timeouts for student, graded in self._current.items() if graded.timeouts}
 
-    def find_shared(self, members: Sequence[Handin]) -> tuple[Key, GradingResult] | None:
+    def find_shared(self, members: Sequence[Handin]) -> tuple[ResultKey, GradingResult] | None:
         """Return the known result of a submission, from any of its students who got the same questions."""
         for handin in members:
             match = self._find_current(handin)
@@ -205,7 +205,7 @@ class _KnownResults:
                 return match
         return None
 
-    def _find_current(self, handin: Handin) -> tuple[Key, GradingResult] | None:
+    def _find_current(self, handin: Handin) -> tuple[ResultKey, GradingResult] | None:
         """Return the result of the strongest level of isolation that suffices, and its key.
 
         None if a fault of ours left something open, or if the submission cannot be read: then it is graded.
@@ -213,7 +213,7 @@ class _KnownResults:
         try:
             digest = read_handin(self._assignment, handin).compute_digest()
             for environment in self._environments:
-                key = Key.from_submission(handin.student, digest, self._assignment.rubric, environment)
+                key = ResultKey.from_submission(handin.student, digest, self._assignment.rubric, environment)
                 result = self._find_by_key(key)
                 if result is not None and not any(note.code in FAULTS for note in result.score.notes):
                     return key, result
@@ -221,7 +221,7 @@ class _KnownResults:
             return None
         return None
 
-    def _find_by_key(self, key: Key) -> GradingResult | None:
+    def _find_by_key(self, key: ResultKey) -> GradingResult | None:
         """Return a stored result; most are the current ones, which were read all at once."""
         if key == self._keys.get(key.student):
             return self._current.get(key.student)
@@ -359,7 +359,7 @@ class _Recorder:
         unchanged_results = {
             entry.key.student: entry.graded for entry in entries if entry.key.student in standing
         }
-        changed: list[tuple[Handin, Key, GradingResult]] = []
+        changed: list[tuple[Handin, ResultKey, GradingResult]] = []
         for members, key, _ in known_results:
             if all(member.student in unchanged_results for member in members):
                 yield from (
@@ -372,7 +372,7 @@ class _Recorder:
         if changed:
             yield from self.record_group(changed)
 
-    def record_group(self, group: Sequence[tuple[Handin, Key, GradingResult]]) -> Iterator[Outcome]:
+    def record_group(self, group: Sequence[tuple[Handin, ResultKey, GradingResult]]) -> Iterator[Outcome]:
         """Record results together; if that fails, one by one, so that one's error does not affect the others.
 
         Remarks about the submission time are not part of the key of a result, and are written anew.
@@ -402,7 +402,7 @@ class _Recorder:
                 handin, self._outlines.make_outline(graded), problems.get(handin.student, "")
             )
 
-    def _build_entries(self, group: Iterable[tuple[Handin, Key, GradingResult]]) -> list[GradedEntry]:
+    def _build_entries(self, group: Iterable[tuple[Handin, ResultKey, GradingResult]]) -> list[GradedEntry]:
         rubrics = self._assignment.get_rubric
         return [
             GradedEntry(key, graded, rubrics(handin.owner), handin.submitted_at)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from autograder.core.records import Answer, Cell, CellOutcome, CellTest, Markdown, Submission
 from autograder.grading.assignment import Assignment
-from autograder.grading.harmless import is_unreachable
+from autograder.grading.attention_access import is_unreachable
 from autograder.notebook.placeholders import mask_skipped_lines
 from autograder.questions.base.base import Check, Draw
 from autograder.questions.base.judging.judgeable import (
@@ -24,12 +24,12 @@ from autograder.questions.base.judging.judgeable import (
 )
 from autograder.rubric import NotebookFile, Question
 from autograder.sandbox.base import Box, Sandbox
+from autograder.sandbox.judge_session import CellTester, ItemKey, create_visit
 from autograder.sandbox.session import Session, Visit
-from autograder.sandbox.testing import CellTester, Key, create_visit
 from autograder.sandbox.timeouts import Timeouts
 
 
-def prepare_cells(
+def prepare_cells_to_run(
     cells: Sequence[Cell | Markdown], assignment: Assignment, notebook: str
 ) -> Sequence[Cell | Markdown]:
     """Return the cells to run: lines that undo an answer removed, the start line added to plain code."""
@@ -91,8 +91,8 @@ class CellTests:
                 definitions.
         """
         self._cells = cells = submission.cells
-        self._found: dict[Key, CellOutcome] = {}
-        self._tests: dict[int, dict[Key, CellTest]] = {}
+        self._found: dict[ItemKey, CellOutcome] = {}
+        self._tests: dict[int, dict[ItemKey, CellTest]] = {}
         for question in assignment.list_questions(notebook.name):
             answer = assignment.find_answer(question, submission)
             draw = Draw.from_secret(grader.secret, assignment.rubric, question, draw_scope)

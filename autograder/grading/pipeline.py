@@ -41,8 +41,13 @@ from autograder.core.tables import escape_name
 from autograder.course.submission_folder import ABSENT, name_files
 from autograder.grading import grades
 from autograder.grading.assignment import Assignment
-from autograder.grading.cell_tests import CellTests, prepare_cells
-from autograder.grading.expected import StudentAssignment, StudentAssignments, ask_once, derive_box_seed
+from autograder.grading.cell_tests import CellTests, prepare_cells_to_run
+from autograder.grading.expected_values import (
+    StudentAssignment,
+    StudentAssignments,
+    ask_once,
+    derive_box_seed,
+)
 from autograder.grading.store import count_pictures, fit_to_budget
 from autograder.grading.submitted_files import (
     NotebookFiles,
@@ -51,9 +56,9 @@ from autograder.grading.submitted_files import (
     read_files,
     refuse_other_assignment,
     report_other_files,
-    review_unread,
+    review_ungraded_files,
 )
-from autograder.grading.unread_answers import (
+from autograder.grading.unreadable_answers import (
     AnswerFacts,
     NotebookGaps,
     find_gaps,
@@ -61,8 +66,8 @@ from autograder.grading.unread_answers import (
     read_saved_pictures,
     review_zeros,
 )
-from autograder.notebook.match import LOST
-from autograder.notebook.read import read_details
+from autograder.notebook.cell_matching import LOST
+from autograder.notebook.submission_reader import read_details
 from autograder.questions.base.base import (
     Draw,
     Evidence,
@@ -109,6 +114,8 @@ class SubmittedFiles(Struct, frozen=True):
         digest = hashlib.sha256()
         # The prefix keeps a file from replacing a notebook of the same name.
         files = {f"files/{name}": content for name, content in self.files.items()}
+        # Each name ends with a NUL, which no file name contains, so that two submissions cannot have the
+        # same bytes.
         for name, content in sorted({**files, **self.notebooks}.items()):
             data = content.code.encode() if isinstance(content, NotebookError) else content
             digest.update(name.encode() + b"\0" + hashlib.sha256(data).digest())
@@ -144,7 +151,7 @@ class Grader:
         Args:
             assignment: loaded.
             pool: provides the sandboxes.
-            drawn: students with a variant that was not given out, by id (`grading.personal`).
+            drawn: students with a variant that was not given out, by id (`grading.personal_variants`).
 
         Raises:
             CourseError: the secret or a reference solution is not usable.
@@ -167,7 +174,7 @@ class Grader:
                 packages=[package for environment in environments for package in environment.packages],
             )
             warming = threads.submit(pool.start_all, environments)
-            self.sittings = StudentAssignments(assignment, self.secret, pool, drawn)
+            self.sittings = StudentAssignments(assignment, pool, drawn)
             warming.result()
             proving.result()
 
@@ -279,7 +286,7 @@ class Grader:
             sandbox_seconds=run.seconds_in_sandbox,
             spent=run.spent,
             stated=run.stated,
-            files=tuple(content for files in run.files.values() for content in files.told),
+            files=tuple(content for files in run.files.values() for content in files.listed),
             timeouts=run.timeouts.met,
         )
 
@@ -343,7 +350,9 @@ class _SubmissionRun:
                 questions = self._sitting.assignment.list_questions(notebook.name)
                 release = self._sitting.assignment.releases[notebook.name]
                 other_files = self._handed.other.drop_shown(submission)
-                self.results |= review_unread(questions, self.results, other_files, submission, release)
+                self.results |= review_ungraded_files(
+                    questions, self.results, other_files, submission, release
+                )
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
             staff = f"our fault: {describe_error(error)}"
             self.notes.append(Note(grades.OUR_FAULT, staff, notebook.name))
@@ -420,7 +429,7 @@ class _SubmissionRun:
         cell_tests = CellTests(
             assignment, notebook, submission, sandbox, grader=grader, draw_scope=draw_scope, without=done
         )
-        cells = prepare_cells(submission.cells, assignment, notebook.name)
+        cells = prepare_cells_to_run(submission.cells, assignment, notebook.name)
         timeouts = self._find_timeouts(environment, cells, files)
         session = cell_tests.open_session(cells, files, timeouts)
         try:

@@ -53,7 +53,7 @@ class Student(Struct, frozen=True):
     email: str = ""
 
 
-class Key(Struct, frozen=True):
+class ResultKey(Struct, frozen=True):
     """Everything a result depends on; identical work is looked up by it instead of graded again."""
 
     student: str
@@ -67,7 +67,7 @@ class Key(Struct, frozen=True):
     """Digest of the code and data that computed the result, and of the isolation level."""
 
     @classmethod
-    def from_submission(cls, student: str, submission: str, rubric: Rubric, environment: str) -> Key:
+    def from_submission(cls, student: str, submission: str, rubric: Rubric, environment: str) -> ResultKey:
         """Build the key of one submission under one rubric."""
         return cls(student, rubric.assignment.name, submission, rubric.version, rubric.digest, environment)
 
@@ -75,7 +75,7 @@ class Key(Struct, frozen=True):
 class GradedEntry(Struct, frozen=True):
     """One result to be stored."""
 
-    key: Key
+    key: ResultKey
     graded: GradingResult
     rubric: Rubric
     """The rubric the student was graded by; for a variant, the personal one."""
@@ -155,7 +155,7 @@ class Store(Protocol):
     def finish_run(self, run: int) -> None:
         """Record the end of a run; a run without an end was interrupted. An unknown run is ignored."""
 
-    def find_result(self, key: Key) -> GradingResult | None:
+    def find_result(self, key: ResultKey) -> GradingResult | None:
         """Return the result stored under exactly this key; None if there is none or it is no longer whole.
 
         A student's latest results, and the current one, are stored whole; older ones may be reduced to marks.
@@ -204,7 +204,7 @@ class Store(Protocol):
             language: as in `record_results`.
         """
 
-    def load_keys(self, assignment: str) -> dict[str, Key]:
+    def load_keys(self, assignment: str) -> dict[str, ResultKey]:
         """Return the key of each student's current result."""
 
     def list_students(self, assignment: str) -> frozenset[str]:

@@ -32,8 +32,8 @@ from autograder.course import Course
 from autograder.course.submission_folder import SCANS, is_hidden_notebook, name_files
 from autograder.notebook.document import MAX_BYTES, RawCell, normalize_source, parse_notebook
 from autograder.notebook.files import read_below
-from autograder.notebook.read import read_notebook
 from autograder.notebook.release import Release
+from autograder.notebook.submission_reader import read_notebook
 from autograder.questions.base.judging.results import replace_by_review
 from autograder.rubric import NotebookFile, Question
 
@@ -59,7 +59,7 @@ _UNANSWERED = {
 class NotebookFiles(Struct, frozen=True):
     """The files of one notebook."""
 
-    told: tuple[SubmissionFile, ...]
+    listed: tuple[SubmissionFile, ...]
     contents: Mapping[str, bytes]
     """The files that go into the box, by path."""
     answers: Mapping[str, Answer]
@@ -76,7 +76,7 @@ class NotebookFiles(Struct, frozen=True):
 
     def explain_missing(self, results: tuple[ItemResult, ...], question: Question) -> tuple[ItemResult, ...]:
         """Return the results; those without an answer name the missing file if there is one."""
-        file = next((result for result in self.told if result.path == question.file), None)
+        file = next((result for result in self.listed if result.path == question.file), None)
         code = _UNANSWERED.get(file.state) if file else None
         if file is None or code is None:
             return results
@@ -321,7 +321,7 @@ def note_documents(other: OtherFiles) -> tuple[Note, ...]:
     return (Note("documents-beside", text),) if other.documents else ()
 
 
-def review_unread(
+def review_ungraded_files(
     questions: Sequence[Question],
     results: Results,
     other: OtherFiles,

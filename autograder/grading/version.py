@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from autograder.core.installed import name_package
+from autograder.core.extensions import name_package
 from autograder.questions import list_foreign_entries
 
 GRADING_VERSION = 8

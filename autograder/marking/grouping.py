@@ -23,8 +23,8 @@ from autograder.core.stream import derive_key
 from autograder.formulas import Unreadable, Vocabulary
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.nodes import Relation, Tree
+from autograder.formulas.notation.formula_lists import parse_single
 from autograder.formulas.notation.parse import parse_canonical
-from autograder.formulas.notation.several import parse_single
 from autograder.formulas.values.points import Points
 from autograder.questions.base.base import Draw
 from autograder.questions.base.values import prose

@@ -18,8 +18,8 @@ from autograder.marking.points import list_items
 from autograder.pages.feedback.answers import get_answer_text
 from autograder.pages.feedback.grade import format_grade_range
 from autograder.pages.feedback.labels import Labels
-from autograder.pages.feedback.rendering import fill_template
 from autograder.pages.feedback.sanitise import render_sentence, to_printable_text
+from autograder.pages.feedback.template_rendering import fill_template
 from autograder.rubric import Item, Question, Rubric
 
 _BARS = 10

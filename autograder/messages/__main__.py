@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from autograder.messages.translating import TranslationFiles, find_faults
+from autograder.messages.translation_files import TranslationFiles, find_faults
 
 
 def main(arguments: list[str] | None = None) -> int:

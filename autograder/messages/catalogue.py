@@ -23,13 +23,13 @@ from types import MappingProxyType
 from autograder.core.wording import LocalisedText
 
 AREAS = (
-    "autograder.messages.checks",
+    "autograder.messages.answers",
     "autograder.messages.formulas",
     "autograder.messages.limits",
     "autograder.messages.notebook",
     "autograder.messages.page",
     "autograder.messages.student",
-    "autograder.web.words",
+    "autograder.web.sentences",
 )
 """The modules with tables. They are read when a sentence is first requested."""
 KINDS = "autograder.questions"

@@ -11,7 +11,7 @@ student's formula, ``.symbol``, ``.number``, ``.name`` for a function, ``.first`
 from __future__ import annotations
 
 from autograder.formulas import Unreadable
-from autograder.messages.reading import get_code
+from autograder.messages.parse_errors import get_code
 
 _AT = "Your formula could not be read at {mark} in “{excerpt}”: "
 

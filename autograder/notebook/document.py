@@ -110,7 +110,7 @@ class Document(Struct, frozen=True):
     """In lower case; empty if the metadata names none."""
     notes: tuple[Note, ...] = ()
     made_ids: bool = False
-    """nbgrader's ids were added for grading (`exchange.adopting.otter`). Trusted in releases only."""
+    """nbgrader's ids were added for grading (`exchange.adoption.otter`). Trusted in releases only."""
 
 
 def parse_notebook(data: bytes) -> Document:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from autograder.core.errors import RubricError
 from autograder.formulas import FormulaError, Undecided, Unreadable, Vocabulary
+from autograder.formulas.answer_parser import read_formula
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.nodes import Tree, collect_symbols
 from autograder.formulas.notation.vocabulary import FUNCTION_SPELLINGS
-from autograder.formulas.reading import read_formula
 from autograder.formulas.values.evaluate import TooLarge, Undefined, evaluate_constant
 from autograder.formulas.values.points import Points
 from autograder.rubric import Question, Rubric

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from autograder.core.records import Cell, Markdown, Note
 from autograder.core.syntax import UNREADABLE, collect_bound_names, find_first_line, parse_module, split_lines
-from autograder.notebook.copies import parse_cell
 from autograder.notebook.document import normalize_source
+from autograder.notebook.duplicate_cells import parse_cell
 from autograder.notebook.release import Release
 
 _RESET = re.compile(r"^[ \t]*%reset\b", re.MULTILINE)

@@ -18,13 +18,13 @@ from autograder.core.syntax import collect_bound_names, parse_module
 from autograder.core.wording import has_decimal_comma
 from autograder.messages import get_template, list_languages, load_sentences
 from autograder.notebook.release import Release
-from autograder.questions import closed
+from autograder.questions import closed_lists
 from autograder.rubric import NotebookFile, Question, Rubric
 
 FILE_NAME = "coursecheck.py"
 """Name of the file next to the released notebook; check cells import it by this name."""
-SILENT = Path(__file__).with_name("silentcheck.py")
-SILENT_OTTER = Path(__file__).with_name("silentotter.py")
+SILENT = Path(__file__).with_name("silent_coursecheck.py")
+SILENT_OTTER = Path(__file__).with_name("silent_otter.py")
 """Replacements that are used while a notebook is graded."""
 _TEMPLATE = Path(__file__).with_name("coursecheck.py")
 _PROGRAM = Path(__file__).parents[1]
@@ -311,8 +311,8 @@ def _hash_options(question: Question, release: Release | None) -> list[str]:
         any(f" {_normalize_words(name)} " in f" {words} " for name in names) for names in option_names
     )
     if question.options.get("preset") == "yes-no":
-        option_names += [(name, *aliases) for name, aliases in closed.YES_NO.items()]
-    return sorted({closed.hash_name(name) for names in option_names for name in names}) if shown else []
+        option_names += [(name, *aliases) for name, aliases in closed_lists.YES_NO.items()]
+    return sorted({closed_lists.hash_name(name) for names in option_names for name in names}) if shown else []
 
 
 def _normalize_words(text: str) -> str:

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoint
 from typing import Any
 
-from autograder.core import installed
+from autograder.core import extensions
 from autograder.core.errors import Place, RubricError
-from autograder.core.installed import EntryGroup, name_package
+from autograder.core.extensions import EntryGroup, name_package
 from autograder.core.tables import check_known_keys, list_field_names
 from autograder.questions.base.base import Check
 from autograder.questions.base.judging.manual import ManualItem, read_manual_options
@@ -36,7 +36,7 @@ def list_registered() -> Mapping[str, EntryPoint]:
     Raises:
         RubricError: two packages register one name.
     """
-    return installed.list_entries(GROUP)
+    return extensions.list_entries(GROUP)
 
 
 # Loading imports the kind's package, so each kind is loaded once.
@@ -47,7 +47,7 @@ def load_kind(name: str) -> Kind:
     Raises:
         RubricError: there is none (with a suggestion), or its package cannot be loaded.
     """
-    loaded = installed.load_entry(GROUP, name)
+    loaded = extensions.load_entry(GROUP, name)
     if not isinstance(loaded, Kind) or loaded.name != name:
         entry = list_registered()[name]
         raise RubricError(f"kind {name!r}: {name_package(entry)}: {entry.value} is no Kind of this name")

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from autograder.checking.reading import CheckFile
+from autograder.checking.check_parser import CheckFile
 from autograder.core import atomic, limits
 from autograder.core.errors import Place, RubricError
 from autograder.core.records import Limits, Text
@@ -30,11 +30,11 @@ from autograder.core.tables import (
 from autograder.formulas import FormulaError, Symbol, Vocabulary
 from autograder.rubric import scales
 from autograder.rubric.check_files import add_items, read_check_file
-from autograder.rubric.files import NotebookFile as NotebookFile
-from autograder.rubric.files import check_files
-from autograder.rubric.lines import locate_errors as locate_errors
-from autograder.rubric.variants import drawing, options
-from autograder.rubric.variants.drawing import Catalogues, Variant
+from autograder.rubric.error_lines import locate_errors as locate_errors
+from autograder.rubric.notebook_files import NotebookFile as NotebookFile
+from autograder.rubric.notebook_files import check_files
+from autograder.rubric.variants import options
+from autograder.rubric.variants.draws import Catalogues, Variant, check_entries, with_faults
 from autograder.rubric.variants.expressions import Value, fill_table, has_placeholder
 from autograder.rubric.variants.options import Draws
 
@@ -320,7 +320,7 @@ class Rubric(Struct, frozen=True):
         for index, entry in enumerate(self.template):
             identifier = self.questions[index].id
             if identifier in faults or has_placeholder(entry):
-                drawn = drawing.with_faults(entry, faults[identifier]) if identifier in faults else entry
+                drawn = with_faults(entry, faults[identifier]) if identifier in faults else entry
                 place = Place(f"variant {variant.label}: question {index + 1}", "question", index)
                 questions[index] = _read_question(
                     fill_table(drawn, variant.values, place), place, self.assignment
@@ -457,7 +457,7 @@ def _read_draws(table: Mapping[str, Any], place: Place) -> tuple[Draws | None, d
     if not isinstance(table["variant"], dict):
         raise RubricError("expected a table [variant]", place, "variant")
     draws = options.read_draws(table["variant"], place)
-    drawing.check_entries(table, draws, place)
+    check_entries(table, draws, place)
     return draws, draws.common
 
 

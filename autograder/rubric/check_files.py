@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from autograder.checking.reading import CheckFile, CheckFileError, CheckItem, load_check_file, suggest_name
+from autograder.checking.check_parser import (
+    CheckFile,
+    CheckFileError,
+    CheckItem,
+    describe_known_names,
+    load_check_file,
+)
 from autograder.core.errors import Place, RubricError
 
 KINDS = ("code", "repair")
@@ -68,7 +74,9 @@ def add_items(
         name = str(entry.get("id"))
         if name not in checks:
             check_path = f"{file.module.replace('.', '/')}.py"
-            raise RubricError(f"{check_path} has no check {name!r}{suggest_name(name, checks)}", where, "id")
+            raise RubricError(
+                f"{check_path} has no check {name!r}{describe_known_names(name, checks)}", where, "id"
+            )
         items.append(_merge_item(entry, checks.pop(name), file, where))
     if not stated_only:
         items += [_merge_item({}, check, file, place) for check in checks.values()]

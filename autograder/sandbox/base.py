@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from autograder.core.limits import MemoryBudget
 from autograder.core.records import Call, CellRun, Limits, Observation
-from autograder.sandbox.exchange.wire import Told
+from autograder.sandbox.exchange.wire import Payload
 
 
 class Environment(Struct, frozen=True):
@@ -41,7 +41,7 @@ class Environment(Struct, frozen=True):
 class Reply(NamedTuple):
     """The reply of one of our own endpoints in a box, for the other box."""
 
-    told: Told
+    payload: Payload
     """The payload as it arrived, not inspected."""
     asks: int
     """The number of the box that this reply is a question to (1 is the student's box); 0: no question."""
@@ -56,8 +56,6 @@ class Usage(Struct, frozen=True):
     """Duration of the longest call."""
     delayed_seconds: float = 0.0
     """How long other programs kept the box from computing, as far as this was measured."""
-    system_seconds: float = 0.0
-    """Processor seconds spent in the kernel, as far as it reports them."""
 
 
 class Box(Protocol):
@@ -108,7 +106,7 @@ class Box(Protocol):
         """Set `crowded` after student code raised an exception that only another box has seen."""
 
     def forward_message(
-        self, target: str, payload: Told, *, seconds: float, begin: Mapping[str, Any] | None = None
+        self, target: str, payload: Payload, *, seconds: float, begin: Mapping[str, Any] | None = None
     ) -> Reply | Observation:
         """Forward the message of another box to one of our own endpoints in this box.
 

@@ -23,7 +23,7 @@ CROWDED = (
 
 def with_limit(observation: Observation, limits: Limits) -> Observation:
     """Return an observation that says how much was allowed if it met a limit."""
-    reported = (encounter.met for encounter in observation.met if encounter.told)
+    reported = (encounter.met for encounter in observation.met if encounter.claimed)
     kind = observation.ending or next(reported, None)
     if kind is None:
         return observation
@@ -78,7 +78,7 @@ def add_notes(notes: list[Note], new: Iterable[Note]) -> None:
 
 def _build_note(encounter: LimitEvent, limits: Limits, place: str) -> Note:
     met = encounter.met
-    source = "counted outside" if encounter.seen else "as the box says; not seen outside"
+    source = "counted outside" if encounter.measured else "as the box says; not seen outside"
     if met is LimitKind.NETWORK:
         return Note(MET, f"asked for something from a network, which no box has, {source}; it went on", place)
     name = allowed.OF_MET[met]

@@ -59,7 +59,7 @@ class PersistentSandbox:
         self._pool = pool
         self._environment = environment
         self._packages = packages
-        self.isolation = pool.sandbox(environment).isolation
+        self.isolation = pool.get_sandbox(environment).isolation
 
     def open(self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None) -> Box:
         """Open a box in the running sandbox; failing to restart a sandbox during a run is our fault."""
@@ -74,7 +74,7 @@ class PersistentSandbox:
 
     def _get_running_sandbox(self) -> Sandbox:
         try:
-            return self._pool.sandbox(self._environment)
+            return self._pool.get_sandbox(self._environment)
         except SandboxUnavailable as error:
             raise SandboxFault(f"a sandbox that ran before cannot be started again: {error}") from error
 
@@ -119,7 +119,7 @@ class Pool:
     ) -> None:
         self.close()
 
-    def sandbox(self, environment: Environment) -> Sandbox:
+    def get_sandbox(self, environment: Environment) -> Sandbox:
         """Return the sandbox for an environment without its packages; start it if none is alive.
 
         Raises:
@@ -180,7 +180,7 @@ class Pool:
     def start_all(self, environments: Iterable[Environment]) -> None:
         """Start several sandboxes in parallel; importing torch takes seconds, and there are several cores."""
         with ThreadPoolExecutor() as threads:
-            for _ in threads.map(self.sandbox, environments):
+            for _ in threads.map(self.get_sandbox, environments):
                 pass
 
     def end_sandbox(self, environment: Environment) -> None:

@@ -163,6 +163,8 @@ class Session:
         results: list[Observation] = []
         endings = 0
         while waiting := calls[len(results) :]:
+            # A function that never ends costs its time once per call: after two endings the other questions
+            # would have none.
             if self._room.ending or endings >= ENDINGS_PER_QUESTION or not self._ensure_box():
                 ending = self._room.ending or self._given_up or Ending.NOT_ASKED
                 return results + [Observation(ok=False, ending=ending)] * len(waiting)
@@ -294,7 +296,7 @@ class Session:
             self._in_sandbox_at_opening = self.seconds_in_sandbox
             self._asked = []
             try:
-                self._box = self._opened()
+                self._box = self._open_box()
                 self._run_cells(self._box)
             except BoxEnded:
                 self._close_box()
@@ -302,7 +304,7 @@ class Session:
                 self._handle_fault(fault)
         return self._box is not None
 
-    def _opened(self) -> Box:
+    def _open_box(self) -> Box:
         with self._track_sandbox_time():
             return self._sandbox.open(self._limits, seed=self._seed, files=self._files)
 
@@ -430,6 +432,7 @@ class Session:
             self._over = fault
             raise fault
         self._faults_left -= 1
+        # A run that our side lost costs the student no restart.
         self._restarts_left += 1
         self.notes.append(Note("run-again", f"our side failed and the submission was run again: {fault}"))
 

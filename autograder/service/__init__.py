@@ -5,19 +5,19 @@ PostgreSQL is the record here, and nbgrader's gradebook.db one of its projection
 ==================  =====================================================================================
 module              content
 ==================  =====================================================================================
-`postgres`          the embedded database, started below the course folder (`launch` starts it)
+`postgres`          the embedded database, started below the course folder (`child_process` starts it)
 `setup`             Django's settings, in code, and the migrations
-`models`            the tables
+`models`            the tables; `models_results`: results as they were shown, sent or chosen
 `blobs`             bytes by their digest: notebooks, data, releases; in the database or an object store
 `versions`          released assignments, imported from a folder and exported to one
 `attempts`          submit, claim, store the result, release; the sweep that finds lost attempts
-`loaded`            assignments from the database, written to disk and loaded once for each version
+`assignment_cache`  assignments from the database, written to disk and loaded once for each version
 `tasks`, `worker`   the queues (Procrastinate) and the process that works on them
 `platforms`         learning platforms: class lists from them, marks to them
 `receipts`          signed receipts for submissions
 `store`             the database as a store (`autograder.grading.store`)
 `audit`             the log of actions, as a hash chain
-`moving`            importing a course from a folder and exporting it to one
+`course_transfer`   importing a course from a folder and exporting it to one
 ==================  =====================================================================================
 
 Each submission has a row in `models.Attempt` before its receipt is made. That row is the truth: if a job of

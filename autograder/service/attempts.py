@@ -21,8 +21,8 @@ from msgspec.structs import replace
 
 from autograder.core.errors import NotebookError, ServiceError
 from autograder.core.records import GradingResult, StudentGroup
-from autograder.course import Handin, find_name_fault, groups, schedule
-from autograder.course.counting import (
+from autograder.course import Handin, find_name_fault, group_list, schedule
+from autograder.course.counting_attempts import (
     AttemptFacts,
     PartFilters,
     StaffChoice,
@@ -49,9 +49,9 @@ from autograder.grading.batch import (
     with_handin,
 )
 from autograder.grading.pipeline import SubmittedFiles
-from autograder.grading.store import GradedEntry, Key
+from autograder.grading.store import GradedEntry, ResultKey
 from autograder.rubric import Rubric
-from autograder.rubric.variants.drawing import normalise_id
+from autograder.rubric.variants.draws import normalise_id
 from autograder.service import blobs, tasks, versions
 from autograder.service.models import (
     Account,
@@ -61,9 +61,9 @@ from autograder.service.models import (
     PlatformCourse,
     State,
 )
+from autograder.service.models_results import ChosenAttempt
 from autograder.service.receipts import Signer
 from autograder.service.store import DatabaseStore
-from autograder.service.telling import ChosenAttempt
 
 LEASE = timedelta(seconds=30)
 """Time for which a worker holds an attempt; a living worker extends it."""
@@ -118,11 +118,12 @@ def submit_files(
             version_id=version,
             student=student,
             number=number,
-            digest=compute_digest(student, files),
+            digest=compute_files_digest(student, files),
             submitted_at=submitted_at or timezone.now(),
             by=by,
         )
         attempt.receipt = signer.sign(_collect_facts(attempt, digests))
+        # Never an update: the primary key was made here, and a receipt states it.
         attempt.save(force_insert=True)
         AttemptFile.objects.bulk_create(
             AttemptFile(attempt=attempt, name=name, blob_id=digest) for name, digest in digests.items()
@@ -161,7 +162,7 @@ def _check_files(student: str, files: Mapping[str, bytes]) -> None:
         )
 
 
-def compute_digest(student: str, files: Mapping[str, bytes]) -> str:
+def compute_files_digest(student: str, files: Mapping[str, bytes]) -> str:
     """Return the SHA-256 of the submitted files as they are, whatever files the rubric asks for."""
     notebooks = {name[: -len(".ipynb")]: data for name, data in files.items() if name.endswith(".ipynb")}
     other_files = {name: data for name, data in files.items() if not name.endswith(".ipynb")}
@@ -298,7 +299,7 @@ def keep_result(attempt: Attempt, graded: GradingResult, rubric: Rubric, environ
         if row is None:
             return False
         store = DatabaseStore(row.offer.course)
-        key = Key.from_submission(row.student, graded.digest, rubric, environment)
+        key = ResultKey.from_submission(row.student, graded.digest, rubric, environment)
         row.result_id = store.keep_result(GradedEntry(key, graded, rubric, row.submitted_at))
         row.state, row.graded_at, row.problem = State.GRADED, timezone.now(), ""
         row.lease = row.leased_until = None
@@ -349,7 +350,7 @@ def _find_outdated(row: Attempt, rubric: Rubric, handins: Mapping[str, Handin]) 
     ]
 
 
-def build_counted_entry(key: Key, graded: GradingResult, rubric: Rubric, handin: Handin) -> GradedEntry:
+def build_counted_entry(key: ResultKey, graded: GradingResult, rubric: Rubric, handin: Handin) -> GradedEntry:
     """Return a result as the entry of one student for whom it counts.
 
     The key is the attempt's own, with the student and the digest of the files that count for them.
@@ -409,7 +410,7 @@ def list_group_members(offer: Offer, student: str) -> tuple[str, ...]:
 
 def find_group(offer: Offer, student: str) -> StudentGroup | None:
     """Return a student's group; None: the student submits alone."""
-    return groups.map_by_student(list_groups(offer)).get(normalise_id(student))
+    return group_list.map_by_student(list_groups(offer)).get(normalise_id(student))
 
 
 def _find_counting(
@@ -535,9 +536,9 @@ def compute_slip_days_left(offer: Offer, times: Schedule | None) -> dict[str, in
 
 def evaluate_timing(attempt: Attempt, rubric: Rubric) -> list[Handin]:
     """Return an attempt with its timing, once for each student for whom it may count."""
-    times, teams = load_schedule(attempt.offer, rubric), list_groups(attempt.offer)
+    times, groups = load_schedule(attempt.offer, rubric), list_groups(attempt.offer)
     left = compute_slip_days_left(attempt.offer, times)
-    return select_attempts({attempt.student: [_to_handin(attempt)]}, times, teams, left, timezone.now())
+    return select_attempts({attempt.student: [_to_handin(attempt)]}, times, groups, left, timezone.now())
 
 
 def load_schedule(offer: Offer, rubric: Rubric) -> Schedule | None:

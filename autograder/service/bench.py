@@ -35,14 +35,14 @@ from autograder.core.errors import (
     describe_error,
 )
 from autograder.core.records import Cell, CellRun, Ending, Limits, Markdown
-from autograder.grading.expected import derive_box_seed
+from autograder.grading.expected_values import derive_box_seed
 from autograder.notebook.placeholders import mask_skipped_lines
 from autograder.pages.feedback.sanitise import to_printable_text
 from autograder.sandbox.base import Box, Environment
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
-from autograder.service.loaded import AssignmentCache
+from autograder.service.assignment_cache import AssignmentCache
 
 if TYPE_CHECKING:
     from autograder.service.models import Attempt

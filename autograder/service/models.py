@@ -13,7 +13,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import MD5, Lower
 
-from autograder.service.telling import (  # noqa: F401 - Django finds them here
+from autograder.service.models_results import (  # noqa: F401 - Django finds them here
     ChosenAttempt,
     Comparison,
     SentScore,
@@ -163,7 +163,7 @@ class Member(models.Model):
 
     course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="members")
     account = models.ForeignKey(Account, models.PROTECT, null=True, related_name="memberships")
-    role = models.CharField(max_length=16, choices=[(one.value, one.value) for one in Role])
+    role = models.CharField(max_length=16, choices=[(entry.value, entry.value) for entry in Role])
     student = models.CharField(max_length=128, blank=True)
     """The id of a student; empty for other roles."""
     first_name = models.CharField(max_length=150, blank=True)
@@ -210,7 +210,7 @@ class Attempt(models.Model):
     """Time since which it could be graded: later than its submission if it was imported from a folder."""
     by = models.ForeignKey(Account, models.PROTECT, null=True, related_name="+")
     receipt = models.TextField()
-    state = models.CharField(max_length=8, choices=[(one, one) for one in State], default=State.WAITING)
+    state = models.CharField(max_length=8, choices=[(entry, entry) for entry in State], default=State.WAITING)
     tries = models.PositiveSmallIntegerField(default=0)
     leased_until = models.DateTimeField(null=True)
     lease = models.UUIDField(null=True)
@@ -263,7 +263,7 @@ class StoredRun(models.Model):
 
 
 class StoredResult(models.Model):
-    """A result, keyed by everything it depends on (`autograder.grading.store.Key`)."""
+    """A result, keyed by everything it depends on (`autograder.grading.store.ResultKey`)."""
 
     course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="+")
     student = models.CharField(max_length=128)

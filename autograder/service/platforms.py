@@ -29,7 +29,7 @@ from autograder.course import find_name_fault
 from autograder.grading.assignment import Assignment
 from autograder.grading.store import Student
 from autograder.service import attempts, tasks
-from autograder.service.loaded import AssignmentCache
+from autograder.service.assignment_cache import AssignmentCache
 from autograder.service.models import (
     CourseRecord,
     Member,
@@ -38,9 +38,9 @@ from autograder.service.models import (
     PlatformMember,
     Role,
 )
-from autograder.service.standing import load_standings
+from autograder.service.models_results import SentScore
+from autograder.service.standings import load_standings
 from autograder.service.store import DatabaseStore
-from autograder.service.telling import SentScore
 
 SECONDS = 10.0
 """Time limit for a platform's answer."""
@@ -114,6 +114,7 @@ class PlatformClient:
         for _ in range(_MOST_PAGES):
             answer = self._send_request("GET", scope, address, {"Accept": kind})
             yield _parse_json(answer, self._name)
+            # NRPS 2.0 and AGS 2.0 page through lists by the header Link (RFC 8288).
             address = answer.links.get("next", {}).get("url", "")
             if not address:
                 return

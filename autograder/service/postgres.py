@@ -141,6 +141,7 @@ class EmbeddedPostgres:
         while time.monotonic() < until:
             try:
                 pid = (self._data / "postmaster.pid").read_text().splitlines()[0]
+                # A server works in its data folder, so this identifies it better than its name.
                 if Path(f"/proc/{pid}/cwd").resolve(strict=True) != self._data.resolve():
                     return  # the process id was reused
             except (OSError, IndexError):
@@ -156,6 +157,7 @@ class EmbeddedPostgres:
         if self._process is None:
             return
         if self._process.poll() is None:
+            # PostgreSQL's "immediate" and "fast" shutdown; SIGTERM would wait for all clients to leave.
             self._process.send_signal(signal.SIGQUIT if at_once else signal.SIGINT)
             try:
                 self._process.wait(30)
@@ -173,7 +175,13 @@ class EmbeddedPostgres:
 
     @staticmethod
     def _build_command(program: str, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "autograder.service.launch", str(find_binaries() / program), *arguments]
+        return [
+            sys.executable,
+            "-m",
+            "autograder.service.child_process",
+            str(find_binaries() / program),
+            *arguments,
+        ]
 
     def _create_data(self) -> None:
         """Create the data folder; one left incomplete by a kill is created again."""
@@ -186,6 +194,7 @@ class EmbeddedPostgres:
             self._build_command(
                 "initdb",
                 *("-D", str(self._data), "-U", _USER, f"--pwfile={password}", "-A", "scram-sha-256"),
+                # The order of texts in the locale C is the same on every machine, whatever its libraries.
                 *("-E", "UTF8", "--locale=C", "--data-checksums"),
             ),
             cwd=self._folder,

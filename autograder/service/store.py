@@ -21,8 +21,8 @@ from autograder.grading.store import (
     AnswerName,
     FrontEnd,
     GradedEntry,
-    Key,
     OutlineReader,
+    ResultKey,
     Student,
     collect_graded_cells,
     decode_result,
@@ -132,7 +132,7 @@ class DatabaseStore:
         with self._open_transaction("the run could not be noted"):
             StoredRun.objects.filter(course=self._course, pk=run).update(finished_at=timezone.now())
 
-    def find_result(self, key: Key) -> GradingResult | None:
+    def find_result(self, key: ResultKey) -> GradingResult | None:
         """See `Store.find_result`."""
         with self._open_transaction("the result could not be read"):
             # A pruned result lacks its notebooks and must not be reused.
@@ -270,12 +270,12 @@ class DatabaseStore:
         del entries, language
         return frozenset()
 
-    def load_keys(self, assignment: str) -> dict[str, Key]:
+    def load_keys(self, assignment: str) -> dict[str, ResultKey]:
         """See `Store.load_keys`."""
         with self._open_transaction("the results could not be read"):
             rows = CurrentResult.objects.filter(course=self._course, assignment=assignment)
-            key_rows = rows.values_list(*(f"result__{field}" for field in Key.__struct_fields__))
-            return {key.student: key for key in (Key(*row) for row in key_rows)}
+            key_rows = rows.values_list(*(f"result__{field}" for field in ResultKey.__struct_fields__))
+            return {key.student: key for key in (ResultKey(*row) for row in key_rows)}
 
     def list_students(self, assignment: str) -> frozenset[str]:
         """See `Store.list_students`."""
@@ -356,7 +356,7 @@ class DatabaseStore:
 _WRITTEN = ("automatic", "pending", "again", "worth", "items", "points", "revision")
 
 
-def _to_columns(key: Key) -> dict[str, object]:
+def _to_columns(key: ResultKey) -> dict[str, object]:
     return msgspec.structs.asdict(key)
 
 

@@ -19,7 +19,7 @@ from django.db.models import Max, Q
 from autograder import rubric as rubrics
 from autograder.core import atomic
 from autograder.core.errors import CourseError, ServiceError
-from autograder.course import PRIVATE, Course, groups, schedule
+from autograder.course import PRIVATE, Course, group_list, schedule
 from autograder.rubric import Rubric
 from autograder.service import blobs
 from autograder.service.models import CourseRecord, Offer, Version, VersionFile
@@ -102,7 +102,7 @@ def has_same_grading(first: Version, second: Version) -> bool:
     return before == after
 
 
-def prepare_cells(version: Version) -> None:
+def prepare_cell_rows(version: Version) -> None:
     """Create a row for each graded cell of a version, and remove all others.
 
     Raises:
@@ -209,7 +209,7 @@ def create_or_update_offer(
     times = msgspec.to_builtins(schedule.read_table(course, name) or {})
     title = next(iter(rubric.assignment.title.values()), name)
     with transaction.atomic():
-        prepare_cells(version)
+        prepare_cell_rows(version)
         offer_row, _ = Offer.objects.select_for_update().get_or_create(
             course=record, assignment=name, defaults={"version": version, "title": title, "times": times}
         )
@@ -226,9 +226,9 @@ def import_groups(offer: Offer, course: Course) -> None:
     Raises:
         CourseError: the file is not usable.
     """
-    teams = {team.name: list(team.members) for team in groups.load_groups(course, offer.assignment)}
-    if not offer.formed_here and offer.groups != teams:
-        offer.groups = teams
+    groups = {group.name: list(group.members) for group in group_list.load_groups(course, offer.assignment)}
+    if not offer.formed_here and offer.groups != groups:
+        offer.groups = groups
         offer.save(update_fields=["groups"])
 
 

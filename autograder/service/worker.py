@@ -29,14 +29,14 @@ from autograder.grading import assignment as assignments
 from autograder.grading.assignment import Assignment
 from autograder.grading.grades import SANDBOX_FAULT
 from autograder.grading.pipeline import Grader
-from autograder.grading.store import Key
+from autograder.grading.store import ResultKey
 from autograder.sandbox.levels import Isolation, compute_environment_digest
 from autograder.sandbox.outside import cgroups
 from autograder.sandbox.pool import Pool
-from autograder.service import attempts, comparing, platforms, tasks, versions
-from autograder.service.loaded import AssignmentCache
+from autograder.service import attempts, platforms, similarity, tasks, versions
+from autograder.service.assignment_cache import AssignmentCache
 from autograder.service.models import Attempt, TrialResult, Version
-from autograder.service.trials import trying
+from autograder.service.trials import grading
 
 LOG = logging.getLogger("autograder.service.worker")
 MOST_KEPT = 4
@@ -123,34 +123,37 @@ class Worker:
     def grade_trial(self, identifier: int) -> None:
         """Grade one attempt in a trial if it is open; errors are stored with it, none is raised."""
         close_old_connections()
-        row = trying.claim_result(identifier)
+        row = grading.claim_result(identifier)
         if row is None:
             return
         try:
-            with _keep_alive(lambda: trying.extend_lease(row)), self._use_version(row.trial.version) as ready:
+            with (
+                _keep_alive(lambda: grading.extend_lease(row)),
+                self._use_version(row.trial.version) as ready,
+            ):
                 self._grade_trial_result(row, ready)
         except Exception as error:  # noqa: BLE001 - as above
             LOG.warning("attempt %s could not be tried: %s", row.attempt_id, describe_error(error))
-            trying.give_back(row, describe_error(error))
+            grading.give_back(row, describe_error(error))
 
     def _grade_trial_result(self, row: TrialResult, ready: _ReadyVersion) -> None:
         rubric, attempt = ready.grader.assignment.rubric, row.attempt
         handed = attempts.select_files_to_grade(attempt, rubric)
-        key = Key.from_submission(attempt.student, handed.compute_digest(), rubric, ready.environment)
-        graded = trying.find_result(row, key)
+        key = ResultKey.from_submission(attempt.student, handed.compute_digest(), rubric, ready.environment)
+        graded = grading.find_result(row, key)
         if graded is None:
             connections.close_all()  # see above
             graded = ready.grader.grade(handed)
-        if row.tries < trying.MOST_TRIES and _find_fault(graded):
-            trying.give_back(row, _find_fault(graded))
+        if row.tries < grading.MOST_TRIES and _find_fault(graded):
+            grading.give_back(row, _find_fault(graded))
         else:
-            trying.keep_result(row, graded, rubric, key)
+            grading.keep_result(row, graded, rubric, key)
 
     def compare_works(self, offer: int) -> None:
         """Compare the submissions of an assignment; errors are stored with it, none is raised."""
         close_old_connections()
         try:
-            comparing.compare_class(offer, self._loaded)
+            similarity.compare_class(offer, self._loaded)
         except Exception as error:  # noqa: BLE001 - staff ask again
             LOG.warning("the submissions of offer %s could not be compared: %s", offer, describe_error(error))
         finally:
@@ -275,7 +278,7 @@ def _run_sweeps(stop: threading.Event) -> None:
             close_old_connections()
             if requeued := attempts.sweep_attempts():
                 LOG.info("%d attempts were queued again", requeued)
-            trying.sweep_trials()
+            grading.sweep_trials()
             if number % _SWEEPS == 0:
                 platforms.sweep_scores()
         except Exception as error:  # noqa: BLE001 - the next round tries again

@@ -17,8 +17,8 @@ from autograder.grading.store import (
     AnswerName,
     FrontEnd,
     GradedEntry,
-    Key,
     OutlineReader,
+    ResultKey,
     Student,
     collect_graded_cells,
     decode_result,
@@ -37,7 +37,7 @@ class _AssignmentState:
         self.automatic: dict[str, dict[CellName, _Automatic]] = {}
         self.given: dict[str, dict[CellName, PersonMark]] = {}
         self.decided: dict[AnswerName, Decimal] = {}
-        self.current: dict[str, Key] = {}
+        self.current: dict[str, ResultKey] = {}
 
 
 class MemoryStore:
@@ -48,7 +48,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._kept: dict[str, _AssignmentState] = {}
-        self._results: dict[Key, bytes] = {}
+        self._results: dict[ResultKey, bytes] = {}
         self.runs: list[bool] = []
         """One entry for each run: whether it finished."""
 
@@ -89,7 +89,7 @@ class MemoryStore:
             if 0 < run <= len(self.runs):
                 self.runs[run - 1] = True
 
-    def find_result(self, key: Key) -> GradingResult | None:
+    def find_result(self, key: ResultKey) -> GradingResult | None:
         """See `Store.find_result`."""
         with self._lock:
             return decode_result(self._results[key]) if key in self._results else None
@@ -146,7 +146,7 @@ class MemoryStore:
         del entries, language
         return frozenset()
 
-    def load_keys(self, assignment: str) -> dict[str, Key]:
+    def load_keys(self, assignment: str) -> dict[str, ResultKey]:
         """See `Store.load_keys`."""
         with self._lock:
             return dict(self._kept.get(assignment, _AssignmentState()).current)

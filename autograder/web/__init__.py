@@ -10,19 +10,20 @@ module              contents
 `guard`             a visitor's role in a course, and what they may see
 `logs`              logging of the service
 `security`          security headers, request numbers, and the access log
+`responses`         templates, downloads, and feedback in a frame
 `student`, `staff`  pages for students and for course staff
-`requests`          regrade requests of students, and their answers
+`regrade_requests`  regrade requests of students, and their answers
 `account`           the first administrator, invitations, program keys
 `version_trials`    trial grading with a new version, then apply or drop it
-`door`              API for programs
+`api`               API for programs
 `operation`         health check and metrics
-`server`            the processes: database, pages, worker; `trial`: accounts for a trial service
-`pages`, `beside`   a web process; a further one that shares the same sockets
+`server`            the processes: database, pages, worker; `demo_accounts`: to try it out
+`processes`         web processes that share sockets; `extra_process`: all but the first one
 `maintenance`       backups, and the export of a course
 `exchange`          nbgrader's exchange on top of the service, for JupyterLab
 `identity`          identity providers; `adapters`: the account that a sign-in leads to
 `lti`               learning platforms: launches, class lists, connections to courses
-`sending`           uploads files from a terminal
-`words`             sentences of the pages; `requests_words`: those of regrade requests
+`api_client`        uploads files from a terminal
+`sentences`         sentences of the pages; `regrade_request_sentences` and others: those of one page
 ==================  =====================================================================================
 """

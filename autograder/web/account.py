@@ -27,7 +27,7 @@ from autograder import messages
 from autograder.service import audit
 from autograder.service.models import Account, Invitation, Member, ProgramKey
 from autograder.web.guard import allow_anyone, require_sign_in
-from autograder.web.student import render_page
+from autograder.web.responses import render_page
 
 INVITED = timedelta(days=14)
 _OPENED = "invitation"
@@ -107,9 +107,9 @@ class Adapter(DefaultAccountAdapter):
         Raises:
             ValidationError: there were too many failures.
         """
-        known = _get_browser_mark(request, credentials.get("username", ""))
+        is_known_browser = _get_browser_mark(request, credentials.get("username", ""))
         # A known browser is exempt: strangers behind the same address must not lock out its owner.
-        if not known and cache.get(_get_failure_key(request), 0) >= MOST_FAILED:
+        if not is_known_browser and cache.get(_get_failure_key(request), 0) >= MOST_FAILED:
             raise self.validation_error("too_many_login_attempts")
         super().pre_authenticate(request, **credentials)
 

@@ -20,7 +20,7 @@ from autograder.service import audit
 from autograder.service.models import Account, Member, Role
 from autograder.web.account import accept_invitation, copy_details, may_become, take_invitation
 from autograder.web.identity import IdentityProvider
-from autograder.web.student import render_page
+from autograder.web.responses import render_page
 
 
 class IdentityAdapter(DefaultSocialAccountAdapter):

@@ -12,13 +12,13 @@ from django.urls import reverse
 from msgspec import Struct
 
 from autograder.core.errors import ServiceError
-from autograder.service import attempts, choosing
+from autograder.service import attempt_choice, attempts
 from autograder.service.models import Attempt, Role, State
-from autograder.service.telling import ChosenAttempt
-from autograder.web import shown
+from autograder.service.models_results import ChosenAttempt
+from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
-from autograder.web.site import choose_language, words
-from autograder.web.student import render_page, send_stored_file
+from autograder.web.responses import render_page, send_stored_file
+from autograder.web.site import choose_language, get_words
 
 
 class AttemptRow(Struct, frozen=True):
@@ -38,7 +38,10 @@ class AttemptRow(Struct, frozen=True):
 def show_attempts(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponse:
     """Show the attempts of a student and of their group, and why one of them counts."""
     offer, language = visit.get_offer(assignment), choose_language(request)
-    rubric, counts = shown.get_assignment(offer).rubric, shown.get_counting_codes(offer, who)
+    rubric, counts = (
+        assignment_details.get_assignment(offer).rubric,
+        assignment_details.get_counting_codes(offer, who),
+    )
     head = visit.has_role(Role.HEAD_TA)
     # Receipts are not shown here, so they are not loaded.
     group_attempts = Attempt.objects.filter(
@@ -53,7 +56,7 @@ def show_attempts(request: HttpRequest, visit: Visit, assignment: str, who: str)
         rows.append(
             AttemptRow(
                 attempt,
-                shown.format_received(attempt, language),
+                assignment_details.format_received(attempt, language),
                 code,
                 readable.reason if readable.is_damaged else "",
                 sorted(attempt.files.values_list("name", flat=True)),
@@ -68,7 +71,7 @@ def show_attempts(request: HttpRequest, visit: Visit, assignment: str, who: str)
         "offer": offer,
         "who": who,
         "rows": rows,
-        "why": shown.list_counting_reasons(offer, who, language),
+        "why": assignment_details.list_counting_reasons(offer, who, language),
         "head": head,
         "chosen": ChosenAttempt.objects.filter(attempt__in=group_attempts).exists(),
     }
@@ -85,10 +88,10 @@ def download_attempt_file(_: HttpRequest, visit: Visit, identifier: uuid.UUID, n
 @require_role(Role.HEAD_TA, "POST")
 def choose_attempt(request: HttpRequest, visit: Visit, identifier: uuid.UUID) -> HttpResponse:
     """Choose, with a reason, the attempt that counts."""
-    attempt, say = _get_attempt(visit, identifier), words(request)["t"]
-    rubric = shown.get_assignment(attempt.offer).rubric
+    attempt, say = _get_attempt(visit, identifier), get_words(request)["t"]
+    rubric = assignment_details.get_assignment(attempt.offer).rubric
     try:
-        choosing.choose_attempt(attempt, request.POST.get("reason", ""), rubric, request.user)
+        attempt_choice.choose_attempt(attempt, request.POST.get("reason", ""), rubric, request.user)
     except ServiceError as error:
         notices.error(request, say("refused", reason=str(error)))
     else:
@@ -100,8 +103,8 @@ def choose_attempt(request: HttpRequest, visit: Visit, identifier: uuid.UUID) ->
 def drop_choice(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponse:
     """Revert to the automatic choice of the attempt that counts, by dates and files."""
     offer = visit.get_offer(assignment)
-    choosing.drop_choice(offer, who, shown.get_assignment(offer).rubric, request.user)
-    notices.info(request, words(request)["t"]("choice-dropped"))
+    attempt_choice.drop_choice(offer, who, assignment_details.get_assignment(offer).rubric, request.user)
+    notices.info(request, get_words(request)["t"]("choice-dropped"))
     return _redirect_to_attempts(visit, assignment, who)
 
 

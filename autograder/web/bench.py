@@ -14,8 +14,8 @@ from autograder.core.records import Ending
 from autograder.service.bench import MOST_SOURCE, Bench, BenchStatus, NotebookStatus, TryResult
 from autograder.service.models import Attempt, Role
 from autograder.web.guard import Visit, require_role
-from autograder.web.site import words
-from autograder.web.student import render_page
+from autograder.web.responses import render_page
+from autograder.web.site import get_words
 
 _Say = Callable[..., str]
 """Returns the sentence of a code in the reader's language."""
@@ -39,7 +39,7 @@ def show_bench(request: HttpRequest, visit: Visit, assignment: str, identifier: 
     A POST tries an input. HTMX requests get only the part of the page that changes.
     """
     attempt, names, notebook = _read_target(request, visit, assignment, identifier)
-    say: _Say = words(request)["t"]
+    say: _Say = get_words(request)["t"]
     tried = _try_source(request, attempt, notebook, say) if request.method == "POST" else ""
     shown = _build_context(request, attempt, notebook, say, tried)
     if "HX-Request" in request.headers:
@@ -54,7 +54,7 @@ def show_bench(request: HttpRequest, visit: Visit, assignment: str, identifier: 
 def show_tries(request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.UUID) -> HttpResponse:
     """Show the part of the bench that changes while a notebook is being prepared."""
     attempt, _, notebook = _read_target(request, visit, assignment, identifier)
-    shown = _build_context(request, attempt, notebook, words(request)["t"])
+    shown = _build_context(request, attempt, notebook, get_words(request)["t"])
     facts = {"visit": visit, "offer": attempt.offer, "attempt": attempt, "notebook": notebook}
     return render_page(request, "_bench_tries.html", {**facts, **shown})
 

@@ -35,7 +35,7 @@ from traitlets import default as default_of
 from autograder.core import atomic
 from autograder.core.errors import ServiceError
 from autograder.core.paths import find_path_fault, list_files_below
-from autograder.web import sending
+from autograder.web import api_client
 
 _SECRET = "submission_secret.txt"  # noqa: S105 - the name of nbgrader's file
 _BESIDE = {"timestamp.txt", _SECRET, "receipt.json"}
@@ -45,9 +45,9 @@ class ServiceExchange(default.Exchange):
     """Base of all exchange actions: the service's address, and the folder that mirrors it."""
 
     address = Unicode("", help="Of the service, such as https://exams.example.org").tag(config=True)
-    key_file = Unicode(sending.KEY_FILE, help="Holds the API key that was created on the account page.").tag(
-        config=True
-    )
+    key_file = Unicode(
+        api_client.KEY_FILE, help="Holds the API key that was created on the account page."
+    ).tag(config=True)
 
     @default_of("root")
     def _root_default(self) -> str:
@@ -71,7 +71,7 @@ class ServiceExchange(default.Exchange):
         """Skip nbgrader's check: only the owner has to be able to write to the folder."""
 
     def _fetch_path(self, path: str) -> bytes:
-        return sending.fetch_reply(
+        return api_client.fetch_reply(
             f"{self.address.rstrip('/')}/api/courses{path}", Path(self.key_file).expanduser()
         )
 
@@ -158,7 +158,7 @@ class ServiceSubmit(ServiceExchange, default.ExchangeSubmit):
         ]
         page = f"{self.address.rstrip('/')}/app/c/{course}/a/{name}/"
         receipt = Path(self.root) / course / "receipt.json"
-        self.log.info(sending.submit_files(files, page, Path(self.key_file).expanduser(), receipt))
+        self.log.info(api_client.submit_files(files, page, Path(self.key_file).expanduser(), receipt))
         super().copy_files()
         copies = (Path(self.cache) / course).glob(f"*+{self.timestamp}")
         for copy in copies:

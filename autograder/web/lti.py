@@ -50,8 +50,8 @@ from autograder.web.account import may_become
 from autograder.web.adapters import create_account
 from autograder.web.guard import Visit, allow_anyone, require_role, require_sign_in
 from autograder.web.identity import Platform
-from autograder.web.site import BASE, words
-from autograder.web.student import render_page
+from autograder.web.responses import render_page
+from autograder.web.site import BASE, get_words
 
 LOG = logging.getLogger("autograder.web.lti")
 SECONDS = 600
@@ -85,6 +85,8 @@ _WRONG = (
 def register_platforms(platforms: Collection[Platform]) -> None:
     """Allow exactly these platforms to launch. On the first call, create the service's own key pair."""
     with transaction.atomic():
+        # Once only: platforms keep our public key, and a new one would refuse requests until they fetch it
+        # again.
         if not Key.objects.active().exists():
             Key.objects.generate()
         registered = []
@@ -455,7 +457,7 @@ def _get_platform_name(connection: PlatformCourse) -> str:
 @require_role(Role.INSTRUCTOR, "POST")
 def import_list(request: HttpRequest, visit: Visit, connection: int) -> HttpResponse:
     """Import the class list of a platform."""
-    platform_course, say = _get_connection(visit, connection), words(request)
+    platform_course, say = _get_connection(visit, connection), get_words(request)
     try:
         done = platforms.import_roster(
             platform_course, _find_platform(platform_course.context.deployment.registration).student
@@ -521,7 +523,7 @@ def send_marks(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
     """Send pending marks to the platforms now."""
     offer = visit.get_offer(assignment)
     tasks.enqueue_scores(offer.pk)
-    notices.info(request, words(request)["t"]("sending"))
+    notices.info(request, get_words(request)["t"]("sending"))
     return HttpResponseRedirect(
         reverse("staff-assignment", kwargs={"slug": visit.course.slug, "assignment": assignment})
     )

@@ -47,7 +47,7 @@ def export_course(folder: Path, course: Path, slug: str, url: str = "") -> None:
         ServiceError: there is no such course or database, or the folder is not empty.
     """
     with _open_database(course, url) as database_url, setup.open_tables(database_url):
-        from autograder.service import moving
+        from autograder.service import course_transfer
         from autograder.service.models import CourseRecord
 
         courses = {record.slug: record for record in CourseRecord.objects.all()}
@@ -55,7 +55,7 @@ def export_course(folder: Path, course: Path, slug: str, url: str = "") -> None:
             raise ServiceError(
                 f"there is no course {slug!r}; the database has {', '.join(courses) or 'none'}"
             )
-        moving.export_course(courses[slug], folder)
+        course_transfer.export_course(courses[slug], folder)
 
 
 def create_backup(folder: Path, course: Path, url: str = "") -> None:

@@ -11,23 +11,30 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from autograder.app import grade_files
-from autograder.app.collecting import CollectReport
-from autograder.app.grade_files import GradeLine, encode_json_lines
+from autograder.app.collection import CollectReport
+from autograder.app.grade_files import GradeLine
+from autograder.app.grade_formats import FORMATS, FormatOptions, get_format
 from autograder.core.errors import CourseError
-from autograder.exchange.platforms.people import Register
+from autograder.exchange.platforms.student_matching import Register
 from autograder.exchange.platforms.worksheets import read_worksheet
 from autograder.rubric import timestamps
 from autograder.service import audit
-from autograder.service.collecting import ArchiveOptions, build_grade_lines, build_register, collect_archive
 from autograder.service.models import Offer, Role
-from autograder.web import shown
+from autograder.service.platform_files import (
+    ArchiveOptions,
+    build_grade_lines,
+    build_register,
+    collect_archive,
+)
+from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
-from autograder.web.site import words
-from autograder.web.student import make_download, render_page
+from autograder.web.responses import make_download, render_page
+from autograder.web.site import get_words
 
-FORMS = ("moodle", "feedback", "canvas", "ilias", "csv", "jsonl")
-_FILLED = ("moodle", "feedback")
-"""Formats that need Moodle's worksheet, which identifies the participants."""
+FEEDBACK = "feedback"
+"""Moodle's archive of feedback pages, offered next to the formats of grades."""
+_FILLING = tuple(name for name, entry in FORMATS.items() if entry.fill_request)
+FORMS = (*_FILLING, FEEDBACK, *(name for name in FORMATS if name not in _FILLING))
 
 
 @require_role(Role.INSTRUCTOR, "GET", "HEAD", "POST")
@@ -62,7 +69,7 @@ def _collect_upload(request: HttpRequest, visit: Visit, offer: Offer) -> Collect
     """
     sent, sheet = request.FILES.get("archive"), request.FILES.get("worksheet")
     if sent is None:
-        raise CourseError(words(request)["t"]("no-files"))
+        raise CourseError(get_words(request)["t"]("no-files"))
     zone = request.POST.get("zone", "").strip()
     options = ArchiveOptions(
         read_worksheet(sheet.read()).map_participants() if sheet else {},
@@ -78,7 +85,7 @@ def _collect_upload(request: HttpRequest, visit: Visit, offer: Offer) -> Collect
                 file.write(part)
         report = collect_archive(
             offer,
-            shown.get_assignment(offer),
+            assignment_details.get_assignment(offer),
             archive_path,
             options,
             signer=settings.RUNNING.signer,
@@ -117,40 +124,26 @@ def _export_grades(request: HttpRequest, offer: Offer, form: str) -> HttpRespons
     """Export marks in a platform's format.
 
     Raises:
-        CourseError: Moodle's worksheet is missing, or the upload is not usable.
+        CourseError: there is no such format, a worksheet is missing, or the upload is not usable.
     """
     register = build_register(offer.course)
-    assignment = shown.get_assignment(offer)
+    assignment = assignment_details.get_assignment(offer)
     every = build_grade_lines(offer, assignment, assignment.language)
     # Provisional marks are exported only on request.
     lines = [line for line in every if line.final or "provisional" in request.POST]
     sent = request.FILES.get("fill")
     fill = sent.read() if sent else None
-    if form in _FILLED and fill is None:
-        raise CourseError(words(request)["t"]("grades-worksheet-needed"))
-    if form == "feedback":
+    if fill is None and (form == FEEDBACK or get_format(form).fill_request):
+        raise CourseError(get_words(request)["t"]("grades-worksheet-needed"))
+    if form == FEEDBACK:
         return make_download(
             _export_feedback(offer, lines, fill or b"", register), f"{offer.assignment}-feedback.zip"
         )
-    if form == "moodle":
-        grade_file = grade_files.fill_moodle_worksheet(
-            fill or b"",
-            lines,
-            register,
-            scaled="scale" in request.POST,
-            comments="comments" in request.POST,
-        )
-    elif form == "canvas":
-        title = request.POST.get("title", "").strip() or offer.title
-        grade_file = grade_files.make_canvas_gradebook(
-            lines, register, title, fill, scaled="scale" in request.POST
-        )
-    elif form == "jsonl":
-        return make_download(encode_json_lines(tuple(lines)), f"{offer.assignment}-grades.jsonl")
-    else:
-        ilias = form == "ilias"
-        grade_file = grade_files.make_csv(lines, register, separator=";" if ilias else ",", marked=ilias)
-    return make_download(grade_file.content, f"{offer.assignment}-{form}.csv")
+    grade_format = get_format(form)
+    title = request.POST.get("title", "").strip() or offer.title
+    options = FormatOptions(title, fill, "scale" in request.POST, "comments" in request.POST)
+    content = grade_format.make(lines, register, options).content
+    return make_download(content, f"{offer.assignment}-{grade_format.name_end}")
 
 
 def _export_feedback(offer: Offer, lines: Sequence[GradeLine], fill: bytes, register: Register) -> bytes:
@@ -159,7 +152,9 @@ def _export_feedback(offer: Offer, lines: Sequence[GradeLine], fill: bytes, regi
     Raises:
         CourseError: the upload is not a worksheet of Moodle.
     """
-    sheet, language = read_worksheet(fill), shown.get_assignment(offer).language
-    rendered = {line.student: shown.render_feedback(offer, line.student, language) for line in lines}
+    sheet, language = read_worksheet(fill), assignment_details.get_assignment(offer).language
+    rendered = {
+        line.student: assignment_details.render_feedback(offer, line.student, language) for line in lines
+    }
     pages = {student: page.encode() for student, page in rendered.items() if page is not None}
     return grade_files.pack_moodle_feedback(sheet, pages, register, offer.assignment).content

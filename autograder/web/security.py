@@ -12,15 +12,18 @@ from typing import Any
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 
-LOG = logging.getLogger("autograder.web.requests")
+LOG = logging.getLogger("autograder.web.regrade_requests")
 _NUMBER = re.compile(r"[A-Za-z0-9-]{8,64}")
 _POLICY = (
     "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; frame-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {
+    # Addresses name courses, assignments and students: other sites do not get them.
     "Referrer-Policy": "same-origin",
+    # Otherwise a browser may run as a script what is declared as text.
     "X-Content-Type-Options": "nosniff",
+    # No page that opened one of ours can navigate or inspect it.
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=()",

@@ -19,11 +19,11 @@ from autograder.core.errors import describe_error
 from autograder.course import Course
 from autograder.sandbox.levels import Isolation
 from autograder.service import setup
+from autograder.service.assignment_cache import AssignmentCache
 from autograder.service.bench import Bench
-from autograder.service.loaded import AssignmentCache
 from autograder.service.postgres import EmbeddedPostgres
 from autograder.service.receipts import Signer
-from autograder.web import identity, pages, site
+from autograder.web import identity, processes, site
 from autograder.web.maintenance import get_folder
 
 LOG = logging.getLogger("autograder.web.server")
@@ -53,7 +53,7 @@ class ServiceOptions(Struct, frozen=True):
     """How many submissions the worker grades at a time; 0: one per core. Negative: no worker is started."""
     isolation: Isolation = Isolation.NAMESPACES
     processes: int = 0
-    """The number of web processes; 0: one per core, up to `autograder.web.pages.MOST`."""
+    """The number of web processes; 0: one per core, up to `autograder.web.processes.MOST`."""
 
 
 class Service:
@@ -147,14 +147,14 @@ class Service:
         Raises:
             CourseError: neither the folder nor the database has an assignment.
         """
-        from autograder.service import moving
+        from autograder.service import course_transfer
         from autograder.service.models import CourseRecord
 
         folder = self._options.course
         if not (folder / "rubrics").is_dir() and CourseRecord.objects.exists():
             LOG.warning("%s contains no assignments; the assignments imported earlier are served", folder)
             return
-        record = moving.import_course(Course.from_folder(folder), self.slug, self.signer)
+        record = course_transfer.import_course(Course.from_folder(folder), self.slug, self.signer)
         self.slug = record.slug
         self._folders[record.slug] = folder.resolve()
 
@@ -179,14 +179,14 @@ class Service:
         Raises:
             OSError: the port is taken.
         """
-        self._sockets = pages.open_sockets(self._options.host, self._options.port)
+        self._sockets = processes.open_sockets(self._options.host, self._options.port)
         threading.Thread(target=self._watch_processes, daemon=True).start()
-        pages.answer_requests(self._sockets, self._get_process_options(), ready)
+        processes.answer_requests(self._sockets, self._get_process_options(), ready)
 
-    def _get_process_options(self) -> pages.ProcessOptions:
+    def _get_process_options(self) -> processes.ProcessOptions:
         options = self._options
         folders = {slug: str(folder) for slug, folder in self._folders.items()}
-        return pages.ProcessOptions(
+        return processes.ProcessOptions(
             str(options.course.resolve()), options.host, options.port, options.address, options.proxy, folders
         )
 
@@ -212,9 +212,10 @@ class Service:
         living = [process for process in self._beside if process.poll() is None]
         if self._beside and len(living) < len(self._beside):
             LOG.warning("a process that answers requests ended; another one is started")
-        lacking = pages.count_processes(self._options.processes) - 1 - len(living)
+        lacking = processes.count_processes(self._options.processes) - 1 - len(living)
         new = [
-            pages.start_process(self._sockets, self._get_process_options(), self._url) for _ in range(lacking)
+            processes.start_process(self._sockets, self._get_process_options(), self._url)
+            for _ in range(lacking)
         ]
         self._beside = [*living, *new]
 
@@ -266,7 +267,7 @@ def run_worker(
     if until_input_ends:
         os.nice(_BEHIND)
         threading.Thread(target=_stop_at_end_of_input, args=(stop,), daemon=True).start()
-    with pages.handle_signals(stop.set), Worker(isolation) as worker:
+    with processes.handle_signals(stop.set), Worker(isolation) as worker:
         run_worker(worker, concurrency=workers or os.cpu_count() or 1, stop=stop)
     setup.close_connections()
 

@@ -17,10 +17,10 @@ from msgspec import Struct
 
 from autograder import messages
 from autograder.pages.feedback.labels import Labels
-from autograder.pages.feedback.rendering import TEMPLATES, make_environment
+from autograder.pages.feedback.template_rendering import TEMPLATES, make_environment
 from autograder.rubric.timestamps import format_moment
+from autograder.service.assignment_cache import AssignmentCache
 from autograder.service.bench import Bench
-from autograder.service.loaded import AssignmentCache
 from autograder.service.receipts import Signer
 from autograder.service.setup import ServiceSettings
 from autograder.web import identity
@@ -78,6 +78,7 @@ def build_settings(
         running: shared objects for the views.
         https: all addresses are encrypted, by a proxy in front of this service.
     """
+    # Django refuses other hosts, so that no forged header gets into the addresses that pages contain.
     hosts = [urlsplit(address).hostname or address for address in addresses]
     further: dict[str, Any] = {
         **_FIXED,
@@ -107,17 +108,21 @@ _FIXED: Mapping[str, Any] = {
     "STATICFILES_DIRS": [FOLDER / "static"],
     "WHITENOISE_USE_FINDERS": True,
     "WHITENOISE_MAX_AGE": 3600,
-    "LANGUAGES": [(one, str(Locale(one).language_name).capitalize()) for one in messages.list_languages()],
+    "LANGUAGES": [
+        (language, str(Locale(language).language_name).capitalize()) for language in messages.list_languages()
+    ],
     "LANGUAGE_CODE": "en",
     "USE_I18N": True,
     "LANGUAGE_COOKIE_PATH": f"/{BASE}",
     "SESSION_COOKIE_PATH": f"/{BASE}",
     "CSRF_COOKIE_PATH": f"/{BASE}",
     "SESSION_COOKIE_AGE": SESSION_SECONDS,
+    # Not Strict: sign-ins through identity providers return here by a link from another site.
     "SESSION_COOKIE_SAMESITE": "Lax",
     "CSRF_COOKIE_SAMESITE": "Lax",
     "CSRF_COOKIE_HTTPONLY": True,
     "LANGUAGE_COOKIE_HTTPONLY": True,
+    # Django's default keeps messages, which may name students, in a cookie.
     "MESSAGE_STORAGE": "django.contrib.messages.storage.session.SessionStorage",
     "CSRF_FAILURE_VIEW": "autograder.web.operation.csrf_failure",
     "FILE_UPLOAD_MAX_MEMORY_SIZE": 1 << 20,
@@ -182,7 +187,7 @@ def _configure_templates() -> list[dict[str, Any]]:
         "django.template.context_processors.request",
         "django.contrib.auth.context_processors.auth",
         "django.contrib.messages.context_processors.messages",
-        "autograder.web.site.words",
+        "autograder.web.site.get_words",
     ]
     return [
         {
@@ -219,7 +224,7 @@ _SHELL = (
 """Sentences that our account templates add to those of allauth."""
 
 
-def words(request: HttpRequest) -> dict[str, Any]:
+def get_words(request: HttpRequest) -> dict[str, Any]:
     """Return the texts and formatters for all templates, in the reader's language."""
     language = choose_language(request)
     return {

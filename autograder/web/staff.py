@@ -20,13 +20,13 @@ from django.utils import timezone
 from msgspec import Struct
 
 from autograder.app import open_course
-from autograder.app.lists import read_students
-from autograder.app.roll import copy_shared_marks
+from autograder.app.class_lists import read_students
+from autograder.app.class_roll import copy_shared_marks
 from autograder.core.errors import AutograderError, CourseError, RubricError
 from autograder.course import schedule
 from autograder.rubric import Rubric
 from autograder.rubric.timestamps import format_duration
-from autograder.service import attempts, audit, changes, tasks, trials
+from autograder.service import attempts, audit, mark_changes, tasks, trials
 from autograder.service.models import (
     Account,
     Attempt,
@@ -38,16 +38,16 @@ from autograder.service.models import (
     Role,
     State,
 )
-from autograder.service.standing import load_standings
+from autograder.service.models_results import SentScore
+from autograder.service.standings import load_standings
 from autograder.service.store import DatabaseStore
-from autograder.service.telling import SentScore
-from autograder.web import late_terms, shown
+from autograder.web import assignment_details, late_rule_form
 from autograder.web.account import create_invitation as make_invitation
 from autograder.web.guard import Visit, require_role
-from autograder.web.site import choose_language, words
-from autograder.web.student import render_framed, render_page
+from autograder.web.responses import render_framed, render_page
+from autograder.web.sentences import ACTIONS
+from autograder.web.site import choose_language, get_words
 from autograder.web.version_trials import redirect_to_trial
-from autograder.web.words import ACTIONS
 
 _LATE = ("review", "accept", "refuse", "penalty")
 _AS_FOR_ALL = "as-for-all"
@@ -115,7 +115,7 @@ def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Http
         .annotate(number=Max("number"), moment=Max("submitted_at"))
         .order_by("student")
     )
-    student_standings = load_standings(offer, shown.get_assignment(offer))
+    student_standings = load_standings(offer, assignment_details.get_assignment(offer))
     rows = {row["student"]: row for row in last}
     for who in student_standings.keys() - rows.keys():  # another member of the group submitted
         rows[who] = {"student": who, "number": 0, "moment": None}
@@ -126,13 +126,13 @@ def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Http
             "visit": visit,
             "offer": offer,
             "rows": [(rows[who], student_standings.get(who)) for who in sorted(rows)],
-            "possible": shown.get_assignment(offer).rubric.assignment.points,
+            "possible": assignment_details.get_assignment(offer).rubric.assignment.points,
             "failed": offer_attempts.filter(state=State.FAILED).order_by("submitted_at"),
             "times": offer.times,
-            "terms": late_terms.to_fields(offer.times),
-            "ways": ("", *late_terms.WAYS),
-            "units": late_terms.UNITS,
-            "day_lengths": late_terms.DAY_LENGTHS,
+            "terms": late_rule_form.to_fields(offer.times),
+            "ways": ("", *late_rule_form.WAYS),
+            "units": late_rule_form.UNITS,
+            "day_lengths": late_rule_form.DAY_LENGTHS,
             "own_times": sorted(
                 (who, entry)
                 for whose in ("students", "groups")
@@ -141,9 +141,9 @@ def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Http
             "groups": [(entry.name, ", ".join(entry.members)) for entry in attempts.list_groups(offer)],
             "late": _LATE,
             "as_for_all": _AS_FOR_ALL,
-            "too_much": _get_excess_size(shown.get_assignment(offer).rubric),
+            "too_much": _get_excess_size(assignment_details.get_assignment(offer).rubric),
             "most": attempts.MOST_BYTES >> 20,
-            "when": shown.make_time_formatter(offer, choose_language(request)),
+            "when": assignment_details.make_time_formatter(offer, choose_language(request)),
             "platforms": _count_sent_marks(offer),
             "trials": offer.trials.filter(settled="").select_related("version"),
             "folder": visit.course.slug in settings.RUNNING.folders,
@@ -222,10 +222,13 @@ def set_published(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
 
 def _copy_group_marks(offer: Offer) -> None:
     """Copy manual marks of one group member to the others before any of them sees the marks."""
-    store, teams = DatabaseStore(offer.course), attempts.list_groups(offer)
-    if teams:
+    store, groups = DatabaseStore(offer.course), attempts.list_groups(offer)
+    if groups:
         copy_shared_marks(
-            store, shown.get_assignment(offer).rubric, teams, store.load_results(offer.assignment)
+            store,
+            assignment_details.get_assignment(offer).rubric,
+            groups,
+            store.load_results(offer.assignment),
         )
 
 
@@ -240,10 +243,12 @@ def set_times(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespon
         wanted = {}
     else:  # keep other values of exams.toml, such as extensions
         kept = {
-            name: value for name, value in offer.times.items() if name not in (*fields, *late_terms.TABLES)
+            name: value
+            for name, value in offer.times.items()
+            if name not in (*fields, *late_rule_form.TABLES)
         }
-        wanted |= {**kept, **late_terms.read_terms(request.POST, offer)}
-    bank_changes = late_terms.list_bank_changes(offer, wanted.get("slip_days"))
+        wanted |= {**kept, **late_rule_form.read_terms(request.POST, offer)}
+    bank_changes = late_rule_form.list_bank_changes(offer, wanted.get("slip_days"))
     return _save_times(request, visit, offer, wanted, bank_changes)
 
 
@@ -268,7 +273,7 @@ def set_extension(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
     if extension:
         extension = _merge_extension(everybody.get(student, {}), extension)
     is_known = member or student in offer.groups
-    say = words(request)["t"]
+    say = get_words(request)["t"]
     if not is_known or not offer.times:
         notices.error(request, say("no-times") if is_known else say("not-in-class", student=student))
         return _redirect_to_assignment(visit, offer)
@@ -307,7 +312,7 @@ def _save_times(
             (changed_offer, times, _list_affected(changed_offer, times)) for changed_offer, times in changed
         ]
     except RubricError as error:
-        notices.error(request, words(request)["t"]("bad-times", reason=str(error)))
+        notices.error(request, get_words(request)["t"]("bad-times", reason=str(error)))
         return _redirect_to_assignment(visit, offer)
     # All times are checked by now: an invalid value leaves every assignment as it was.
     with transaction.atomic():
@@ -326,8 +331,8 @@ def _list_affected(offer: Offer, wanted: dict[str, Any]) -> list[str]:
     Raises:
         RubricError: the new times are invalid.
     """
-    rubric, teams = shown.get_assignment(offer).rubric, attempts.list_groups(offer)
-    after = schedule.read_schedule(wanted, rubric, offer.assignment, teams) if wanted else None
+    rubric, groups = assignment_details.get_assignment(offer).rubric, attempts.list_groups(offer)
+    after = schedule.read_schedule(wanted, rubric, offer.assignment, groups) if wanted else None
     before = attempts.load_schedule(offer, rubric)
     students = set(Attempt.objects.filter(offer=offer).values_list("student", flat=True))
     return [
@@ -344,7 +349,7 @@ def _list_affected(offer: Offer, wanted: dict[str, Any]) -> list[str]:
 @require_role(Role.INSTRUCTOR, "POST")
 def update_assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Import an assignment from the course's folder again."""
-    offer, say = visit.get_offer(assignment), words(request)["t"]
+    offer, say = visit.get_offer(assignment), get_words(request)["t"]
     folder = settings.RUNNING.folders.get(visit.course.slug)
     if folder is None:
         raise Http404
@@ -379,9 +384,9 @@ def grade_again(request: HttpRequest, visit: Visit, assignment: str) -> HttpResp
         _note_action(
             request, visit, "grade again", assignment, after=graded.count()
         )  # the log is locked first
-        changes.record_reason(offer, request.POST.get("reason", ""), request.user)
+        mark_changes.record_reason(offer, request.POST.get("reason", ""), request.user)
         number = attempts.grade_again(graded)
-    notices.info(request, words(request)["counted"]("regraded", number))
+    notices.info(request, get_words(request)["counted"]("regraded", number))
     return _redirect_to_assignment(visit, offer)
 
 
@@ -418,7 +423,7 @@ def _render_members(request: HttpRequest, visit: Visit, **extra_context: Any) ->
         "link": "",
         "invited": None,
         "until": None,
-        "when": shown.make_course_time_formatter(visit.course, choose_language(request)),
+        "when": assignment_details.make_course_time_formatter(visit.course, choose_language(request)),
         **extra_context,
     }
     return render_page(request, "members.html", context)
@@ -433,7 +438,7 @@ def _list_assignable_roles(visit: Visit) -> list[str]:
 @require_role(Role.INSTRUCTOR, "POST")
 def import_list(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Import a class list; members who are already on it keep their accounts."""
-    say, sent = words(request), request.FILES.get("list")
+    say, sent = get_words(request), request.FILES.get("list")
     if sent is None:
         notices.error(request, say["t"]("no-files"))
         return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
@@ -527,6 +532,6 @@ def show_audit_log(request: HttpRequest, visit: Visit) -> HttpResponse:
         "broken": audit.find_broken_entry(),
         "newest": newest.digest if newest else "",
         "actions": ACTIONS,
-        "when": shown.make_course_time_formatter(visit.course, choose_language(request)),
+        "when": assignment_details.make_course_time_formatter(visit.course, choose_language(request)),
     }
     return render_page(request, "audit.html", context)

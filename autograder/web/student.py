@@ -19,7 +19,7 @@ from django.http import (
     HttpResponseRedirect,
 )
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 
@@ -27,55 +27,26 @@ from autograder.core.errors import ServiceError
 from autograder.course.submission_folder import list_expected_files
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.view import describe_change
-from autograder.service import attempts, blobs, changes, uploads, versions
+from autograder.service import attempts, blobs, mark_changes, uploads, versions
 from autograder.service.models import Attempt, CourseRecord, Member, Offer, Role, State
-from autograder.web import shown
+from autograder.web import assignment_details, regrade_requests
 from autograder.web.guard import Visit, allow_anyone, require_role, require_sign_in
-from autograder.web.site import choose_language, words
+from autograder.web.responses import (
+    BINARY,
+    FRAME_SALT,
+    FRAME_SECONDS,
+    make_download,
+    render_framed,
+    render_in_frame,
+    render_page,
+    send_stored_file,
+    set_download_headers,
+)
+from autograder.web.site import choose_language, get_words
 
-FRAME_SECONDS = 600
-"""How long the address of a frame is valid."""
 MOST_ATTEMPTS, WITHIN = 20, timedelta(minutes=10)
 _WARM = timedelta(minutes=10)
 """If nothing was graded for this long, a worker may have to prepare its sandboxes first."""
-_FRAME_POLICY = (
-    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
-)
-_FRAMES = "autograder.frame"
-_BYTES = "application/octet-stream"
-
-
-def render_page(
-    request: HttpRequest, template: str, context: dict[str, Any], status: int = 200
-) -> HttpResponse:
-    """Render one of our own templates."""
-    return render(request, template, context, status=status, using="jinja2")
-
-
-def make_download(data: bytes, name: str) -> HttpResponseBase:
-    """Return a file that the browser saves and never displays."""
-    return _set_download_headers(HttpResponse(data, content_type=_BYTES), name)
-
-
-def send_stored_file(digest: str, name: str) -> HttpResponseBase:
-    """Return a stored file of any size as a download.
-
-    It is first copied into a temporary file, which the server sends by itself; otherwise a thread would wait
-    for a
-    slow reader.
-    """
-    written = tempfile.SpooledTemporaryFile(blobs.LARGE)  # noqa: SIM115 - closed with the response
-    written.writelines(blobs.iterate_parts(digest))
-    written.seek(0)
-    return _set_download_headers(FileResponse(written, content_type=_BYTES), name.rpartition("/")[2])
-
-
-def _set_download_headers(response: HttpResponseBase, name: str) -> HttpResponseBase:
-    # Names come from uploads: a quote or another character could end the header's value.
-    plain = name.encode("ascii", "replace").decode().replace('"', "_").replace("\\", "_")
-    response.headers["Content-Disposition"] = f'attachment; filename="{plain}"'
-    response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
-    return response
 
 
 @require_sign_in()
@@ -102,7 +73,7 @@ def show_course(request: HttpRequest, visit: Visit) -> HttpResponse:
     for offer in Offer.objects.filter(course=visit.course, visible=True).order_by("pk"):
         members = attempts.list_group_members(offer, visit.student)
         number = Attempt.objects.filter(offer=offer, student__in=members).count()
-        rows.append((offer, shown.get_times(offer, visit.student, language), number))
+        rows.append((offer, assignment_details.get_times(offer, visit.student, language), number))
     return render_page(request, "course.html", {"visit": visit, "rows": rows})
 
 
@@ -113,10 +84,10 @@ def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Http
     if request.method == "POST":
         return _receive_upload(request, visit, offer)
     language = choose_language(request)
-    times = shown.get_times(offer, visit.student, language)
+    times = assignment_details.get_times(offer, visit.student, language)
     members = attempts.list_group_members(offer, visit.student)
     previous_attempts = Attempt.objects.filter(offer=offer, student__in=members).defer("receipt")
-    team = next((entry for entry in attempts.list_groups(offer) if visit.student in entry.members), None)
+    group = next((entry for entry in attempts.list_groups(offer) if visit.student in entry.members), None)
     return render_page(
         request,
         "assignment.html",
@@ -125,16 +96,16 @@ def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Http
             "offer": offer,
             "times": times,
             "files": sorted(versions.list_file_names(offer.version, visit.student)) if times.open else [],
-            "wanted": shown.list_wanted_files(shown.get_assignment(offer)),
+            "wanted": assignment_details.list_wanted_files(assignment_details.get_assignment(offer)),
             "attempts": [
-                (entry, shown.format_received(entry, language))
+                (entry, assignment_details.format_received(entry, language))
                 for entry in previous_attempts.order_by("-submitted_at", "pk")
             ],
-            "team": team.name if team else "",
+            "group": group.name if group else "",
             "partners": ", ".join(entry for entry in members if entry != visit.student),
-            "counts": shown.get_counting_codes(offer, visit.student),
-            "why": shown.list_counting_reasons(offer, visit.student, language),
-            "parts": shown.list_parts(offer, visit.student, language),
+            "counts": assignment_details.get_counting_codes(offer, visit.student),
+            "why": assignment_details.list_counting_reasons(offer, visit.student, language),
+            "parts": assignment_details.list_parts(offer, visit.student, language),
             "news": _describe_news(offer, visit.student, language),
         },
     )
@@ -146,7 +117,7 @@ def _describe_news(offer: Offer, student: str, language: str) -> str:
     Empty if they did not, or are not published.
     """
     news = (
-        changes.find_unseen_change(offer, shown.get_assignment(offer), student)
+        mark_changes.find_unshown_change(offer, assignment_details.get_assignment(offer), student)
         if offer.published_at
         else None
     )
@@ -158,7 +129,7 @@ def _receive_upload(request: HttpRequest, visit: Visit, offer: Offer) -> HttpRes
     try:
         attempt = create_attempt(request, offer, visit.student, read_contents(request, sent))
     except ServiceError as error:
-        notices.error(request, words(request)["t"]("refused", reason=str(error)))
+        notices.error(request, get_words(request)["t"]("refused", reason=str(error)))
         parts = {"slug": visit.course.slug, "assignment": offer.assignment}
         return HttpResponseRedirect(reverse("assignment", kwargs=parts))
     return HttpResponseRedirect(_get_attempt_url("attempt", attempt))
@@ -173,7 +144,7 @@ def read_contents(request: HttpRequest, sent: Iterable[Any]) -> dict[str, bytes]
     files_by_name: dict[str, bytes] = {}
     for upload in sent:
         if upload.name in files_by_name:
-            raise ServiceError(words(request)["t"]("same-name", name=upload.name))
+            raise ServiceError(get_words(request)["t"]("same-name", name=upload.name))
         files_by_name[upload.name] = upload.read()
     return files_by_name
 
@@ -186,8 +157,8 @@ def create_attempt(request: HttpRequest, offer: Offer, student: str, files: dict
             open
             yet, or there were too many attempts recently.
     """
-    say, of_student = words(request)["t"], Attempt.objects.filter(offer=offer, student=student)
-    times = shown.get_times(offer, student, choose_language(request))
+    say, of_student = get_words(request)["t"], Attempt.objects.filter(offer=offer, student=student)
+    times = assignment_details.get_times(offer, student, choose_language(request))
     if not files:
         raise ServiceError(say("no-files"))
     if not times.open:
@@ -200,10 +171,12 @@ def create_attempt(request: HttpRequest, offer: Offer, student: str, files: dict
             raise ServiceError(say("too-often", number=lately))
 
     signer = settings.RUNNING.signer
-    assignment = shown.get_assignment(offer)
+    assignment = assignment_details.get_assignment(offer)
     files = uploads.place_upload(files, assignment.rubric)
     if files.keys().isdisjoint(list_expected_files(assignment.rubric)):  # it would count and earn no points
-        raise ServiceError(say("none-wanted", names=", ".join(shown.list_wanted_files(assignment))))
+        raise ServiceError(
+            say("none-wanted", names=", ".join(assignment_details.list_wanted_files(assignment)))
+        )
     if unreadable := uploads.find_unreadable_files(files, assignment.rubric):
         faults = " ".join(say("unreadable", file=name, reason=why) for name, why in unreadable.items())
         raise ServiceError(f"{faults} {say('not-taken')}")
@@ -238,12 +211,14 @@ def show_attempt(request: HttpRequest, visit: Visit, assignment: str, number: in
             "visit": visit,
             "offer": own_attempt.offer,
             "attempt": own_attempt,
-            "received": shown.format_received(own_attempt, language),
+            "received": assignment_details.format_received(own_attempt, language),
             "files": sorted(own_attempt.files.values_list("name", flat=True)),
-            "checked": shown.check_attempt(own_attempt, language),
-            "counts": shown.get_counting_codes(own_attempt.offer, visit.student).get(str(own_attempt.pk), ""),
-            "why": shown.list_counting_reasons(own_attempt.offer, visit.student, language),
-            "lateness": shown.describe_lateness(own_attempt, language),
+            "checked": assignment_details.check_attempt(own_attempt, language),
+            "counts": assignment_details.get_counting_codes(own_attempt.offer, visit.student).get(
+                str(own_attempt.pk), ""
+            ),
+            "why": assignment_details.list_counting_reasons(own_attempt.offer, visit.student, language),
+            "lateness": assignment_details.describe_lateness(own_attempt, language),
             **_describe_grading(own_attempt),
         },
     )
@@ -288,7 +263,7 @@ def download_own_file(
 def _get_released_files(request: HttpRequest, visit: Visit, assignment: str) -> Mapping[str, str]:
     """Return the digests of the student's released files, by name."""
     offer = visit.get_offer(assignment)
-    if not shown.get_times(offer, visit.student, choose_language(request)).open:
+    if not assignment_details.get_times(offer, visit.student, choose_language(request)).open:
         raise Http404
     return versions.load_digests(offer.version, visit.student)
 
@@ -308,8 +283,8 @@ def download_released_file(
 def download_archive(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponseBase:
     """Download all files of the release."""
     files = _get_released_files(request, visit, assignment)
-    response = FileResponse(pack_files(assignment, files), content_type=_BYTES)
-    return _set_download_headers(response, f"{assignment}.zip")
+    response = FileResponse(pack_files(assignment, files), content_type=BINARY)
+    return set_download_headers(response, f"{assignment}.zip")
 
 
 def pack_files(assignment: str, files: Mapping[str, str]) -> IO[bytes]:
@@ -330,43 +305,24 @@ def pack_files(assignment: str, files: Mapping[str, str]) -> IO[bytes]:
     return written
 
 
-def render_framed(
-    request: HttpRequest, visit: Visit, offer: Offer, student: str, **further: object
-) -> HttpResponse:
-    """Render a page with a student's feedback in a frame, which has no cookies and runs no scripts.
-
-    Args:
-        request: of the reader.
-        visit: of the reader.
-        offer: the assignment.
-        student: the student the feedback is about.
-        further: values that the template shows below the frame.
-    """
-    # The frame gets no cookies, so its address carries a signed permission.
-    token = signing.dumps([offer.pk, student, choose_language(request)], salt=_FRAMES)
-    shown_there = {"visit": visit, "offer": offer, "student": student}
-    context = {**shown_there, "frame": reverse("frame", args=[token]), **further}
-    return render_page(request, "feedback.html", context)
+@require_role(Role.STUDENT)
+def show_feedback(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """Show the feedback for the attempt that counts, once marks are published, with the regrade requests."""
+    offer = regrade_requests.get_published_offer(visit, assignment)
+    # From here on, only later changes of the marks are news to the student.
+    mark_changes.record_shown_marks(offer, assignment_details.get_assignment(offer), visit.student)
+    panel = regrade_requests.build_panel(offer, visit.student, choose_language(request))
+    return render_framed(request, visit, offer, visit.student, panel=panel)
 
 
 @allow_anyone()
 def show_frame(_: HttpRequest, token: str) -> HttpResponse:
     """Show a feedback page inside the frame. Whoever has the signed address can see it until it expires."""
     try:
-        offer, student, language = signing.loads(token, salt=_FRAMES, max_age=FRAME_SECONDS)
+        offer, student, language = signing.loads(token, salt=FRAME_SALT, max_age=FRAME_SECONDS)
     except signing.BadSignature as error:
         raise Http404 from error
-    document = shown.render_feedback(get_object_or_404(Offer, pk=offer), student, language)
+    document = assignment_details.render_feedback(get_object_or_404(Offer, pk=offer), student, language)
     if document is None:
         raise Http404
     return render_in_frame(document)
-
-
-def render_in_frame(document: str) -> HttpResponse:
-    """Return a page with students' work that can only be shown in a frame without cookies and scripts."""
-    response = HttpResponse(document)
-    response.headers["Content-Security-Policy"] = _FRAME_POLICY
-    # For browsers that do not know `frame-ancestors`.
-    response.headers["X-Frame-Options"] = "SAMEORIGIN"
-    response.headers["Cache-Control"] = "no-store"
-    return response

@@ -9,18 +9,18 @@ from django.views.i18n import set_language
 
 from autograder.web import (
     account,
+    api,
     attempts,
     bench,
-    door,
     lti,
+    marking_sheets,
     operation,
     platform_files,
-    requests,
-    sheets,
-    similar,
+    regrade_requests,
+    similarity,
     staff,
     student,
-    teams,
+    student_groups,
     version_trials,
 )
 from autograder.web.marking import consistency, groups
@@ -32,10 +32,12 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("a/<str:assignment>/", student.show_assignment, name="assignment"),
     path("a/<str:assignment>/files.zip", student.download_archive, name="archive"),
     path("a/<str:assignment>/files/<path:name>", student.download_released_file, name="released-file"),
-    path("a/<str:assignment>/feedback/", requests.show_feedback, name="feedback"),
-    path("a/<str:assignment>/requests/", requests.submit_request, name="ask"),
+    path("a/<str:assignment>/feedback/", student.show_feedback, name="feedback"),
+    path("a/<str:assignment>/requests/", regrade_requests.submit_request, name="ask"),
     path(
-        "a/<str:assignment>/requests/<int:number>/withdraw", requests.cancel_request, name="withdraw-request"
+        "a/<str:assignment>/requests/<int:number>/withdraw",
+        regrade_requests.cancel_request,
+        name="withdraw-request",
     ),
     path("a/<str:assignment>/<int:number>/", student.show_attempt, name="attempt"),
     path("a/<str:assignment>/<int:number>/state", student.show_state, name="attempt-state"),
@@ -57,10 +59,10 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/a/<str:assignment>/times", staff.set_times, name="set-times"),
     path("staff/a/<str:assignment>/extension", staff.set_extension, name="set-extension"),
     path("staff/a/<str:assignment>/update", staff.update_assignment, name="update"),
-    path("staff/a/<str:assignment>/mark/sheet.csv", sheets.show_sheet, name="mark-sheet"),
+    path("staff/a/<str:assignment>/mark/sheet.csv", marking_sheets.show_sheet, name="mark-sheet"),
     path("staff/a/<str:assignment>/platforms/", platform_files.show_platform_files, name="platform-files"),
-    path("staff/a/<str:assignment>/similar/", similar.show_similar, name="similar"),
-    path("staff/a/<str:assignment>/groups/", teams.show_student_groups, name="student-groups"),
+    path("staff/a/<str:assignment>/similar/", similarity.show_similar, name="similar"),
+    path("staff/a/<str:assignment>/groups/", student_groups.show_student_groups, name="student-groups"),
     path("staff/a/<str:assignment>/send", lti.send_marks, name="send-marks"),
     path("staff/a/<str:assignment>/cap", lti.limit_marks, name="cap-marks"),
     path("staff/a/<str:assignment>/again", staff.grade_again, name="grade-again"),
@@ -70,9 +72,9 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/trials/<int:trial>/apply", version_trials.apply_trial, name="trial-apply"),
     path("staff/trials/<int:trial>/drop", version_trials.drop_trial, name="trial-drop"),
     path("staff/trials/<int:trial>/again", version_trials.retry_trial, name="trial-again"),
-    path("staff/a/<str:assignment>/requests/", requests.list_requests, name="requests"),
-    path("staff/a/<str:assignment>/requests/until", requests.set_deadline, name="set-requests-until"),
-    path("staff/requests/<int:number>/", requests.answer_request, name="request"),
+    path("staff/a/<str:assignment>/requests/", regrade_requests.list_requests, name="requests"),
+    path("staff/a/<str:assignment>/requests/until", regrade_requests.set_deadline, name="set-requests-until"),
+    path("staff/requests/<int:number>/", regrade_requests.answer_request, name="request"),
     path("staff/a/<str:assignment>/bench/<uuid:identifier>", bench.show_bench, name="bench"),
     path("staff/a/<str:assignment>/bench/<uuid:identifier>/tries", bench.show_tries, name="bench-tries"),
     path("staff/attempts/<uuid:identifier>/retry", staff.retry_attempt, name="retry"),
@@ -100,8 +102,8 @@ _COURSE: list[URLPattern | URLResolver] = [
 ]
 _NAMES = {"login", "logout", "inactive", "signup", "reauthenticate", "change_password"}
 """The account pages of allauth that are used: none that sends e-mail; signing up is closed."""
-_ACCOUNTS = [one for one in account_pages if str(one.name).removeprefix("account_") in _NAMES]
-_ELSEWHERE = [one for one in identity_pages if "login_" in str(one.name)]
+_ACCOUNTS = [page for page in account_pages if str(page.name).removeprefix("account_") in _NAMES]
+_ELSEWHERE = [page for page in identity_pages if "login_" in str(page.name)]
 """Of its pages for signing in elsewhere those that say that it did not work."""
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -111,10 +113,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("receipt-key", operation.show_receipt_key, name="receipt-key"),
     path("frame/<str:token>", student.show_frame, name="frame"),
     path("frame/answer/<str:token>", marking.show_frame, name="answer-frame"),
-    path("api/hand-in/<slug:slug>/<str:assignment>", door.submit_files, name="door"),
-    path("api/courses", door.list_courses, name="door-courses"),
-    path("api/courses/<slug:slug>/<str:assignment>/files.zip", door.download_files, name="door-files"),
-    path("api/courses/<slug:slug>/<str:assignment>/feedback", door.download_feedback, name="door-feedback"),
+    path("api/hand-in/<slug:slug>/<str:assignment>", api.submit_files, name="door"),
+    path("api/courses", api.list_courses, name="door-courses"),
+    path("api/courses/<slug:slug>/<str:assignment>/files.zip", api.download_files, name="door-files"),
+    path("api/courses/<slug:slug>/<str:assignment>/feedback", api.download_feedback, name="door-feedback"),
     path(BASE, student.show_home, name="home"),
     path(f"{BASE}language", set_language, name="language"),
     path(f"{BASE}join/<str:token>/", account.open_invitation, name="join"),

@@ -18,10 +18,10 @@ from autograder.marking.moves import compare_rubrics
 from autograder.pages.feedback.sanitise import render_sentence
 from autograder.service import trials, versions
 from autograder.service.models import Role, VersionTrial
-from autograder.web import shown
+from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
-from autograder.web.site import choose_language, words
-from autograder.web.student import render_page
+from autograder.web.responses import render_page
+from autograder.web.site import choose_language, get_words
 
 
 def _get_trial(visit: Visit, identifier: int) -> VersionTrial:
@@ -57,7 +57,7 @@ def show_trial(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
         "effect": None if version_trial.settled else trials.compute_effect(version_trial),
         "told": lambda message: render_sentence(message, choose_language(request)),
         "instructor": visit.has_role(Role.INSTRUCTOR),
-        "when": shown.make_time_formatter(version_trial.offer, choose_language(request)),
+        "when": assignment_details.make_time_formatter(version_trial.offer, choose_language(request)),
     }
     return render_page(request, "trial.html", context)
 
@@ -78,7 +78,7 @@ def show_progress(request: HttpRequest, visit: Visit, trial: int) -> HttpRespons
 def apply_trial(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
     """Apply the version: its marks count from now on."""
     version_trial = _get_trial(visit, trial)
-    done = words(request)["t"]("trial-was-applied", number=version_trial.version.number)
+    done = get_words(request)["t"]("trial-was-applied", number=version_trial.version.number)
     return _finish_trial(
         request,
         visit,
@@ -92,7 +92,11 @@ def apply_trial(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
 def drop_trial(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
     """Drop the version."""
     return _finish_trial(
-        request, visit, _get_trial(visit, trial), trials.drop_trial, words(request)["t"]("trial-was-dropped")
+        request,
+        visit,
+        _get_trial(visit, trial),
+        trials.drop_trial,
+        get_words(request)["t"]("trial-was-dropped"),
     )
 
 
@@ -102,7 +106,7 @@ def _finish_trial(
     try:
         settle(trial, request.user)
     except AutograderError as error:
-        notices.error(request, words(request)["t"]("trial-refused", reason=str(error)))
+        notices.error(request, get_words(request)["t"]("trial-refused", reason=str(error)))
         return redirect_to_trial(visit, trial)
     notices.info(request, done)
     kwargs = {"slug": visit.course.slug, "assignment": trial.offer.assignment}

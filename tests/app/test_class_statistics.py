@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from autograder.app.class_statistics import as_plain, compute_class_statistics, write_page
-from autograder.app.similar import find_similar
-from autograder.app.similar import write_page as write_pairs
+from autograder.app.similarity import find_similar
+from autograder.app.similarity import write_page as write_pairs
 from autograder.core.errors import CourseError
 from autograder.course import Course
 from autograder.grading import assignment as assignments

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from autograder.app import Listener
+from autograder.app.class_roll import collect_handins
 from autograder.app.classes import (
     GradedClass,
     PointsChange,
@@ -16,7 +17,6 @@ from autograder.app.classes import (
     grade_class,
     write_feedback,
 )
-from autograder.app.roll import collect_handins
 from autograder.app.stores import OpenStore
 from autograder.core.errors import CourseError
 from autograder.core.records import Score

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.app.collecting import CollectReport
+from autograder.app.collection import CollectReport
 from autograder.course import Course
-from tests.app.test_collecting import BOOK, collect, laid, states
+from tests.app.test_collection import BOOK, collect, laid, states
 from tests.support.downloads import NAME, make_course, written
 
 

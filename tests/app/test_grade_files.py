@@ -16,16 +16,16 @@ from autograder.app import grade_files
 from autograder.app.grade_files import GradeLine, ItemMark, QuestionMark
 from autograder.core.errors import CourseError
 from autograder.core.records import Status
-from autograder.exchange.platforms import patterns
-from autograder.exchange.platforms.classlists import read_class_list
-from autograder.exchange.platforms.csvfiles import (
+from autograder.exchange.platforms import filename_patterns
+from autograder.exchange.platforms.class_lists import read_class_list
+from autograder.exchange.platforms.csv_files import (
     CsvTable,
     guard_value,
     parse_table,
     strip_guard,
     write_table,
 )
-from autograder.exchange.platforms.people import ListedStudent, Register
+from autograder.exchange.platforms.student_matching import ListedStudent, Register
 from autograder.exchange.platforms.worksheets import read_worksheet
 
 REGISTER = Register(
@@ -128,9 +128,9 @@ def test_what_was_written_is_read_by_what_reads_downloads() -> None:
     made = grade_files.pack_moodle_feedback(sheet, {"s1": b"", "s2": b""}, REGISTER, "warmup")
     with zipfile.ZipFile(io.BytesIO(made.content)) as archive:
         names = archive.namelist()
-    moodle = patterns.choose_pattern(names, (), "", lambda name: False)
+    moodle = filename_patterns.choose_pattern(names, (), "", lambda name: False)
     assert moodle is not None
-    found = [patterns.read_name(moodle, name, None) for name in names]
+    found = [filename_patterns.read_name(moodle, name, None) for name in names]
     assert [("71", "warmup.html"), ("72", "warmup.html")] == [
         (one.identity.number, one.file) for one in found if one
     ]

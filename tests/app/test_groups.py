@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from autograder.app.classes import collect_standings, grade_class, write_feedback
-from autograder.app.totals import TotalPart, mark_dropped
+from autograder.app.course_totals import TotalPart, mark_dropped
 from autograder.core.errors import CourseError
 from autograder.course import Course
 from autograder.grading.grades import PersonMark

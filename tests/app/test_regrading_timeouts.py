@@ -9,12 +9,12 @@ from typing import Any, NoReturn
 
 import pytest
 
-from autograder.app import classes, regrading
-from autograder.app.regrading import RegradeChoice
+from autograder.app import class_regrade, classes
+from autograder.app.class_regrade import RegradeChoice
 from autograder.core.records import Ending, GradingResult
 from autograder.course import Course
-from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.release_generation import generate_release
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.timeouts import NewTimeout
 from autograder.store.gradebook import Gradebook
@@ -69,8 +69,8 @@ def test_regrading_runs_no_known_endless_loop(tmp_path: Path, endings: Counter[E
     assert 1 <= first <= 3  # once for each check
     items = read_items(course)
     accept_13(course)
-    trial = regrading.regrade_class(course, NAME, workers=1)
-    done = regrading.regrade_class(course, NAME, choice=APPLY, workers=1)
+    trial = class_regrade.regrade_class(course, NAME, workers=1)
+    done = class_regrade.regrade_class(course, NAME, choice=APPLY, workers=1)
     assert endings.total() == first
     moved = {one.move.student: one.move.by for one in trial.moved}
     assert moved == {"eve": Decimal("0.25"), "zoe": Decimal("0.25")}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.app.lists import import_roster, read_roster, read_students
+from autograder.app.class_lists import import_roster, read_roster, read_students
 from autograder.core.errors import CourseError
 from autograder.course import Course
 from autograder.grading.store import Student

@@ -10,7 +10,7 @@ from autograder import rubric as rubrics
 from autograder.authoring import list_kinds, start_assignment
 from autograder.core.errors import CourseError
 from autograder.course import Course
-from autograder.grading import assignment, generate
+from autograder.grading import assignment, release_generation
 from autograder.grading.verify import verify
 from autograder.questions import list_registered, make_check
 from autograder.sandbox.pool import Pool
@@ -44,7 +44,7 @@ def test_all_kinds_prove_themselves(tmp_path: Path) -> None:
     """The new assignment verifies without findings: every automatic item is lost by a trial."""
     start_assignment(tmp_path, "every-kind")
     course = Course.from_folder(tmp_path)
-    generate.generate_release(course, "every-kind")
+    release_generation.generate_release(course, "every-kind")
     loaded = assignment.load_assignment(course, "every-kind")
     assert list(list_registered()) == [question.kind for question in loaded.rubric.questions]
     with Pool() as pool:
@@ -61,7 +61,7 @@ def test_each_kind_alone(tmp_path: Path, kind: str) -> None:
     (question,) = rubric.questions
     assert kind == question.kind
     make_check(question, rubric)
-    assert generate.generate_release(course, "one")
+    assert release_generation.generate_release(course, "one")
 
 
 def test_questions_in_the_order_that_was_asked_for(tmp_path: Path) -> None:

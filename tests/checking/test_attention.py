@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.checking.running import CheckProgram
+from autograder.checking.runner import CheckProgram
 from tests.checking.attention_catalogue import VARIANTS
 from tests.checking.attention_classes import OWN, RIGHT, WRONG, Sample
 from tests.support.checked import open_program, run_checks

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.checking.running import CheckProgram
+from autograder.checking.runner import CheckProgram
 from autograder.core.records import Status
 from benchmarks.repair import judge_case
 from tests.support.repair_variants import CHECKS, ROOT, Case, catalogue, held, rating, subsets

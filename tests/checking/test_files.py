@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 
-from autograder.checking.loading import DefinedNames
+from autograder.checking.loader import DefinedNames
 from autograder.checking.outcomes import MissingFile, UnreadableFile
 
 

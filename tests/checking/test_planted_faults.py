@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from autograder.checking.__main__ import main
+from autograder.checking.check_parser import CheckFile, CheckFileError, parse_check_file
+from autograder.checking.fault_sets import MOST_FAULTS, SAMPLE, describe_misled, find_misled, list_subsets
 from autograder.checking.objects import Objects, install_objects
-from autograder.checking.reading import CheckFile, CheckFileError, parse_check_file
-from autograder.checking.repairing import MOST_FAULTS, SAMPLE, describe_misled, find_misled, list_subsets
-from autograder.checking.running import CheckProgram
+from autograder.checking.runner import CheckProgram
 from tests.support.checked import run_properties
 
 CHECKS = '''

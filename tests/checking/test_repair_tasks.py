@@ -6,7 +6,7 @@ import functools
 
 import pytest
 
-from autograder.checking.repairing import describe_misled, find_misled
+from autograder.checking.fault_sets import describe_misled, find_misled
 from tests.support.checked import open_program, run_properties
 
 MODELS = ("repair_attention", "repair_beam", "cache", "lstm", "sampling")

@@ -23,7 +23,7 @@ from typing import Any
 from msgspec import Struct
 
 from autograder.course import Course
-from autograder.grading.generate import generate_release
+from autograder.grading.release_generation import generate_release
 from autograder.grading.verify.papers import with_sources
 from tests.cli.scripted_class import (
     CALLED_OTHERWISE,

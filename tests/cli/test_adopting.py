@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import only_object, run
-from tests.exchange.adopting import courses
+from tests.exchange.adoption import courses
 
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox]
 

@@ -9,7 +9,7 @@ import pytest
 
 from autograder import rubric as rubrics
 from autograder.course import Course
-from autograder.grading import generate
+from autograder.grading import release_generation
 from autograder.grading.verify.papers import with_sources
 from autograder.notebook.student_check import FILE_NAME
 from tests.cli.running import ROOT, run
@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What a student gets, with the notebook answered."""
     made = tmp_path_factory.mktemp("student")
     course = Course.from_folder(ROOT)
-    files = generate.build_release_files(course, rubrics.load_rubric(course.locate_rubric(NAME)))
+    files = release_generation.build_release_files(course, rubrics.load_rubric(course.locate_rubric(NAME)))
     for file, data in files.items():
         made.joinpath(file).write_bytes(data if file == FILE_NAME else with_sources(data, ANSWERS))
     return made

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from autograder.authoring.demo import SUBJECTS
-from autograder.grading.generate import generate_release
+from autograder.grading.release_generation import generate_release
 from tests.cli.running import ASSIGNMENT, PROGRAMS, STUDENTS, environment, only_object, run
 from tests.support import regraded_class, small_course
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.authoring.starting import CONFIGURATION
+from autograder.authoring.new_assignment import CONFIGURATION
 from tests.cli.running import ASSIGNMENT, ROOT, environment, only_object, run, run_cold
 
 pytestmark = pytest.mark.sandbox

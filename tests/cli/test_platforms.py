@@ -138,6 +138,6 @@ def test_grades_of_a_class_become_files_for_platforms(course: Path, tmp_path: Pa
 
 
 def _people(course: Course) -> list:  # type: ignore[type-arg]
-    from autograder.app.collecting import load_class_register
+    from autograder.app.collection import load_class_register
 
     return list(load_class_register(course).students)

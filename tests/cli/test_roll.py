@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from autograder import rubric as rubrics
-from autograder.app.roll import find_misnamed_files, find_misplaced_notebooks, read_roll
+from autograder.app.class_roll import find_misnamed_files, find_misplaced_notebooks, read_roll
 from autograder.authoring import start_assignment
 from autograder.core.records import GradingResult, Score
 from autograder.course import Course
 from autograder.grading import assignment as assignments
-from autograder.grading import generate
-from autograder.grading.store import GradedEntry, Key
+from autograder.grading import release_generation
+from autograder.grading.store import GradedEntry, ResultKey
 from autograder.store.memory import MemoryStore
 from tests.cli.running import ASSIGNMENT, only_object, run, run_cold
 
@@ -47,7 +47,7 @@ def empty(tmp_path: Path) -> Course:
     start_assignment(tmp_path, NAME, ["written"])
     start_assignment(tmp_path, "captions", ["written"])
     made = Course.from_folder(tmp_path)
-    generate.generate_release(made, NAME)
+    release_generation.generate_release(made, NAME)
     put(made, f"submitted/bob/{NAME}/{NAME}.ipynb")
     return made
 
@@ -264,7 +264,7 @@ def test_who_is_not_graded_yet_is_told(empty: Course) -> None:
     assignment = assignments.load_assignment(empty, NAME)
     store = MemoryStore()
     store.prepare_assignment(assignment.rubric, assignment.release_bytes)
-    key = Key.from_submission("bob", "d" * 64, assignment.rubric, "e" * 64)
+    key = ResultKey.from_submission("bob", "d" * 64, assignment.rubric, "e" * 64)
     store.record_results([GradedEntry(key, GradingResult(Score("bob", NAME, 1, ())), assignment.rubric)])
     before = read_roll(assignment, store)
     assert (["bob"], [], ()) == ([*before.results], [*before.gone], before.remarks)

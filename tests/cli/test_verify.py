@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from autograder.cli import preparing as verdicts
+from autograder.cli import preparation as verdicts
 from autograder.cli import report
 from autograder.course import Course
 from autograder.grading.verify import Mark, Matrix, Row, Verification, VerifyFinding

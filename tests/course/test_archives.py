@@ -22,7 +22,7 @@ from autograder.course.archives import (
     open_archive,
 )
 from autograder.exchange.platforms import staging
-from autograder.exchange.platforms.staging import compute_digest, prepare_attempt
+from autograder.exchange.platforms.staging import compute_content_digest, prepare_attempt
 from tests.support.downloads import archive
 
 PARTS = st.sampled_from(
@@ -121,7 +121,7 @@ def test_sizes_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         name: hashlib.sha256(b"x" * size).hexdigest()
         for name, size in (("first", 9), ("third", 1), ("fourth", 1))
     }
-    assert compute_digest(digests) == done.digest
+    assert compute_content_digest(digests) == done.digest
 
 
 def test_a_damaged_file_is_told_and_the_rest_is_read(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from autograder.core import atomic
 from autograder.core.errors import CourseError, RubricError
 from autograder.course import Course, find_name_fault, manifest, schedule
-from autograder.course.rows import read_rows
+from autograder.course.csv_rows import read_rows
 from autograder.rubric import load_rubric
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from autograder import rubric as rubrics
 from autograder.course import Course, Handin
-from autograder.course.counting import find_counting_attempts
+from autograder.course.counting_attempts import find_counting_attempts
 from autograder.grading.grades import CellPoints, QuestionPoints, Standing
 
 RUBRIC = """

@@ -10,7 +10,7 @@ from autograder import rubric as rubrics
 from autograder.core.errors import RubricError
 from autograder.course import Course
 from autograder.course.references import check_references
-from autograder.grading import generate
+from autograder.grading import release_generation
 from tests.support.small_course import NAME, changed, small_course
 
 ROOT = Path(__file__).parents[2]
@@ -52,7 +52,7 @@ def test_a_misspelt_name_stops_the_release(course: Course, key: str, stated: str
     changed(path, old, f'{old}\n{key} = "{stated}"' if key == "reference" else f'{key} = "{stated}"')
     line = path.read_text().split("\n").index(f'{key} = "{stated}"') + 1
     with pytest.raises(RubricError) as caught:
-        generate.generate_release(course, NAME)
+        release_generation.generate_release(course, NAME)
     said = str(caught.value)
     assert said.startswith(f"{path}, line {line}: question {question!r}: {key}: ")
     assert message in said
@@ -84,7 +84,7 @@ def test_a_reference_that_is_no_python_is_told(course: Course) -> None:
     """The file is named, and why it cannot be read."""
     (course.reference / "small.py").write_text("def softmax(:\n")
     with pytest.raises(RubricError, match=r"reference/small\.py, line 1: not valid Python: invalid syntax"):
-        generate.generate_release(course, NAME)
+        release_generation.generate_release(course, NAME)
 
 
 def test_what_the_shipped_rubrics_name_is_there() -> None:

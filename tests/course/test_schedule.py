@@ -10,7 +10,7 @@ import pytest
 
 from autograder.core.errors import CourseError
 from autograder.course import Course, Handin
-from autograder.course.counting import find_counting_attempts, select_attempts
+from autograder.course.counting_attempts import find_counting_attempts, select_attempts
 from autograder.course.schedule import IndividualTimes, Schedule, Times, load_schedule
 from autograder.rubric import Rubric, load_rubric
 from tests.rubric.test_exam import GOOD as RUBRIC

@@ -10,7 +10,7 @@ import pytest
 
 from autograder.course import Course
 from autograder.messages import render_message
-from tests.course.test_counting import (
+from tests.course.test_counting_attempts import (
     DAY,
     HOUR,
     RUBRIC,

@@ -24,8 +24,8 @@ from autograder.formulas.nodes import (
     get_children,
     rebuild_node,
 )
+from autograder.formulas.notation.formula_lists import parse_single
 from autograder.formulas.notation.parse import parse
-from autograder.formulas.notation.several import parse_single
 from tests.formulas.examples import VOCABULARY
 
 

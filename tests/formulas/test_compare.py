@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import FormulaError, Undecided
 from autograder.formulas.nodes import Add, Div, Mul, Neg, Node, Num, Pow, Sym, Tuple
+from autograder.formulas.notation.formula_lists import parse_single
 from autograder.formulas.notation.parse import parse, parse_tuple
-from autograder.formulas.notation.several import parse_single
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
 from autograder.formulas.values.points import Points
 from tests.formulas.examples import NAMES, VOCABULARY, polynomials

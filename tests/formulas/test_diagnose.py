@@ -13,8 +13,8 @@ from autograder.formulas.errors import Undecided
 from autograder.formulas.mistakes.diagnose import CODES, Diagnosis, Difference
 from autograder.formulas.mistakes.relations import RelationDiagnosis
 from autograder.formulas.nodes import Add, Fn, Mul, Node, walk_tree
+from autograder.formulas.notation.formula_lists import parse_single
 from autograder.formulas.notation.parse import parse
-from autograder.formulas.notation.several import parse_single
 from autograder.formulas.printing.text import to_text
 from autograder.formulas.values.points import Points
 from autograder.messages import list_languages, load_sentences, render_message

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from autograder.formulas.errors import Undecided
 from autograder.formulas.forms.flaws import FORMS, collect_names, find_flaw
 from autograder.formulas.forms.polynomials import Ring
+from autograder.formulas.notation.formula_lists import parse_single
 from autograder.formulas.notation.parse import parse
-from autograder.formulas.notation.several import parse_single
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
 from tests.formulas.examples import functions, polynomials
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograder.formulas.equality.compare import Comparer
-from autograder.formulas.notation.several import parse_list, parse_single
+from autograder.formulas.notation.formula_lists import parse_list, parse_single
 from autograder.formulas.values.points import Points
 from tests.formulas.examples import VOCABULARY
 from tests.formulas.hostile import DECIDED, REFUSED

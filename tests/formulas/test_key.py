@@ -6,8 +6,8 @@ import pytest
 
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided
+from autograder.formulas.notation.formula_lists import parse_single
 from autograder.formulas.notation.parse import parse, parse_tuple
-from autograder.formulas.notation.several import parse_single
 from autograder.formulas.values.points import Points
 from autograder.messages import load_sentences
 from autograder.questions.formula.answer_key import NamedAnswer

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from autograder.formulas.errors import Undecided, Unreadable
 from autograder.formulas.growth import compare_orders, compute_order
 from autograder.formulas.nodes import Fn, Node
+from autograder.formulas.notation.formula_lists import parse_list
 from autograder.formulas.notation.landau import SIGNS, get_body, get_sign, parse_landau, parse_statements
 from autograder.formulas.notation.parse import parse
-from autograder.formulas.notation.several import parse_list
 from autograder.formulas.printing.mathml import to_mathml
 from autograder.formulas.printing.text import to_text
 from tests.formulas.examples import VOCABULARY, functions, polynomials

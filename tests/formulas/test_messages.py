@@ -12,7 +12,7 @@ import autograder.questions.formula
 from autograder.formulas.errors import Unreadable
 from autograder.formulas.notation.parse import parse
 from autograder.messages import load_sentences, render_message
-from autograder.messages.reading import describe_unreadable
+from autograder.messages.parse_errors import describe_unreadable
 from tests.formulas.examples import VOCABULARY
 
 

@@ -83,7 +83,7 @@ def mentioned(tree: ast.Module) -> set[str]:
 
 OF_FILES = {
     "autograder/core/atomic.py": {"errno", "fcntl", "os", "stat"},
-    "autograder/checking/drawing.py": {"importlib"},
+    "autograder/checking/hidden_inputs.py": {"importlib"},
     "autograder/questions/base/kind.py": {"sys"},
     "autograder/messages/catalogue.py": {"babel", "gettext", "importlib"},
     "autograder/core/wording.py": {"babel"},
@@ -91,7 +91,7 @@ OF_FILES = {
 """What opens the rubric's file, finds the folder of a kind, reads our sentences, writes numbers."""
 RUNNING = {
     "autograder/messages/catalogue.py": {"exec_module"},
-    "autograder/checking/drawing.py": {"import_module"},
+    "autograder/checking/hidden_inputs.py": {"import_module"},
     "autograder/checking/sources.py": {"literal_eval"},
 }
 """The modules of our sentences, torch where checks run, and literals in authors' files of checks."""

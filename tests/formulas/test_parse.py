@@ -9,8 +9,8 @@ import pytest
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import FormulaError, Unreadable
 from autograder.formulas.nodes import Add, Const, Div, Fn, Mul, Neg, Num, Pow, Relation, Sym, Tuple
+from autograder.formulas.notation.formula_lists import parse_single
 from autograder.formulas.notation.parse import parse, parse_sides, parse_tuple
-from autograder.formulas.notation.several import parse_single
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
 from autograder.formulas.values.points import Points
 from tests.formulas.examples import NOTATIONS, VOCABULARY

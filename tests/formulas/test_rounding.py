@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided
 from autograder.formulas.nodes import Add, Div, Fn, Mul, Node, Num, Sym
+from autograder.formulas.notation.formula_lists import parse_single
 from autograder.formulas.notation.parse import parse
-from autograder.formulas.notation.several import parse_single
 from autograder.formulas.values.points import Points
 from tests.formulas.examples import VOCABULARY
 

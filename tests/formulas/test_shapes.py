@@ -12,10 +12,10 @@ from autograder.core.records import Message
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided, Unreadable
 from autograder.formulas.nodes import Node, Num, Sym
+from autograder.formulas.notation.formula_lists import parse_single
 from autograder.formulas.notation.parse import parse
-from autograder.formulas.notation.several import parse_single
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
-from autograder.formulas.sizes.shapes import read_shape, read_size
+from autograder.formulas.shapes import read_shape, read_size
 from autograder.formulas.values.points import Points
 from autograder.messages import list_languages, load_sentences, render_message
 from autograder.questions.base.values import shape_differences as shapes

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autograder.formulas.answer_parser import read_text
 from autograder.formulas.errors import Unreadable
 from autograder.formulas.notation.characters import REWRITTEN
 from autograder.formulas.notation.vocabulary import COMMANDS, FUNCTION_SPELLINGS, SIGNS
-from autograder.formulas.reading import read_text
-from autograder.formulas.sizes.shapes import read_shape
+from autograder.formulas.shapes import read_shape
 from autograder.messages import list_languages, render_message
-from autograder.messages.reading import describe_unreadable
+from autograder.messages.parse_errors import describe_unreadable
 from autograder.questions.numbers.quantities import read_whole
 from tests.formulas.test_typed import ENGLISH, FORMS, SPOKEN, TYPED, Typed
 

@@ -9,16 +9,16 @@ import pytest
 from msgspec import Struct
 
 from autograder.core.wording import has_decimal_comma
+from autograder.formulas.answer_parser import read_text
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Unreadable
 from autograder.formulas.nodes import Relation, Tree, Tuple
 from autograder.formulas.notation.landau import get_body, get_sign
 from autograder.formulas.notation.parse import parse_canonical
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
-from autograder.formulas.reading import read_text
 from autograder.formulas.values.points import Points
 from autograder.messages import list_languages, render_message
-from autograder.messages.reading import describe_unreadable
+from autograder.messages.parse_errors import describe_unreadable
 from autograder.notebook.student.report import ReadingFailure, ValueReading, read_value
 
 ENGLISH = Vocabulary(
@@ -45,7 +45,7 @@ SPOKEN = {
     for name, list_languages in {"en": ["en"], "de": ["de"], "both": ["en", "de"]}.items()
 }
 COMPARER = Comparer(Points(ENGLISH.domains, b"a test"))
-FORMS = ("formula", "relation", "tuple", "list", "set", "asymptotic")
+FORMS = ("formula", "relation", "tuple", "set", "asymptotic")
 _LINE = re.compile(r"(?:\[(?P<about>[a-z,]+)\] )?(?P<text>.*?) => (?P<meant>.+)")
 _ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
 

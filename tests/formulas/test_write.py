@@ -11,9 +11,9 @@ from hypothesis import assume, given
 
 from autograder.formulas.errors import Unreadable
 from autograder.formulas.nodes import FUNCTIONS, Fn, Node, Num, Pow, Relation, Sym, Tuple, walk_tree
+from autograder.formulas.notation.formula_lists import parse_list, parse_single
 from autograder.formulas.notation.landau import SIGNS, parse_landau
 from autograder.formulas.notation.parse import ORDERS, parse, parse_canonical, parse_tuple
-from autograder.formulas.notation.several import parse_list, parse_single
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
 from autograder.formulas.printing.latex import to_latex
 from autograder.formulas.printing.mathml import to_mathml

@@ -14,8 +14,8 @@ import pytest
 from autograder.core.records import Message
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.mistakes.diagnose import Diagnosis
+from autograder.formulas.notation.formula_lists import parse_single
 from autograder.formulas.notation.parse import parse
-from autograder.formulas.notation.several import parse_single
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
 from autograder.formulas.values.points import Points
 from autograder.messages import list_languages, render_message

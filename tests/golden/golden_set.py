@@ -26,13 +26,13 @@ from autograder.core.records import ItemResult, Score
 from autograder.course import Course
 from autograder.grading import assignment as assignments
 from autograder.grading.assignment import Assignment
-from autograder.grading.generate import generate_release, read_answer_key
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.grading.planted import load_planted_trials
+from autograder.grading.planted_answers import load_planted_trials
+from autograder.grading.release_generation import generate_release, read_answer_key
 from autograder.grading.verify.papers import with_sources
 from autograder.grading.version import GRADING_VERSION, list_versions
 from autograder.notebook.files import read_file
-from autograder.notebook.read import read_notebook
+from autograder.notebook.submission_reader import read_notebook
 from autograder.questions.base.base import list_trials
 from autograder.sandbox.pool import Pool
 from tests.grading import test_batch as small_exam

@@ -12,8 +12,8 @@ import pytest
 from autograder.core.records import GradingResult, ItemResult, Status
 from autograder.course import Course
 from autograder.grading import assignment as assignments
-from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader
+from autograder.grading.release_generation import generate_release
 from autograder.notebook.document import parse_notebook
 from autograder.notebook.student.report import READY
 from autograder.notebook.student.saved_notebook import report_on

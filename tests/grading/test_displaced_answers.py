@@ -10,9 +10,9 @@ import pytest
 
 from autograder.core.records import Status
 from autograder.grading import assignment as assignments
-from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader
-from autograder.pages.feedback.render import render_cells, render_page
+from autograder.grading.release_generation import generate_release
+from autograder.pages.feedback.student_page import render_cells, render_student_page
 from autograder.sandbox.pool import Pool
 from tests.grading.test_split_answers import Cells, marks, of_question, sit
 from tests.support.small_course import NAME, SOFTMAX, small_course
@@ -152,7 +152,7 @@ def test_grade_leaves_a_blank_written_answer_to_a_person_who_sees_the_text(grade
     question = next(one for one in grader.assignment.rubric.questions if one.id == "thoughts")
     page = render_cells(graded, grader.assignment.rubric, "code", {question.answer_cell}, "en")
     assert text["source"] in page
-    assert "may contain an answer" in render_page(graded, grader.assignment.rubric)
+    assert "may contain an answer" in render_student_page(graded, grader.assignment.rubric)
 
 
 def test_grade_gives_a_blank_notebook_with_scratch_code_no_review(grader: Grader) -> None:

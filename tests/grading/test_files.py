@@ -16,8 +16,8 @@ from autograder.course import Course, Handin
 from autograder.grading import assignment as assignments
 from autograder.grading.assignment import Assignment
 from autograder.grading.batch import read_handin
-from autograder.grading.generate import generate_release, list_kept_back
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.release_generation import generate_release, list_kept_back
 from autograder.grading.verify import verify
 from autograder.messages import render_message
 from autograder.sandbox.pool import Pool

@@ -13,9 +13,9 @@ from autograder.core.errors import BoxLost, NotebookError, SandboxFault
 from autograder.core.records import GradingResult, Limits, Status
 from autograder.course import Course
 from autograder.grading import assignment as assignments
-from autograder.grading.generate import generate_release
 from autograder.grading.grades import ENDED_ITSELF, FAULTS
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.release_generation import generate_release
 from autograder.messages import render_message
 from autograder.questions.number import NumberCheck
 from autograder.sandbox.base import Environment
@@ -265,7 +265,7 @@ def test_a_sandbox_that_does_not_start_again_leaves_it_to_a_person(
     def refuse(environment: Environment) -> NamespaceSandbox:
         raise SandboxFault(f"no zygote for {len(environment.files)} files")
 
-    monkeypatch.setattr(grader.pool, "sandbox", refuse)
+    monkeypatch.setattr(grader.pool, "get_sandbox", refuse)
     graded = grader.grade(SubmittedFiles("ada", papers(grader), OWN))
     assert {Status.NEEDS_REVIEW} == {item.status for item in graded.score.items}
 
@@ -273,6 +273,6 @@ def test_a_sandbox_that_does_not_start_again_leaves_it_to_a_person(
 def test_a_dead_zygote_is_replaced(grader: Grader) -> None:
     """Killing the zygote between two submissions costs nothing but a moment."""
     words = next(one for one in grader.assignment.rubric.assignment.notebooks if one.data)
-    sandbox = grader.pool.sandbox(grader.assignment.build_environment(words))
+    sandbox = grader.pool.get_sandbox(grader.assignment.build_environment(words))
     sandbox.close()
     assert Decimal(2) == points(grader.grade(SubmittedFiles("ada", papers(grader), OWN)))["words"]

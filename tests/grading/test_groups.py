@@ -7,12 +7,12 @@ from msgspec.structs import replace
 
 from autograder.core.errors import NotebookError
 from autograder.core.records import GradingResult, Status
-from autograder.course import Handin, counting
+from autograder.course import Handin, counting_attempts
 from autograder.grading import assignment as assignments
 from autograder.grading.assignment import Assignment
 from autograder.grading.batch import read_handin, refresh_result, refuse_result, was_refused
-from autograder.grading.generate import generate_release
 from autograder.grading.grades import leave_open
+from autograder.grading.release_generation import generate_release
 from tests.support.small_course import NAME, small_course
 
 
@@ -35,7 +35,7 @@ def assignment(tmp_path_factory: pytest.TempPathFactory) -> Assignment:
 
 def handins(assignment: Assignment) -> dict[str, Handin]:
     """What counts for each."""
-    found = counting.find_counting_attempts(assignment.course, assignment.rubric).handins
+    found = counting_attempts.find_counting_attempts(assignment.course, assignment.rubric).handins
     return {one.student: one for one in found}
 
 

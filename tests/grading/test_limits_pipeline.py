@@ -17,10 +17,10 @@ from autograder.core.records import CellRun, Ending, GradingResult, LimitKind, L
 from autograder.course import Course
 from autograder.grading import assignment as assignments
 from autograder.grading.assignment import Assignment
-from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.release_generation import generate_release
 from autograder.messages import get_template
-from autograder.pages.feedback.render import render_page
+from autograder.pages.feedback.student_page import render_student_page
 from autograder.questions import make_check
 from autograder.sandbox.base import Environment
 from autograder.sandbox.limit_notes import SHARED_USER
@@ -225,7 +225,7 @@ def grade(assignment: Assignment, pool: Pool, content: bytes) -> GradingResult:
 def groups_of(assignment: Assignment, pool: Pool) -> bool:
     """Whether the pool's boxes are bounded by control groups."""
     (only,) = assignment.rubric.assignment.notebooks
-    sandbox = pool.sandbox(assignment.build_environment(only))
+    sandbox = pool.get_sandbox(assignment.build_environment(only))
     assert isinstance(sandbox, NamespaceSandbox)
     return sandbox.memory_bound.startswith("cgroup")
 
@@ -262,7 +262,7 @@ def test_a_cell_that_meets_a_limit(assignment: Assignment, pool: Pool, name: str
         assert (kind, ()) == (run.ending, run.met)
         note, code = ("cell-ended-box", f"cell.ending.{kind.value}")
     else:
-        assert (None, [kind]) == (run.ending, [one.met for one in run.met if one.told])
+        assert (None, [kind]) == (run.ending, [one.met for one in run.met if one.claimed])
         note, code = ("limit-met", f"cell.limit.{kind.value}")
     field_name = OF_ENDING[kind] if isinstance(kind, Ending) else OF_MET[kind]
     remarks = [one.text for one in graded.score.notes if (one.code, one.place) == (note, place)]
@@ -272,7 +272,7 @@ def test_a_cell_that_meets_a_limit(assignment: Assignment, pool: Pool, name: str
     for language in ("en", "de"):
         assert (
             words(code, limits, kind, language)
-            in Page(render_page(graded, tight.rubric, language=language)).text
+            in Page(render_student_page(graded, tight.rubric, language=language)).text
         )
 
 
@@ -300,7 +300,7 @@ def test_a_call_that_meets_a_limit(assignment: Assignment, pool: Pool, name: str
     assert kind.value in item.staff
     comments = format_comments(graded.score, tight.rubric, {("limits", "work-answer")})
     for language in ("en", "de"):
-        page = Page(render_page(graded, tight.rubric, language=language)).text
+        page = Page(render_student_page(graded, tight.rubric, language=language)).text
         what = "Your code" if language == "en" else "Ihr Code"
         assert get_template(code, language).format(limit=limit, what=what) in page
     assert limit in comments["limits", "work-answer"]
@@ -313,7 +313,7 @@ def test_output_over_what_is_kept(assignment: Assignment, pool: Pool) -> None:
     run = run_of(graded)
     assert ([LimitKind.OUTPUT], True) == ([one.met for one in run.met], run.truncated)
     assert {"work": 2, "later": 2} == points(graded)
-    shown = Page(render_page(graded, assignment.rubric)).text
+    shown = Page(render_student_page(graded, assignment.rubric)).text
     assert words("cell.limit.output", assignment.rubric.assignment.limits, LimitKind.OUTPUT, "en") in shown
 
 
@@ -332,7 +332,7 @@ def test_an_answer_that_is_too_large(assignment: Assignment, pool: Pool, value: 
     (item,) = (one for one in graded.score.items if one.question == "later")
     assert (code, "2 MB") == (item.code, item.student.params["limit"])
     assert {"work": 2, "later": 0} == points(graded)
-    assert "2 MB" in Page(render_page(graded, assignment.rubric)).text
+    assert "2 MB" in Page(render_student_page(graded, assignment.rubric)).text
 
 
 @pytest.mark.slow
@@ -353,7 +353,7 @@ def test_a_cell_in_which_the_time_runs_out(assignment: Assignment, pool: Pool) -
     content = paper(tight, work="work = lambda x: x + 1", cell="time.sleep(20)", later="later = 42")
     graded = grade(tight, pool, content)
     assert Ending.SUBMISSION_TIME is run_of(graded).ending
-    shown = Page(render_page(graded, tight.rubric)).text
+    shown = Page(render_student_page(graded, tight.rubric)).text
     limits = tight.rubric.assignment.limits
     assert words("cell.ending.submission-time", limits, Ending.SUBMISSION_TIME, "en") in shown
     assert {"work": 0, "later": 2} == points(graded)

@@ -101,7 +101,7 @@ class Machine:
 
     def until_over(self, allowed: Allowance) -> float:
         """How long the box ran before its time was used up."""
-        while not allowed.over():
+        while not allowed.is_over():
             self.now += max(allowed.get_pause(), 1e-4)
         return self.now - 100.0
 
@@ -129,10 +129,10 @@ def test_short_calls_cost_no_look(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[float] = []
     short = Allowance(2.0, lambda: looks.append(machine.now) or machine.used())  # type: ignore[func-returns-value]
     machine.now += box.GRACE / 2
-    assert not short.over()
+    assert not short.is_over()
     assert [] == looks
     machine.now += 1e9
-    assert not Allowance(float("inf"), machine.used).over()
+    assert not Allowance(float("inf"), machine.used).is_over()
 
 
 class Told(Machine):

@@ -12,7 +12,7 @@ import pytest
 from autograder.core.records import Answer, ItemResult, Message, Status
 from autograder.grading import assignment as assignments
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.grading.unread_answers import (
+from autograder.grading.unreadable_answers import (
     IMPORT_FAILED,
     AnswerFacts,
     FailedImport,

@@ -12,13 +12,13 @@ from typing import Any
 import nbformat
 import pytest
 
-from autograder.checking.loading import make_namespace
-from autograder.checking.running import CheckProgram
+from autograder.checking.loader import make_namespace
+from autograder.checking.runner import CheckProgram
 from autograder.core.records import GradingResult
 from autograder.course import Course
 from autograder.grading import assignment as assignments
-from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.release_generation import generate_release
 from autograder.questions.base.base import Draw, find_draw_scope
 from autograder.sandbox.pool import Pool
 from tests.support.small_course import NAME, SOFTMAX, small_course

@@ -14,12 +14,12 @@ import pytest
 from autograder import messages
 from autograder.core.records import ExecutedNotebook, GradingResult, Status
 from autograder.grading import assignment as assignments
-from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.release_generation import generate_release
 from autograder.marking.similarity.works import list_pieces
-from autograder.notebook.read import read_notebook
+from autograder.notebook.submission_reader import read_notebook
 from autograder.pages.feedback.answers import get_answer_text
-from autograder.pages.feedback.render import render_cells, render_page
+from autograder.pages.feedback.student_page import render_cells, render_student_page
 from autograder.sandbox.pool import Pool
 from autograder.store.gradebook import build_autograded_notebook
 from tests.support.small_course import NAME, SOFTMAX, small_course
@@ -135,7 +135,7 @@ def test_grade_leaves_contradicting_cells_to_a_person_who_sees_both(language: st
     assert (Decimal(0), {"review.cells"}) == of_question(graded, "softmax")
     question = next(one for one in grader.assignment.rubric.questions if one.id == "softmax")
     for page in (
-        render_page(graded, grader.assignment.rubric, language=language),
+        render_student_page(graded, grader.assignment.rubric, language=language),
         render_cells(graded, grader.assignment.rubric, "code", {question.answer_cell}, language),
     ):
         assert page.count("softmax-answer") >= 2
@@ -177,7 +177,7 @@ def test_marker_reads_both_halves_of_a_written_answer(grader: Grader) -> None:
     cells = json.loads(copied)["cells"]
     assert [cell["source"] for cell in cells if "half" in cell["source"]] == ["First half.\n\nSecond half."]
     assert [marks(cell) for cell in cells].count("thoughts") == 1
-    page = render_page(graded, grader.assignment.rubric, releases=grader.assignment.releases)
+    page = render_student_page(graded, grader.assignment.rubric, releases=grader.assignment.releases)
     assert page.index("First half.") < page.index("Second half.")
     assert "are read together" in page
 
@@ -235,7 +235,7 @@ def test_marker_reads_a_text_that_belongs_to_no_answer(language: str, grader: Gr
     text = get_answer_text(graded, question, question.items[0])
     assert text.startswith("Softmax turns scores into weights.\n\n[Further text of the student, cell ")
     assert text.endswith(more)
-    page = render_page(
+    page = render_student_page(
         graded, grader.assignment.rubric, releases=grader.assignment.releases, language=language
     )
     assert more in page

@@ -12,12 +12,12 @@ import pytest
 from msgspec import Struct
 
 from autograder.cli import app
-from autograder.grading import assignment, batch, expected, grades, pipeline
+from autograder.grading import assignment, batch, expected_values, grades, pipeline
 from autograder.grading.batch import MOST_REFUSED
-from autograder.grading.expected import StudentAssignments
+from autograder.grading.expected_values import StudentAssignments
 from autograder.grading.pipeline import SubmittedFiles
-from autograder.notebook import read as reading
-from autograder.pages.feedback import publish
+from autograder.notebook import submission_reader as reading
+from autograder.pages.feedback import publication
 from autograder.questions.code import CodeCheck
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.session import Session
@@ -257,10 +257,10 @@ def pages(course: str) -> dict[str, str]:
     return {str(path.relative_to(course)): path.read_text("utf-8") for path in found}
 
 
-@pytest.mark.parametrize("name", ["render_page", "_write_page"])
+@pytest.mark.parametrize("name", ["render_student_page", "_write_page"])
 def test_rendering_goes_on(name: str, graded: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A page that cannot be made or written is told and not linked; the next run makes it."""
-    original = getattr(publish, name)
+    original = getattr(publication, name)
 
     def planted(*arguments: Any, **options: Any) -> Any:
         if bobs(arguments[0]) or "/bob/" in str(arguments[0]):
@@ -268,7 +268,7 @@ def test_rendering_goes_on(name: str, graded: str, capsys: pytest.CaptureFixture
         return original(*arguments, **options)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publish, name, planted)
+        patch.setattr(publication, name, planted)
         assert 1 == command("feedback", NAME, "--course", graded)
     said = capsys.readouterr().err
     assert "autograder: bob: the page could not be written: RecursionError: planted (in " in said
@@ -285,7 +285,7 @@ def test_staff_summary_is_written_without_a_broken_row(
     graded: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A page about the class is made without the one whose part of it cannot be, and says so."""
-    original = publish.render_summary
+    original = publication.render_summary
 
     def planted(results: Any, *arguments: Any, **options: Any) -> Any:
         if any(one.score.student == "bob" for one in results):
@@ -293,7 +293,7 @@ def test_staff_summary_is_written_without_a_broken_row(
         return original(results, *arguments, **options)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publish, "render_summary", planted)
+        patch.setattr(publication, "render_summary", planted)
         assert 1 == command("feedback", NAME, "--course", graded)
     said = capsys.readouterr().err
     path = f"{NAME}.html"
@@ -330,8 +330,8 @@ def test_a_variant_that_cannot_be_made_concerns_one_student(monkeypatch: pytest.
     common: Any = SimpleNamespace(
         manifest=given, get_variant=variant_of, apply_variant=lambda variant: variant, rubric=rubric
     )
-    monkeypatch.setattr(expected, "compute_expected_values", lambda *_: ({}, {}))
-    sittings = StudentAssignments(common, b"", cast("Any", None))
+    monkeypatch.setattr(expected_values, "compute_expected_values", lambda *_: ({}, {}))
+    sittings = StudentAssignments(common, cast("Any", None))
     assert sittings.get_for_student("ada", {}).assignment is common
     with pytest.raises(ZeroDivisionError):
         sittings.get_for_student("bob", {})

@@ -9,7 +9,7 @@ import pytest
 from autograder.core.records import Status
 from autograder.grading import assignment as assignments
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.grading.unread_answers import ANSWER_NOT_RUN, CELL_STOPPED
+from autograder.grading.unreadable_answers import ANSWER_NOT_RUN, CELL_STOPPED
 from autograder.grading.verify.papers import with_sources
 from autograder.sandbox.pool import Pool
 from tests.grading import test_batch as small_exam

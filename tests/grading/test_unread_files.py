@@ -16,10 +16,10 @@ from autograder.course import Course, Handin
 from autograder.grading import assignment as assignments
 from autograder.grading.batch import read_handin
 from autograder.grading.pipeline import Grader
-from autograder.grading.submitted_files import OtherFiles, review_unread
-from autograder.notebook.read import read_notebook
+from autograder.grading.submitted_files import OtherFiles, review_ungraded_files
 from autograder.notebook.release import load_release
-from autograder.pages.feedback.render import render_page
+from autograder.notebook.submission_reader import read_notebook
+from autograder.pages.feedback.student_page import render_student_page
 from autograder.sandbox.pool import Pool
 from tests.grading.test_batch import CONTROL, FAULTS, FULL, NAME, hand_in, make_course, points
 from tests.notebook.test_document import LFS_POINTER
@@ -149,7 +149,7 @@ def test_a_picture_that_a_text_shows_is_not_named_as_not_graded(grader: Grader, 
     assert {"documents-beside", "picture-absent", "picture-not-shown"}.isdisjoint(
         note.code for note in found.score.notes
     )
-    assert f"data:image/png;base64,{png()}" in render_page(found, grader.assignment.rubric)
+    assert f"data:image/png;base64,{png()}" in render_student_page(found, grader.assignment.rubric)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_part_of_the_points_needs_review_if_a_copy_has_another_answer(*, same: b
         for item in question.items
     ]
     other = OtherFiles(("old.ipynb",), (), {"old.ipynb": copy})
-    reviewed = review_unread([question], {question.id: results}, other, submission, release)
+    reviewed = review_ungraded_files([question], {question.id: results}, other, submission, release)
     (first, *_) = reviewed[question.id]
     if same:
         assert first == results[0]

@@ -21,10 +21,10 @@ from autograder.core.limits import compute_budgets
 from autograder.course import Course
 from autograder.grading import assignment as assignments
 from autograder.grading.assignment import Assignment
-from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.release_generation import generate_release
 from autograder.grading.store import encode_bounded
-from autograder.pages.feedback.render import render_page
+from autograder.pages.feedback.student_page import render_student_page
 from autograder.sandbox.pool import Pool
 from tests.conftest import start_sandbox
 from tests.redteam.attack import PRELUDE
@@ -336,7 +336,7 @@ def main(wanted: str) -> None:
         for path in sorted(handed.iterdir()):
             name = path.name.partition(" ")[2]
             if wanted in name:
-                found = measure(grader, path, lambda graded: render_page(graded, assignment.rubric))
+                found = measure(grader, path, lambda graded: render_student_page(graded, assignment.rubric))
                 sys.stdout.write(json.dumps({"name": name, **found}) + "\n")
                 sys.stdout.flush()
 

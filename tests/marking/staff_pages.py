@@ -18,8 +18,8 @@ from autograder.core.records import (
     Status,
 )
 from autograder.grading.grades import compute_standing
-from autograder.marking.similarity.beside import render_similar
 from autograder.marking.similarity.pairs import compute_weights, find_similar_pairs
+from autograder.marking.similarity.side_by_side import render_similar
 from autograder.marking.similarity.works import FeatureExtractor, Work, WorkPiece
 from autograder.marking.statistics import compute_figures, render_statistics
 from autograder.rubric import Rubric

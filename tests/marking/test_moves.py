@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from autograder.core.records import ItemResult, Message, Score, Status
 from autograder.grading import grades
 from autograder.grading.grades import PersonMark, compute_automatic_points
-from autograder.marking.following import MarkFollower, get_settled_points
+from autograder.marking.mark_follower import MarkFollower, get_settled_points
 from autograder.marking.moves import MarkedScore, compare_rubrics, compare_student, sort_moves
 from autograder.rubric import Item, Rubric
 from tests.support import small_course

@@ -10,10 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder.core.records import Cell, Markdown
-from autograder.marking.similarity.beside import arrange_works
-from autograder.marking.similarity.code import MOST_CHARACTERS, collect_names, extract_form, parse_cell
+from autograder.marking.similarity.code_features import (
+    MOST_CHARACTERS,
+    collect_names,
+    extract_form,
+    parse_cell,
+)
 from autograder.marking.similarity.pairs import AlikePair, compute_weights, find_similar_pairs, to_percent
-from autograder.marking.similarity.prose import make_shingles
+from autograder.marking.similarity.side_by_side import arrange_works
+from autograder.marking.similarity.text_features import make_shingles
 from autograder.marking.similarity.works import ComparedWork, FeatureExtractor, Work, WorkPiece, list_pieces
 from tests.marking.copied_class import FORMS, copied_class, hidden
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from autograder.messages.translating import TranslationFiles
+from autograder.messages.translation_files import TranslationFiles
 
 LANGUAGE = "xx"
 _OTHER = str.maketrans(

@@ -30,14 +30,14 @@ from autograder.core.records import (
 )
 from autograder.core.wording import format_number
 from autograder.messages import catalogue, format_sentence, get_template, list_languages, load_sentences
-from autograder.messages.translating import get_placeholders
-from autograder.notebook.build import fill_title_page
+from autograder.messages.translation_files import get_placeholders
 from autograder.notebook.document import parse_notebook
 from autograder.notebook.release import load_release
+from autograder.notebook.release_builder import fill_title_page
 from autograder.notebook.student.rendering import as_text
 from autograder.notebook.student.saved_notebook import report_on
 from autograder.notebook.student_check import FILE_NAME, build_student_check, read_specification
-from autograder.pages.feedback.render import render_page
+from autograder.pages.feedback.student_page import render_student_page
 from autograder.pages.paper.sheet import make_sheet
 from autograder.pages.paper.sheet import render_sheet as printed
 from autograder.rubric import Rubric
@@ -135,7 +135,7 @@ def read(page: str) -> str:
 def every_ending() -> GradingResult:
     """A notebook in which cells ended in every way, and met every limit."""
     runs = [CellRun(ending=one) for one in Ending]
-    runs += [CellRun(met=(LimitEvent(one, seen=True),), truncated=True) for one in LimitKind]
+    runs += [CellRun(met=(LimitEvent(one, measured=True),), truncated=True) for one in LimitKind]
     cells = tuple(Cell(f"x = {number}") for number in range(len(runs)))
     return examples.graded("ada", (), ExecutedNotebook("exam", cells, tuple(runs)), isolation="none")
 
@@ -144,7 +144,7 @@ def every_ending() -> GradingResult:
 def test_the_feedback_page_speaks_it(made: Callable[[], GradingResult]) -> None:
     """Headings, verdicts, sums, limits that were met, and when it was handed in."""
     late = datetime.timedelta(minutes=5)
-    page = render_page(
+    page = render_student_page(
         told(made()),
         RUBRIC,
         language=LANGUAGE,

@@ -23,11 +23,11 @@ from autograder.messages import (
     render_message,
 )
 from autograder.messages.catalogue import LOCALE
-from autograder.messages.translating import TranslationFiles, find_faults
+from autograder.messages.translation_files import TranslationFiles, find_faults
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "autograder"
-OWN_USE = {"questions/base/values/prose.py", "authoring/starting.py"}
+OWN_USE = {"questions/base/values/prose.py", "authoring/new_assignment.py"}
 """Where the name of the language stands for something else: what language a text of a student is in, and an
 example in a comment."""
 

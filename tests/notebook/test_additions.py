@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from autograder.core.records import Cell
-from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
-from tests.notebook.test_displaced import (
+from autograder.notebook.submission_reader import read_notebook
+from tests.notebook.test_displaced_answers import (
     NAMES,
     TEXT,
     Cells,

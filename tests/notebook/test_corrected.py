@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.notebook.copies import is_unwritten
+from autograder.notebook.duplicate_cells import is_unwritten_cell
 from autograder.notebook.release import ReleaseCell
 from autograder.questions.base.values.literal import find_answer_literal
-from tests.notebook.test_displaced import (
+from tests.notebook.test_displaced_answers import (
     Cells,
     answer_all,
     hand_in,
@@ -81,14 +81,14 @@ def test_read_finds_an_answer_beside_a_cell_that_assigns_nothing(blank: str, is_
 def test_is_unwritten_knows_placeholders_from_answers(source: str, expected: bool) -> None:
     stub = "# YOUR CODE HERE\nraise NotImplementedError()"
     original = ReleaseCell(1, "code", stub, "x", solution=True)
-    assert is_unwritten(source, original) is expected
+    assert is_unwritten_cell(source, original) is expected
 
 
 @pytest.mark.parametrize("source", ["rows = load()", "rows = load()\ncache = None", "total = sum(rows)"])
 def test_is_unwritten_takes_given_code_with_a_change_for_an_answer(source: str) -> None:
     """It may have been repaired by deleting a line, or by assigning None."""
     stub = "rows = load()\ncache = {}\ntotal = sum(rows)"
-    assert not is_unwritten(source, ReleaseCell(1, "code", stub, "x", solution=True))
+    assert not is_unwritten_cell(source, ReleaseCell(1, "code", stub, "x", solution=True))
 
 
 @pytest.mark.parametrize("place", ["beside", "beside a placeholder", "at the end"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.notebook.test_displaced import (
+from tests.notebook.test_displaced_answers import (
     BLANK_TEXT,
     TEXT,
     Cells,

@@ -5,9 +5,17 @@ from __future__ import annotations
 import pytest
 
 from autograder.core.records import Submission
-from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
-from tests.notebook.test_displaced import BLANK_TEXT, TEXT, Cells, lost, make_cell, make_notebook, position
+from autograder.notebook.submission_reader import read_notebook
+from tests.notebook.test_displaced_answers import (
+    BLANK_TEXT,
+    TEXT,
+    Cells,
+    lost,
+    make_cell,
+    make_notebook,
+    position,
+)
 
 MORE = "It also weighs every token of the source again."
 LETTERED = ["## Task 3: networks (4 points)", "### (a) Positions (2 points)", "### (b) Two causes (2 points)"]

@@ -13,10 +13,10 @@ import pytest
 from msgspec.structs import replace
 
 from autograder.core.errors import CourseError, NotebookError
-from autograder.grading import generate
-from autograder.notebook.build import build_release
+from autograder.grading import release_generation
 from autograder.notebook.equal_formulas import read_vocabularies
 from autograder.notebook.leaks import check_leaks, list_given_texts, list_withheld_answers
+from autograder.notebook.release_builder import build_release
 from autograder.rubric import Rubric
 from tests.support import files_course
 
@@ -470,7 +470,7 @@ def test_leaks_refuse_solutions_in_outputs_and_metadata(source_bytes: bytes, rub
 def test_generate_refuses_solutions_in_files(tmp_path: Path, path: str, text: str) -> None:
     """Starter files and data files are searched too, and the last release stays as it was."""
     course = files_course.written(tmp_path)
-    generate.generate_release(course, "model")
+    release_generation.generate_release(course, "model")
     before = contents(course.locate_release("model"))
     folder = tmp_path / "assignments"
     key = "def count(word):\n    ### BEGIN SOLUTION\n    # the key\n    return 1\n    ### END SOLUTION\n"
@@ -481,7 +481,7 @@ def test_generate_refuses_solutions_in_files(tmp_path: Path, path: str, text: st
         text = f"{report}{ESSAY}\n"
     (folder / path).write_text(text, encoding="utf-8")
     with pytest.raises(NotebookError) as caught:
-        generate.generate_release(course, "model")
+        release_generation.generate_release(course, "model")
     assert str(caught.value).startswith(f"{Path(path).name}: gives away the solution of report.md: '")
     assert before == {
         file: file.read_bytes() for file in course.locate_release("model").rglob("*") if file.is_file()

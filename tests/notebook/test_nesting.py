@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from autograder.notebook.document import MAX_LEVELS, parse_notebook
-from autograder.notebook.read import read_notebook
 from autograder.notebook.release import Release
+from autograder.notebook.submission_reader import read_notebook
 from tests.notebook.test_submissions import CONTROL, FAULTS
 
 Tree = dict[str, Any]

@@ -13,9 +13,9 @@ import pytest
 from autograder.core.records import Markdown, PastedPicture, Submission
 from autograder.notebook.document import MAX_SOURCE
 from autograder.notebook.pictures import attach_files, extract_pictures
-from autograder.notebook.read import read_notebook
 from autograder.notebook.release import Release
-from autograder.questions.base.judging.manual import is_unwritten
+from autograder.notebook.submission_reader import read_notebook
+from autograder.questions.base.judging.manual import is_unwritten_answer
 
 DATA = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(60)).decode()
 URI = f"data:image/png;base64,{DATA}"
@@ -62,7 +62,7 @@ def test_an_answer_that_is_only_a_picture_is_an_answer(
     assert cell.source == answer.source
     assert "data:" not in answer.source
     assert answer.changed
-    assert not is_unwritten(answer)
+    assert not is_unwritten_answer(answer)
     assert () == submission.notes
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from autograder.core.records import Cell, Submission
-from autograder.notebook.prepare import MOST_HALVES
-from tests.notebook.test_displaced import (
+from autograder.notebook.cell_preparation import MOST_HALVES
+from tests.notebook.test_displaced_answers import (
     Cells,
     answer_all,
     hand_in,

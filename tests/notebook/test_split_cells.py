@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from autograder.core.records import Cell, Submission
-from autograder.notebook.match import LOST
-from autograder.notebook.read import read_notebook
+from autograder.notebook.cell_matching import LOST
 from autograder.notebook.release import Release
+from autograder.notebook.submission_reader import read_notebook
 
 Cells = list[dict[str, Any]]
 RIGHT = "def double(x):\n    return 2 * x"

@@ -11,11 +11,11 @@ import pytest
 
 from autograder.core.errors import NotebookError
 from autograder.core.records import Submission
+from autograder.notebook.cell_matching import LOST
 from autograder.notebook.document import MAX_BYTES, MAX_CELLS, MAX_SOURCE
 from autograder.notebook.files import read_file
-from autograder.notebook.match import LOST
-from autograder.notebook.read import read_notebook
 from autograder.notebook.release import Release
+from autograder.notebook.submission_reader import read_notebook
 
 FAULTS = Path(__file__).parents[1] / "submissions" / "notebooks"
 FOLDERS = sorted(folder.name for folder in FAULTS.iterdir() if not folder.name.startswith("_"))

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from autograder.core.errors import NotebookError
 from autograder.core.records import Cell, Markdown
-from autograder.notebook.build import build_release, fill_title_page
-from autograder.notebook.read import read_details
+from autograder.notebook.release_builder import build_release, fill_title_page
+from autograder.notebook.submission_reader import read_details
 from autograder.rubric import Rubric, parse_rubric
 from autograder.rubric.lateness import Penalty, Terms
 from autograder.rubric.timestamps import Window

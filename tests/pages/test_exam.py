@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from autograder.core.records import GradingResult, ItemResult, Message, Score, Status
 from autograder.grading.grades import PersonMark, compute_standing
-from autograder.pages.feedback.render import render_page
+from autograder.pages.feedback.student_page import render_student_page
 from autograder.pages.feedback.summary import render_summary
 from autograder.rubric import parse_rubric
 from autograder.rubric.timestamps import Timing, Window
@@ -80,28 +80,28 @@ def test_the_table_of_the_title_page_has_the_achieved_points(
     language: str, expected: list[list[str]]
 ) -> None:
     """Each task's points are the sum of its questions; what is open is told, and the sum is the total."""
-    assert expected == rows(render_page(GRADED, RUBRIC, language=language))
+    assert expected == rows(render_student_page(GRADED, RUBRIC, language=language))
 
 
 def test_a_rubric_without_tasks_has_no_table() -> None:
     """Most assignments have none."""
     before, _, after = GOOD.partition("[[assignment.task]]")
     plain = re.sub(r"^task = .*\n", "", before + after[after.index("[[question]]") :], flags=re.MULTILINE)
-    assert '<table class="tasks">' not in render_page(GRADED, parse_rubric(plain.encode()))
+    assert '<table class="tasks">' not in render_student_page(GRADED, parse_rubric(plain.encode()))
 
 
 def test_what_students_say_they_are_is_shown_as_their_word() -> None:
     """On their page and in the summary, beside the id that it does not replace."""
-    assert "As stated in the notebook: <b>Löwe, 700037</b>" in render_page(GRADED, RUBRIC)
+    assert "As stated in the notebook: <b>Löwe, 700037</b>" in render_student_page(GRADED, RUBRIC)
     assert "as stated: Löwe, 700037" in render_summary([GRADED], RUBRIC)
-    assert "stated" not in render_page(replace(GRADED, stated={}), RUBRIC)
+    assert "stated" not in render_student_page(replace(GRADED, stated={}), RUBRIC)
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "\u202egpj.exe", "{{ 7*7 }}", "\ud800"])
 def test_hostile_details_do_nothing(text: str) -> None:
     """They are escaped, shown sign by sign where they hide, and never a template."""
     hostile = replace(GRADED, stated={"family_name": text})
-    for page in (render_page(hostile, RUBRIC), render_summary([hostile], RUBRIC)):
+    for page in (render_student_page(hostile, RUBRIC), render_summary([hostile], RUBRIC)):
         page.encode()
         assert "<script>alert" not in page
         assert "\u202e" not in page
@@ -112,11 +112,11 @@ def test_the_time_is_shown_by_the_clock_of_the_exam() -> None:
     """With its zone, and with a notice where it was late; without a schedule in UTC."""
     moment = datetime(2026, 2, 12, 10, 34, 7, tzinfo=UTC)
     late = Timing(WINDOW, timedelta(seconds=247))
-    page = render_page(GRADED, RUBRIC, submitted_at=moment, timing=late)
+    page = render_student_page(GRADED, RUBRIC, submitted_at=moment, timing=late)
     assert "<b>2026-02-12 11:34:07 (Europe/Berlin)</b>" in page
     assert "Submitted 4 min 7 s after the deadline" in page
-    assert "2026-02-12 10:34 UTC" in render_page(GRADED, RUBRIC, submitted_at=moment)
-    unknown = render_page(GRADED, RUBRIC, timing=Timing(WINDOW, doubt="There is no timestamp.txt."))
+    assert "2026-02-12 10:34 UTC" in render_student_page(GRADED, RUBRIC, submitted_at=moment)
+    unknown = render_student_page(GRADED, RUBRIC, timing=Timing(WINDOW, doubt="There is no timestamp.txt."))
     assert "The time of submission is not known" in unknown
     assert "timestamp.txt" not in unknown
 
@@ -126,7 +126,7 @@ def test_the_table_of_tasks_counts_peoples_marks_and_ends_with_the_grade() -> No
     graded_exam = parse_rubric((GOOD + "\n[assignment.grading]\n").encode())
     marks = {(graded_exam.get_question("b").notebook, "b"): PersonMark(Decimal("1.5"))}
     stands = compute_standing(GRADED.score, graded_exam, marks, bonus=Decimal("0.5"))
-    lines = rows(render_page(GRADED, graded_exam, stands=stands))
+    lines = rows(render_student_page(GRADED, graded_exam, stands=stands))
     assert ["1", "Formulas", "3", "2"] in lines
     assert [
         ["Points of the tasks", "4"],
@@ -155,6 +155,6 @@ value = 3
 """
     rubric = parse_rubric((GOOD + bonus + grading).encode())
     score = replace(GRADED.score, items=(*GRADED.score.items, result("d", "2", "2", Status.PASSED)))
-    lines = rows(render_page(replace(GRADED, score=score), rubric))
+    lines = rows(render_student_page(replace(GRADED, score=score), rubric))
     assert ["2", "Code", "2", "2"] == lines[2]
     assert [["Points of the tasks", "2.5"], ["Bonus points", "+2"], ["Sum", "5", "4.5"]] == lines[3:6]

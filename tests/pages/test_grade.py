@@ -9,7 +9,7 @@ import pytest
 from autograder.core.records import GradingResult
 from autograder.grading.grades import PersonMark, PersonMarks, compute_standing
 from autograder.pages.feedback.labels import Labels
-from autograder.pages.feedback.render import render_page
+from autograder.pages.feedback.student_page import render_student_page
 from autograder.pages.feedback.summary import compute_distribution, render_summary
 from tests.pages.examples import good, hostile, middling
 from tests.pages.test_render import Page
@@ -25,7 +25,9 @@ def text(
     """The words of a student's page."""
     assert isinstance(exam, type(EXAM))
     return Page(
-        render_page(graded, exam, language=language, stands=compute_standing(graded.score, exam, marks))
+        render_student_page(
+            graded, exam, language=language, stands=compute_standing(graded.score, exam, marks)
+        )
     ).text
 
 
@@ -106,13 +108,13 @@ EXTRAS = {
 def test_what_people_added_and_took_away_is_told() -> None:
     """Beside the sum as an equation, and beside the question with the comment that says why."""
     stands = compute_standing(middling().score, EXAM, EXTRAS, bonus=Decimal(1))
-    page = Page(render_page(middling(), EXAM, stands=stands)).text
+    page = Page(render_student_page(middling(), EXAM, stands=stands)).text
     assert "Manual deduction: 2 (9.5 − 2 = 7.5)." in page
     sources = "1.5 from manual grading, 1 from the course"
     assert f"Bonus points: 2.5, included in the sum ({sources})." in page
     assert "Bonus points from manual grading: 1.5" in page
     assert "Deduction from manual grading: 2 Comment Copied from the lecture." in page
-    german = Page(render_page(middling(), EXAM, stands=stands, language="de")).text
+    german = Page(render_student_page(middling(), EXAM, stands=stands, language="de")).text
     assert "Abzug von Hand: 2 (9,5 − 2 = 7,5)." in german
 
 
@@ -122,7 +124,7 @@ def test_a_sum_that_is_bounded_says_so() -> None:
     page = text(middling(), marks)
     assert "Manual deduction: 40, limited to the 9.5 earned" in page
     stands = compute_standing(middling().score, EXAM, {}, bonus=Decimal(30))
-    page = Page(render_page(middling(), EXAM, stands=stands)).text
+    page = Page(render_student_page(middling(), EXAM, stands=stands)).text
     assert "The sum exceeds the 17 possible points. There is no better grade than 1.0." in page
 
 

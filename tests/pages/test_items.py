@@ -11,7 +11,7 @@ from autograder.core.records import GradingResult, ItemResult, Message, Score, S
 from autograder.grading.grades import PersonMark, PersonMarks, compute_standing
 from autograder.marking.points import collect_verdicts, compute_cell_points, get_bounds
 from autograder.pages.feedback.labels import Labels
-from autograder.pages.feedback.render import render_page
+from autograder.pages.feedback.student_page import render_student_page
 from autograder.pages.feedback.summary import render_summary
 from autograder.pages.feedback.view import PageView, QuestionView, SubmittedView, build_page_view
 from autograder.rubric import AssignmentSettings, Item, Question, Rubric
@@ -50,7 +50,7 @@ def test_a_line_that_a_person_marked_has_its_own_points() -> None:
     assert ["3 of 3", "1.25 of 3"] == [item.worth for item in view.items]
     assert ["passed", "marked"] == [item.status for item in view.items]
     assert ("−1.75", "", ()) == (view.lost, view.items[0].lost, view.marked)
-    text = Page(render_page(middling(), RUBRIC, stands=compute_standing(score, RUBRIC, marks))).text
+    text = Page(render_student_page(middling(), RUBRIC, stands=compute_standing(score, RUBRIC, marks))).text
     assert "✎ graded manually 1.25 of 3" in text
 
 

@@ -16,8 +16,8 @@ from nbconvert import HTMLExporter
 from autograder.core.images import build_image_uri
 from autograder.core.records import Cell, CellRun, ExecutedNotebook, GradingResult, Markdown, PastedPicture
 from autograder.pages.feedback.prose import list_picture_faults, map_picture_uris, render_student_prose
-from autograder.pages.feedback.render import render_page
 from autograder.pages.feedback.sanitise import MOST_PROSE
+from autograder.pages.feedback.student_page import render_student_page
 from autograder.store.gradebook.autograded import build_autograded_notebook
 from tests.pages.examples import RUBRIC, middling, png, release
 
@@ -59,7 +59,7 @@ def webp(kind: bytes, body: bytes) -> bytes:
 def test_an_answer_of_a_picture_is_shown_wherever_it_is_read(source: str) -> None:
     """On the student's page and in the notebook that formgrader shows."""
     graded = with_answer(source, PICTURE)
-    page = render_page(graded, RUBRIC, language="en")
+    page = render_student_page(graded, RUBRIC, language="en")
     assert f'<img src="{URI}"' in page
     assert no_handlers(page)
     assert "is not shown: it is too large" not in page
@@ -84,7 +84,7 @@ def test_an_answer_of_a_picture_is_shown_wherever_it_is_read(source: str) -> Non
 def test_what_is_no_picture_is_missing_and_said_to_be(mime: str, data: str) -> None:
     """The student reads that something is not shown; the file's bytes stand nowhere."""
     graded = with_answer("![my plot](attachment:x)", PastedPicture("x", mime, data))
-    page = render_page(graded, RUBRIC, language="en")
+    page = render_student_page(graded, RUBRIC, language="en")
     assert "A picture of this cell is not shown" in page
     assert data not in page
     copy = json.loads(build_autograded_notebook(graded.notebooks[0], release()))
@@ -146,7 +146,7 @@ def test_a_text_that_is_too_much_to_typeset_keeps_its_pictures() -> None:
 def test_a_picture_that_was_not_handed_in_is_named(text: str, absent: str) -> None:
     """The student reads which, and nothing about its size, which nobody knows."""
     assert [("picture-absent", absent)] * bool(absent) == list(list_picture_faults(text, [PICTURE]))
-    page = render_page(with_answer(text, PICTURE), RUBRIC, language="en")
+    page = render_student_page(with_answer(text, PICTURE), RUBRIC, language="en")
     assert (f"cannot be shown ({absent})" in page) is bool(absent)
     assert "too large" not in page
 

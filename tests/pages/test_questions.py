@@ -22,9 +22,9 @@ from autograder.core.records import (
 )
 from autograder.grading.grades import PersonMark, PersonMarks, compute_standing
 from autograder.notebook.release import Release, load_release
-from autograder.pages.feedback.handout import list_prompts
 from autograder.pages.feedback.labels import Labels
-from autograder.pages.feedback.render import render_cells, render_page
+from autograder.pages.feedback.released_texts import list_prompts
+from autograder.pages.feedback.student_page import render_cells, render_student_page
 from autograder.pages.feedback.view import PageView, SubmittedView, build_page_view
 from tests.pages.examples import HOSTILE, RUBRIC, TOML, good, item, middling, png, release, said, stream
 from tests.pages.test_render import OUR_TAGS, Page
@@ -80,11 +80,11 @@ def part(source: str, question: str) -> str:
 def test_the_text_of_the_question_stands_in_it() -> None:
     """Typeset, and without joining the page's outline; questions below one text share it."""
     first, *others = view(good()).questions
-    *_, text = first.asked
+    *_, text = first.prompts
     assert "<strong>Task 3</strong>" in text
     assert "<math" in text
-    assert {(text,)} == {one.asked[-1:] for one in others}
-    assert "The question" not in render_page(good(), RUBRIC)
+    assert {(text,)} == {one.prompts[-1:] for one in others}
+    assert "The question" not in render_student_page(good(), RUBRIC)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_text_in_two_languages_is_shown_in_one(source: str, language: str, sho
 def test_an_answer_stands_beside_its_reasons() -> None:
     """Code is coloured and compared with what was handed out; a text is typeset."""
     code = STARTER.replace("raise NotImplementedError", "return x")
-    page = render_page(
+    page = render_student_page(
         answered(code, "It has $d^2$ **numbers**."), RUBRIC, releases={"exam": handed_out()}, name="Grace"
     )
     assert '<span class="line gone">        <span class="k">raise</span> NotImplementedError' in page
@@ -140,7 +140,7 @@ def test_an_answer_to_two_questions_is_shown_once() -> None:
 
 def test_one_reason_is_told_once() -> None:
     """Three faults were left for the same reason: their lines stand together, here and in the losses."""
-    page = Page(render_page(middling(), RUBRIC)).text
+    page = Page(render_student_page(middling(), RUBRIC)).text
     sentence = "Moving a memory position that is blocked still changed the output."
     assert 2 == page.count(sentence)
     assert "For all 3 lines above: " + sentence in page
@@ -180,7 +180,7 @@ def test_one_cause_in_several_cases_is_one_reason() -> None:
     told = "is None. Is a return statement or an assignment missing?"
     (lost,) = repair.losses
     assert (4, "−4", f"attend [plain] {told}") == (lost.shared, lost.lost, lost.brief)
-    assert f"attend [plain], attend [masked], attend [long], … {told}" == lost.told.message
+    assert f"attend [plain], attend [masked], attend [long], … {told}" == lost.stating_item.message
 
 
 def test_what_nobody_read_or_wrote_is_one_line() -> None:
@@ -225,7 +225,7 @@ def test_a_remark_stands_at_its_item() -> None:
 def test_hostile_answers_stay_text(text: str) -> None:
     """In code and in Markdown, beside a starter and without one: our tags only, and nothing that acts."""
     for source in (text, f"{STARTER}\n{text}"):
-        page = render_page(
+        page = render_student_page(
             answered(source, f"# {text}\n\n{text}\n\n$${text}$$"), RUBRIC, releases={"exam": handed_out()}
         )
         assert set() == {tag for tag, _ in Page(page).elements} - OUR_TAGS

@@ -33,9 +33,9 @@ from autograder.core.records import (
     Status,
 )
 from autograder.messages import get_template
-from autograder.pages.feedback.render import render_page
-from autograder.pages.feedback.rendering import capitalise_sentence
 from autograder.pages.feedback.sanitise import POLICY
+from autograder.pages.feedback.student_page import render_student_page
+from autograder.pages.feedback.template_rendering import capitalise_sentence
 from tests.pages.examples import RUBRIC, TOML, good, graded, hostile, item, middling, said
 
 STUDENTS = {"good": good(), "middling": middling(), "hostile": hostile()}
@@ -77,7 +77,7 @@ class Page(HTMLParser):
 
 def page(result: GradingResult, language: str = "en") -> Page:
     """The rendered page of a result, parsed."""
-    return Page(render_page(result, RUBRIC, language=language))
+    return Page(render_student_page(result, RUBRIC, language=language))
 
 
 def with_item(result: ItemResult) -> GradingResult:
@@ -146,7 +146,7 @@ def test_headings_descend_in_order(name: str) -> None:
 @pytest.mark.parametrize("name", STUDENTS)
 def test_staff_texts_stay_with_staff(name: str) -> None:
     """Neither staff's texts nor notes are on a student's page."""
-    assert "staff only" not in render_page(STUDENTS[name], RUBRIC)
+    assert "staff only" not in render_student_page(STUDENTS[name], RUBRIC)
 
 
 def test_the_total_and_what_is_open_come_first() -> None:
@@ -206,7 +206,7 @@ def test_the_repair_question_is_a_table() -> None:
     rubric = rubrics.parse_rubric(text.encode(), reference=Path(__file__).parents[2] / "reference")
     rows = [
         attributes
-        for tag, attributes in Page(render_page(middling(), rubric)).elements
+        for tag, attributes in Page(render_student_page(middling(), rubric)).elements
         if (tag, attributes.get("scope")) == ("th", "row")
     ]
     assert 8 == len(rows)
@@ -216,7 +216,7 @@ def test_an_unreadable_formula_has_a_caret() -> None:
     """The place where a formula breaks is pointed at, in a line of its own."""
     params = {"text": "8*d_model^^2", "offset": "10"}
     message = Message("x", params, {"en": "There is one sign too many."})
-    source = render_page(with_item(item("task3-b", "formula", Status.FAILED, message)), RUBRIC)
+    source = render_student_page(with_item(item("task3-b", "formula", Status.FAILED, message)), RUBRIC)
     assert re.search(r'<pre class="caret"[^>]*>8\*d_model\^\^2\n          \^</pre>', source)
 
 
@@ -224,7 +224,7 @@ def test_an_unreadable_formula_has_a_caret() -> None:
 def test_a_caret_without_a_place_is_left_out(offset: str) -> None:
     """An offset that names no place gives no caret and no crash."""
     message = Message("x", {"text": "8*d", "offset": offset}, {"en": "Unreadable."})
-    source = render_page(with_item(item("task3-b", "formula", Status.FAILED, message)), RUBRIC)
+    source = render_student_page(with_item(item("task3-b", "formula", Status.FAILED, message)), RUBRIC)
     assert 'class="caret"' not in source.replace("pre.caret", "")
 
 
@@ -239,7 +239,7 @@ def test_a_caret_without_a_place_is_left_out(offset: str) -> None:
 )
 def test_a_formula_is_typeset(reading: str, spoken: str, set_as: str) -> None:
     """How an answer was read stands there as mathematics, with its plain text for screen readers."""
-    source = render_page(
+    source = render_student_page(
         with_item(item("task3-b", "formula", Status.FAILED, said("x"), reading=reading)), RUBRIC
     )
     assert f'<math aria-label="{spoken}">' in source
@@ -249,7 +249,7 @@ def test_a_formula_is_typeset(reading: str, spoken: str, set_as: str) -> None:
 def test_a_formula_is_shown_as_text_too() -> None:
     """Beside the typeset reading stands its plain text, and the student's own terms are set as code."""
     message = Message("diagnosis.power-in-term.term.symbol", {"term": "8*d_model", "symbol": "d_model"})
-    source = render_page(
+    source = render_student_page(
         with_item(item("task3-b", "formula", Status.FAILED, message, reading="n_layers + 8*d_model")), RUBRIC
     )
     assert '<code class="soft small">n_layers + 8*d_model</code>' in source
@@ -260,7 +260,7 @@ def test_a_formula_is_shown_as_text_too() -> None:
 def test_quoted_formulas_are_escaped(value: str) -> None:
     """Whatever a message quotes is text on the page."""
     message = Message("diagnosis.symbol-foreign.symbol", {"symbol": value})
-    source = render_page(with_item(item("task3-b", "formula", Status.FAILED, message)), RUBRIC)
+    source = render_student_page(with_item(item("task3-b", "formula", Status.FAILED, message)), RUBRIC)
     assert f"<code>{html.escape(value)}</code>" in source
 
 
@@ -268,7 +268,7 @@ def test_quoted_formulas_are_escaped(value: str) -> None:
 def test_a_reading_that_cannot_be_set_is_text(reading: str) -> None:
     """A reading beyond our own grammar is shown as it stands, escaped."""
     result = item("task3-b", "formula", Status.FAILED, said("x"), reading=reading)
-    source = render_page(with_item(result), RUBRIC)
+    source = render_student_page(with_item(result), RUBRIC)
     assert f"<code>{html.escape(reading[:400])}" in source
 
 
@@ -306,7 +306,7 @@ def test_every_ending_is_explained(ending: Ending, language: str) -> None:
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_every_limit_met_is_explained(met: LimitKind, language: str) -> None:
     """A cell that met a limit without being ended says which, how much it is, and what to do."""
-    run = CellRun(met=(LimitEvent(met, seen=True),), truncated=met is LimitKind.OUTPUT)
+    run = CellRun(met=(LimitEvent(met, measured=True),), truncated=met is LimitKind.OUTPUT)
     executed = ExecutedNotebook("exam", (Cell("x"),), (run,))
     limit = format_limit(met, RUBRIC.assignment.limits)
     expected = get_template(f"cell.limit.{met.value}", language).format(limit=limit)
@@ -329,7 +329,9 @@ def test_drawings_and_tex_are_shown_as_text() -> None:
         CellOutput("display", {"image/svg+xml": "<svg/>"}),
         CellOutput("display", {"text/latex": r"$\href{x}{y}$"}),
     )
-    source = render_page(graded("x", (), ExecutedNotebook("exam", (Cell("x"),), (CellRun(outputs),))), RUBRIC)
+    source = render_student_page(
+        graded("x", (), ExecutedNotebook("exam", (Cell("x"),), (CellRun(outputs),))), RUBRIC
+    )
     assert "&lt;svg/&gt;" in source
     assert r"$\href{x}{y}$" in source
     assert "Output of type image/svg+xml, shown as text" in source
@@ -372,7 +374,7 @@ def test_no_text_breaks_the_page(student: str, text: str, mime: str, kind: str, 
     executed = ExecutedNotebook(text, (Cell(text, grade_id), Markdown(text, grade_id)), (run, None))
     message = Message(text, {"text": text, "offset": "1"}, {"en": "{text} {" + text})
     result = item("mha", "plain", Status.FAILED, message, reading=text)
-    source = render_page(graded(student, (result,), executed), RUBRIC)
+    source = render_student_page(graded(student, (result,), executed), RUBRIC)
     assert source == source.encode().decode()
     assert set() == {tag for tag, _ in Page(source).elements} - OUR_TAGS
 
@@ -386,9 +388,11 @@ def test_a_submission_that_cannot_be_read_says_so_above() -> None:
         for one in question.items
     )
     notice = '<div class="notice bad"><p>There is nothing in it.</p></div>'
-    assert notice in render_page(GradingResult(Score("ada", RUBRIC.assignment.name, 1, items)), RUBRIC)
+    assert notice in render_student_page(
+        GradingResult(Score("ada", RUBRIC.assignment.name, 1, items)), RUBRIC
+    )
     other = msgspec.structs.replace(items[0], student=Message("passed"))
-    assert notice not in render_page(
+    assert notice not in render_student_page(
         GradingResult(Score("ada", RUBRIC.assignment.name, 1, (other, *items[1:]))), RUBRIC
     )
 
@@ -398,7 +402,7 @@ def test_a_long_cell_is_said_to_be_cut_and_later_texts_are_typeset(kind: type[Ce
     """A long paste costs neither what stands behind it nor the word where all of it is."""
     cells = (kind("word " * 60_000, ""), Markdown("**later**", "task3-b-why"))
     long = replace(middling(), notebooks=(ExecutedNotebook("exam", cells, (None, None)),))
-    page = render_page(long, RUBRIC, language="en")
+    page = render_student_page(long, RUBRIC, language="en")
     assert 1 == page.count("Only the first 20000 characters of this cell are shown here.")
     assert "<strong>later</strong>" in page
 
@@ -414,7 +418,9 @@ def test_a_page_says_that_no_points_were_lost_only_if_some_are_decided(status: S
         replace(one, status=status, points=points[one.item] if status is Status.PASSED else Decimal(0))
         for one in good().score.items
     )
-    page = Page(render_page(replace(good(), score=replace(good().score, items=items)), RUBRIC, language="en"))
+    page = Page(
+        render_student_page(replace(good(), score=replace(good().score, items=items)), RUBRIC, language="en")
+    )
     sentences = {"Nothing has been graded yet.", "No points were lost."}
     assert {said} == {sentence for sentence in sentences if sentence in page.text}
 

@@ -13,11 +13,11 @@ from autograder import rubric as rubrics
 from autograder.core.errors import RubricError
 from autograder.core.records import Answer, CellOutcome, Ending, GradingResult, Status
 from autograder.grading.grades import PersonMark, compute_standing
-from autograder.pages.feedback.render import render_page
+from autograder.pages.feedback.student_page import render_student_page
 from autograder.pages.feedback.summary import render_summary
 from autograder.questions import make_check
 from autograder.questions.base.base import Evidence
-from autograder.rubric.texts import list_untranslated
+from autograder.rubric.missing_translations import list_untranslated
 from autograder.store.gradebook.book import format_comments
 from tests.pages.examples import TOML, middling
 
@@ -46,11 +46,11 @@ def test_a_title_is_told_when_the_marks_are_final(language: str) -> None:
     waiting = compute_standing(middling().score, RUBRIC)
     final = compute_standing(middling().score, RUBRIC, DECIDED)
     assert (False, True) == (waiting.final, final.final)
-    before = render_page(middling(), RUBRIC, language=language, stands=waiting)
+    before = render_student_page(middling(), RUBRIC, language=language, stands=waiting)
     assert SHOWN[language] in before
     assert TITLE[language] not in before
     assert "item-mha-masked" not in before
-    after = render_page(middling(), RUBRIC, language=language, stands=final)
+    after = render_student_page(middling(), RUBRIC, language=language, stands=final)
     assert TITLE[language] in after
     assert SHOWN[language] not in after
     assert "item-mha-masked" in after
@@ -62,7 +62,7 @@ def test_staff_read_the_title() -> None:
     staff = render_summary([middling()], RUBRIC, stands)
     assert SHOWN["en"] not in staff
     plain = rubrics.parse_rubric(TOML.encode())
-    assert TITLE["en"] in render_page(middling(), plain, stands=stands["grace"])
+    assert TITLE["en"] in render_student_page(middling(), plain, stands=stands["grace"])
 
 
 @pytest.mark.parametrize("language", ["en", "de"])

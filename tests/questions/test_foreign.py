@@ -141,9 +141,9 @@ def test_it_is_a_kind_like_ours(place: Path) -> None:
         """
 from pathlib import Path
 
-from autograder.authoring.pages import render_pages
+from autograder.authoring.doc_pages import render_pages
 from autograder.authoring.schema import build_schema
-from autograder.authoring.starting import load_template
+from autograder.authoring.new_assignment import load_template
 from autograder.core.errors import RubricError
 from autograder.core.records import Answer, Observation
 from autograder.messages import render_message
@@ -218,7 +218,7 @@ def test_a_student_is_graded_with_it(place: Path, tmp_path: Path) -> None:
         place,
         f"""
 import pathlib
-from autograder.grading import assignment, generate
+from autograder.grading import assignment, release_generation
 from autograder.authoring import start_assignment
 from autograder.course import Course
 from autograder.grading.pipeline import Grader, SubmittedFiles
@@ -229,7 +229,7 @@ from autograder.grading.verify import verify
 folder = pathlib.Path({str(tmp_path)!r})
 start_assignment(folder, "one", ["riddle"])
 course = Course.from_folder(folder)
-generate.generate_release(course, "one")
+release_generation.generate_release(course, "one")
 loaded = assignment.load_assignment(course, "one")
 release = json.loads(loaded.release_bytes["one"])
 

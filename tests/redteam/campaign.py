@@ -18,9 +18,9 @@ from unittest import mock
 from msgspec import Struct, field
 
 from autograder.core.records import CellRun, GradingResult, Status
-from autograder.course import counting
+from autograder.course import counting_attempts
 from autograder.grading import batch
-from autograder.grading.unread_answers import IMPORT_FAILED
+from autograder.grading.unreadable_answers import IMPORT_FAILED
 from autograder.sandbox.pool import Pool
 from autograder.store.gradebook import Gradebook
 from tests.redteam import budgets, watch
@@ -188,7 +188,7 @@ def _grade_class(campaign: Campaign, pool: Pool, told: Told) -> None:
         campaign.meter.sampling(),
         campaign.strained or contextlib.nullcontext(),
     ):
-        handins = counting.find_counting_attempts(course, campaign.exam.assignment.rubric).handins
+        handins = counting_attempts.find_counting_attempts(course, campaign.exam.assignment.rubric).handins
         for outcome in batch.grade_class(campaign.exam.assignment, handins, gradebook, pool, workers=WORKERS):
             line = campaign.lines.get(outcome.student)
             if line is None:

@@ -18,7 +18,7 @@ from unittest import mock
 from msgspec import Struct
 
 from autograder.core.records import GradingResult
-from autograder.course import counting
+from autograder.course import counting_attempts
 from autograder.grading import batch
 from autograder.sandbox.pool import Pool
 from autograder.store.gradebook import Gradebook
@@ -118,7 +118,8 @@ def _sit(exam: Exam, pool: Pool, students: Sequence[str]) -> Sitting:
     """Grade these, in this order, whatever was graded before."""
     course, meter = exam.course, Meter()
     known = {
-        one.student: one for one in counting.find_counting_attempts(course, exam.assignment.rubric).handins
+        one.student: one
+        for one in counting_attempts.find_counting_attempts(course, exam.assignment.rubric).handins
     }
     handins = [known[student] for student in students]
     started = time.monotonic()

@@ -20,8 +20,8 @@ from autograder.core.records import Limits
 from autograder.course import Course
 from autograder.grading import assignment as assignments
 from autograder.grading.assignment import Assignment
-from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import SubmittedFiles
+from autograder.grading.release_generation import generate_release
 from autograder.rubric import Item, Question
 from tests.checking.attention_classes import WRONG
 from tests.redteam.attack import HONEST, PRELUDE, Attack

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from autograder.notebook.displaced import FIELDS
+from autograder.notebook.displaced_answers import FIELDS
 from tests.redteam.exam import Notebook
 from tests.redteam.metadata import Change, flags
 

@@ -18,8 +18,8 @@ from safetensors.numpy import save
 from autograder.course import Course
 from autograder.grading import assignment as assignments
 from autograder.grading.assignment import Assignment
-from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import SubmittedFiles
+from autograder.grading.release_generation import generate_release
 from autograder.grading.verify.papers import with_sources
 from tests.redteam.attack import PRELUDE, Attack
 from tests.redteam.exam import ASKED, LIMITS, loaded, told, with_cells, written

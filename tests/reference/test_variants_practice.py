@@ -9,7 +9,7 @@ import torch
 
 from autograder.rubric import load_rubric
 from reference.variants_practice import cached_numbers, position_parameters
-from tests.rubric.variants.test_drawing import ROOT
+from tests.rubric.variants.test_draws import ROOT
 
 NOTEBOOK = ROOT / "assignments" / "variants-practice" / "variants-practice.ipynb"
 RUBRIC = load_rubric(ROOT / "rubrics" / "variants-practice.toml")

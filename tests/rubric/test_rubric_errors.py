@@ -9,8 +9,8 @@ import pytest
 from autograder.authoring import start_assignment
 from autograder.core.errors import AutograderError, RubricError
 from autograder.course import Course
-from autograder.grading import generate
-from autograder.rubric.lines import find_line
+from autograder.grading import release_generation
+from autograder.rubric.error_lines import find_line
 
 NAME = "sheet"
 
@@ -66,7 +66,7 @@ def refused(rubric: Path, old: str, new: str) -> tuple[str, int]:
     assert old in text
     rubric.write_text(text.replace(old, new, 1))
     with pytest.raises(RubricError) as caught:
-        generate.generate_release(Course.from_folder(rubric.parents[1]), NAME)
+        release_generation.generate_release(Course.from_folder(rubric.parents[1]), NAME)
     return str(caught.value), text[: text.index(old)].count("\n") + 1
 
 
@@ -163,13 +163,13 @@ def test_a_name_that_differs_from_the_file_is_refused(rubric: Path) -> None:
     text = rubric.read_text()
     rubric.write_text(text.replace('name = "sheet"', 'name = "sheets"'))
     with pytest.raises(AutograderError, match=r"name: expected 'sheet', as the file is called, got 'sheets'"):
-        generate.generate_release(Course.from_folder(rubric.parents[1]), NAME)
+        release_generation.generate_release(Course.from_folder(rubric.parents[1]), NAME)
 
 
 def test_a_byte_order_mark_is_no_fault(rubric: Path) -> None:
     """Editors on Windows write one."""
     rubric.write_bytes(b"\xef\xbb\xbf" + rubric.read_bytes())
-    assert generate.generate_release(Course.from_folder(rubric.parents[1]), NAME)
+    assert release_generation.generate_release(Course.from_folder(rubric.parents[1]), NAME)
 
 
 def test_no_line_is_better_than_a_wrong_one() -> None:

@@ -74,7 +74,7 @@ DETECTORS: Mapping[str, Detector] = {
     "tensors": _tests("tests/sandbox/test_tensors.py"),
     "carried": _tests("tests/questions/general/test_code_carried.py"),
     "draws": _tests("tests/questions/base/test_draw.py", "tests/grading/test_redraw.py"),
-    "tests of cells": _tests("tests/sandbox/test_testing.py"),
+    "tests of cells": _tests("tests/sandbox/test_judge_session.py"),
     "students' web pages": _tests("tests/web/test_student.py", "-k", "feedback"),
     "marking pages": _tests("tests/web/test_marking_pages.py", "-k", "frame"),
     "comparing": _tests("tests/checking/test_comparing.py"),

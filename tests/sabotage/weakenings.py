@@ -13,7 +13,7 @@ _WIRE = "autograder/sandbox/exchange/wire.py"
 _VALUES = "autograder/sandbox/exchange/values.py"
 _COMPARING = "autograder/checking/comparing.py"
 _CLOSE = "np.isclose(numbers, expected, rtol=rtol, atol=atol)"
-_RUNNING = "autograder/checking/running.py"
+_RUNNING = "autograder/checking/runner.py"
 _SCORING = "autograder/grading/grades.py"
 _RESULTS = "autograder/store/gradebook/results.py"
 _MARKS = "autograder/store/gradebook/marks.py"
@@ -140,7 +140,7 @@ MOUNTS = (
     Weakening(
         "mounts",
         "Landlock is not loaded",
-        (Edit(_JAIL, "    if linux.landlock_version():", "    if False:"),),
+        (Edit(_JAIL, "    if linux.get_landlock_version():", "    if False:"),),
         BY_SELFTEST,
     ),
     Weakening(
@@ -240,7 +240,12 @@ LIMITS = (
     _unbounded("bytes on disk", _JAIL, "f\"size={limits['scratch_mb']}m,", 'f"size=1g,'),
     _unbounded("files on disk", _JAIL, "nr_inodes={limits['scratch_files']}", "nr_inodes=1000000"),
     _unbounded("core files", _JAIL, "        resource.RLIMIT_CORE: 0,\n", ""),
-    _unbounded("time of a call", _BOX, "late = any(one.over() for one in self._allowances)", "late = False"),
+    _unbounded(
+        "time of a call",
+        _BOX,
+        "late = any(allowance.is_over() for allowance in self._allowances)",
+        "late = False",
+    ),
     _unbounded("output", _BOX, "if self._printed_total > FLOOD_FACTOR * keep:", "if False:"),
     _unbounded(
         "bytes of a reply",
@@ -439,7 +444,7 @@ ESCAPING = (
     Weakening(
         "escaping",
         "pages are not escaped",
-        (Edit("autograder/pages/feedback/rendering.py", "autoescape=True", "autoescape=False"),),
+        (Edit("autograder/pages/feedback/template_rendering.py", "autoescape=True", "autoescape=False"),),
         ("pages", "injections"),
     ),
     Weakening(
@@ -448,8 +453,8 @@ ESCAPING = (
         (
             Edit(
                 "autograder/web/student.py",
-                "signing.loads(token, salt=_FRAMES, max_age=FRAME_SECONDS)",
-                "signing.loads(token, salt=_FRAMES)",
+                "signing.loads(token, salt=FRAME_SALT, max_age=FRAME_SECONDS)",
+                "signing.loads(token, salt=FRAME_SALT)",
             ),
         ),
         ("students' web pages",),
@@ -529,7 +534,7 @@ STORE = (
         (
             Edit(
                 _RESULTS,
-                "sa.bindparam(name) for name in Key.__struct_fields__)",
+                "sa.bindparam(name) for name in ResultKey.__struct_fields__)",
                 'sa.bindparam(name) for name in Key.__struct_fields__ if name != "student")',
             ),
         ),
@@ -564,7 +569,7 @@ STORE = (
         "the mark of a group overwrites a person's mark of one member",
         (
             Edit(
-                "autograder/app/roll.py",
+                "autograder/app/class_roll.py",
                 "if mark.points is not None and mark.points != decided:",
                 "if False:",
             ),

@@ -64,7 +64,7 @@ def test_sandbox_says_what_it_is(bare: BareSandbox) -> None:
     """The self-test prints the level, the bound of the memory and the version of Landlock."""
     assert Isolation.NONE == bare.isolation
     assert bare.memory_bound in {"cgroup v1", "cgroup v2", "address space limit and watchdog"}
-    assert linux.landlock_version() == bare.landlock
+    assert linux.get_landlock_version() == bare.landlock
 
 
 def test_box_works_in_a_folder_of_its_own(bare: BareSandbox) -> None:

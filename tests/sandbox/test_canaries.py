@@ -13,7 +13,7 @@ import pytest
 from msgspec import Struct
 
 from autograder.core.errors import SandboxUnavailable
-from autograder.sandbox.inside.seccomp import MACHINES, shipped_filter
+from autograder.sandbox.inside.seccomp import MACHINES, load_shipped_filter
 from autograder.sandbox.outside import box, cgroups, namespaces, watch
 from autograder.sandbox.pool import start_sandbox
 from autograder.sandbox.proof import selftest
@@ -56,7 +56,7 @@ def no_groups(patch: Patch) -> None:
 def no_watch(patch: Patch) -> None:
     """Neither control groups nor the watchdog."""
     no_groups(patch)
-    patch.setattr(watch.Watch, "exceeded", lambda watching: None)
+    patch.setattr(watch.Watch, "find_exceeded_limit", lambda watching: None)
 
 
 def no_deadline(patch: Patch) -> None:
@@ -90,7 +90,9 @@ def allowing(*numbers: int) -> Callable[[Patch], None]:
             for call in numbers
             for code, value, otherwise in ((equal, call, 1), (leave, allow, 0))
         ]
-        patch.setattr(namespaces, "shipped_filter", lambda: b"".join((*number, *passing, shipped_filter())))
+        patch.setattr(
+            namespaces, "load_shipped_filter", lambda: b"".join((*number, *passing, load_shipped_filter()))
+        )
 
     return weaken
 
@@ -129,13 +131,13 @@ BROKEN = {
         "no privileges", {"linux.py": {"SECUREBITS = 0x2F": "SECUREBITS = 0x05"}}
     ),
     "no Landlock": Broken(
-        "Landlock in the box", {"jail.py": {"    if linux.landlock_version():": "    if False:"}}
+        "Landlock in the box", {"jail.py": {"    if linux.get_landlock_version():": "    if False:"}}
     ),
     "Landlock that is prepared and not enforced": Broken(
         "Landlock in the box",
         {
             "linux.py": {
-                'syscall(_LANDLOCK_RESTRICT, ruleset, 0, what="landlock_restrict_self")': "pass",
+                'syscall(_LANDLOCK_RESTRICT, ruleset, 0, purpose="landlock_restrict_self")': "pass",
             }
         },
     ),

@@ -89,7 +89,7 @@ def test_a_filter_the_kernel_refuses_opens_no_box(
     plain_sandbox: NamespaceSandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Confinement fails closed: without the filter there is no box."""
-    monkeypatch.setattr(namespaces, "shipped_filter", lambda: bytes(64))
+    monkeypatch.setattr(namespaces, "load_shipped_filter", lambda: bytes(64))
     sandbox = NamespaceSandbox(Environment())
     try:
         with pytest.raises(SandboxFault, match="seccomp"):

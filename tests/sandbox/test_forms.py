@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder.sandbox.inside.forms import from_parts
+from autograder.sandbox.inside.value_conversion import from_parts
 
 
 class DType:

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from autograder.sandbox.inside.shared import Generators, keep_states
+from autograder.sandbox.inside.shared_values import Generators, keep_states
 
 
 def test_what_has_moved_is_seen_once() -> None:

@@ -10,7 +10,7 @@ from urllib.error import URLError
 import pytest
 
 from autograder.core.records import LimitKind
-from autograder.sandbox.inside.hints import AGAIN, find_reported_limits
+from autograder.sandbox.inside.limit_hints import AGAIN, find_reported_limits
 
 
 def chained(*errors: BaseException) -> BaseException:

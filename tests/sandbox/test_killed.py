@@ -121,7 +121,7 @@ class Killer:
             below: list[int] = []
             while len(below) < 2 and time.monotonic() < deadline:
                 time.sleep(0.3)  # long enough for a box to open, short enough to hit the cell that sleeps
-                sandbox = self._pool.sandbox(Environment())
+                sandbox = self._pool.get_sandbox(Environment())
                 assert isinstance(sandbox, NamespaceSandbox)
                 below = descendants(zygote_pid(sandbox))
             os.kill(below[-1] if victim == "box" else below[0], signal.SIGKILL)

@@ -47,7 +47,7 @@ for source in SOURCES:
     box = sandbox.open(LIMITS)
     try:
         run = box.run_cell(source, seconds=9)
-        print(*(f"{one.met.value}{' seen' * one.seen}" for one in run.met))
+        print(*(f"{one.met.value}{' seen' * one.measured}" for one in run.met))
     except BoxEnded as ended:
         print(ended)
     box.close()
@@ -74,7 +74,7 @@ from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 sandbox = NamespaceSandbox(Environment())
 box = sandbox.open(Limits())
-print(box._delays() is not None)
+print(box._measure_own_delay() is not None)
 try:
     box.run_cell("import time\\nwhile True:\\n  time.sleep(0.09)\\n  end = time.process_time() + 0.01\\n"
         "  while time.process_time() < end: pass", seconds=0.3)

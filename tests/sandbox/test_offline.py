@@ -81,7 +81,7 @@ def test_transformers_loads_a_model_by_its_name(box: Box) -> None:
     assert "3" == said(box, loaded).splitlines()[-1]
     run = box.run_cell("AutoConfig.from_pretrained('bert-base-uncased')", seconds=120)
     assert "OSError" == run.error
-    assert LimitEvent(LimitKind.NETWORK, told=True) in run.met
+    assert LimitEvent(LimitKind.NETWORK, claimed=True) in run.met
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_what_asks_for_the_network_is_told_that_there_is_none(box: Box, source: 
     """However the library puts it; the cell's notice says it in the student's language."""
     run = box.run_cell(source, seconds=20)
     assert run.error
-    assert (LimitEvent(LimitKind.NETWORK, told=True),) == run.met
+    assert (LimitEvent(LimitKind.NETWORK, claimed=True),) == run.met
     assert "no network here" in Labels("en").describe_limit(LimitKind.NETWORK, Limits())
     assert "kein Netz" in Labels("de").describe_limit(LimitKind.NETWORK, Limits())
 

@@ -48,7 +48,7 @@ def test_an_environment_is_started_once_however_many_ask() -> None:
     """Threads that ask at the same time are given the same sandbox."""
     starts = Starts()
     with Pool(starts) as pool, ThreadPoolExecutor(8) as threads:
-        given = set(threads.map(lambda _: id(pool.sandbox(FIRST)), range(16)))
+        given = set(threads.map(lambda _: id(pool.get_sandbox(FIRST)), range(16)))
     assert 1 == len(given)
     assert [FIRST] == [environment for environment, _ in starts.made]
 
@@ -58,7 +58,7 @@ def test_different_environments_start_at_the_same_time() -> None:
     starts = Starts()
     with Pool(starts) as pool:
         pool.start_all([FIRST, SECOND])
-        assert pool.sandbox(FIRST) is not pool.sandbox(SECOND)
+        assert pool.get_sandbox(FIRST) is not pool.get_sandbox(SECOND)
     assert 2 == starts.together
     assert 2 == len(starts.made)
 
@@ -70,7 +70,7 @@ def test_closing_a_pool_closes_every_sandbox() -> None:
         pool.start_all([FIRST, SECOND])
     assert [True, True] == [fake.closed for _, fake in starts.made]
     with pytest.raises(SandboxFault, match="closed"):
-        pool.sandbox(FIRST)
+        pool.get_sandbox(FIRST)
     assert 2 == len(starts.made)
 
 
@@ -123,9 +123,9 @@ def test_a_dead_sandbox_is_closed_and_replaced() -> None:
     """What is handed out is alive; the dead one releases what it held."""
     starts = Starts()
     with Pool(starts) as pool:
-        dead = pool.sandbox(FIRST)
+        dead = pool.get_sandbox(FIRST)
         dead.close()
-        replaced = pool.sandbox(FIRST)
+        replaced = pool.get_sandbox(FIRST)
         assert dead is not replaced
         assert replaced.is_alive()
 
@@ -142,8 +142,8 @@ def test_a_start_that_fails_is_tried_again_by_the_next_who_asks() -> None:
 
     with Pool(start) as pool:
         with pytest.raises(SandboxFault, match="no"):
-            pool.sandbox(FIRST)
-        assert pool.sandbox(FIRST).is_alive()
+            pool.get_sandbox(FIRST)
+        assert pool.get_sandbox(FIRST).is_alive()
 
 
 def test_a_lasting_sandbox_opens_boxes_of_the_one_that_runs() -> None:
@@ -172,7 +172,7 @@ def test_what_cannot_be_started_again_in_the_middle_is_our_fault() -> None:
 
     with Pool(start) as pool:
         persistent = pool.create_persistent(FIRST)
-        pool.sandbox(FIRST).close()
+        pool.get_sandbox(FIRST).close()
         with pytest.raises(SandboxFault, match="no namespaces any more"):
             persistent.open(LIMITS)
 
@@ -181,11 +181,11 @@ def test_what_cannot_be_started_again_in_the_middle_is_our_fault() -> None:
 def test_a_killed_zygote_is_replaced() -> None:
     """After SIGKILL the next box comes from a new zygote."""
     with Pool(start_sandbox) as pool:
-        first = pool.sandbox(FIRST)
+        first = pool.get_sandbox(FIRST)
         assert isinstance(first, NamespaceSandbox)
         os.kill(zygote_pid(first), signal.SIGKILL)
         first._process.wait(5)
-        second = pool.sandbox(FIRST)
+        second = pool.get_sandbox(FIRST)
         assert first is not second
         box = second.open(LIMITS)
         assert "" == box.run_cell("x = 1", seconds=5).error

@@ -80,4 +80,4 @@ def test_an_unknown_architecture_says_which_are_known(monkeypatch: pytest.Monkey
     """No filter, no grading."""
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
     with pytest.raises(SandboxUnavailable, match="riscv64; supported are x86_64, aarch64"):
-        seccomp.shipped_filter()
+        seccomp.load_shipped_filter()

@@ -74,9 +74,9 @@ def test_a_proof_is_made_once(private: Path, examination: Examination) -> None:
         ("sys.version", "another interpreter"),
         ("sys.executable", "/another/python"),
         ("os.getuid", lambda: 4711),
-        ("autograder.sandbox.proof.selftest._program", lambda: "another version"),
-        ("autograder.sandbox.proof.selftest._accounting", lambda: "another driver"),
-        ("autograder.sandbox.proof.selftest._rights", lambda: ["CapEff:\tffff"]),
+        ("autograder.sandbox.proof.selftest._hash_program", lambda: "another version"),
+        ("autograder.sandbox.proof.selftest._describe_accounting", lambda: "another driver"),
+        ("autograder.sandbox.proof.selftest._read_rights", lambda: ["CapEff:\tffff"]),
     ],
 )
 def test_another_machine_is_tested_again(

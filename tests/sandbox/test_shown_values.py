@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from autograder.sandbox.inside.running import outcome
+from autograder.sandbox.inside.source_runner import run_test
 
 NUMBERS = {
     "int": "2",
@@ -49,7 +49,7 @@ def shown(code: str) -> object:
     """Return the last value of a test as it is told."""
     import numpy as np
 
-    return outcome(code, {"np": np, "torch": torch}, doctest=False)["value"]
+    return run_test(code, {"np": np, "torch": torch}, doctest=False)["value"]
 
 
 @pytest.mark.parametrize("code", NUMBERS.values(), ids=NUMBERS)

@@ -108,7 +108,7 @@ def test_a_machine_that_is_short_for_a_moment_is_made_up_for() -> None:
     before = traces()
     with pytest.MonkeyPatch.context() as patch, Pool() as pool:
         patch.setattr(subprocess, "Popen", fails_first(subprocess.Popen, MAX_FAULTS))
-        box = pool.sandbox(Environment()).open(LIMITS)
+        box = pool.get_sandbox(Environment()).open(LIMITS)
         assert "" == box.run_cell("x = 1", seconds=5).error
         box.close()
     assert before == settled(before)

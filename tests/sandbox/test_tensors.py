@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as st_numpy
 from safetensors.numpy import load, save
 
 from autograder.sandbox.exchange import wire
-from autograder.sandbox.inside.forms import build_own_array
+from autograder.sandbox.inside.value_conversion import build_own_array
 
 DTYPES = ["bool", "float16", "float32", "float64"]
 DTYPES += [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]

@@ -9,8 +9,8 @@ import pytest
 
 from autograder.core.records import Call, Cell, CellOutcome, CellTest, Ending, Limits, Observation
 from autograder.sandbox.base import Box
+from autograder.sandbox.judge_session import CellTester, ItemKey, create_visit
 from autograder.sandbox.session import Session, Visit
-from autograder.sandbox.testing import CellTester, Key, create_visit
 from autograder.sandbox.timeouts import NewTimeout, SubmissionTimeouts, Timeouts
 from tests.sandbox.fake_sandbox import FakeSandbox
 
@@ -47,7 +47,7 @@ def run_and_ask(session: Session) -> None:
 def run_until_first_timeout(timeouts: SubmissionTimeouts, *, tests: bool = False) -> FakeSandbox:
     """Run a session that is to stop at a new time-out; return its boxes."""
     fake, found = fake_sandbox(), timeouts.get_notebook_timeouts("x".encode)
-    runner, outcomes = cast("CellTester", FakeRunner()), dict[Key, CellOutcome]()
+    runner, outcomes = cast("CellTester", FakeRunner()), dict[ItemKey, CellOutcome]()
     endless = {("q", "endless"): CellTest("endless", "code", seconds=5)}
     visits = {0: create_visit(runner, endless, outcomes, found, b"tests")} if tests else None
     with pytest.raises(NewTimeout):
@@ -174,7 +174,7 @@ def run_tests(
     timeouts: Timeouts, basis: bytes = b"tests", *, names: Sequence[str] = ("one", "endless", "last")
 ) -> tuple[list[str], str, float]:
     """Run tests behind the cells; return which ran, what judging sees, and the time that is left."""
-    runner, found = FakeRunner(), dict[Key, CellOutcome]()
+    runner, found = FakeRunner(), dict[ItemKey, CellOutcome]()
     tests = {("q", name): CellTest(name, "code", seconds=5) for name in names}
     visits = {len(CELLS): create_visit(cast("CellTester", runner), tests, found, timeouts, basis)}
     with Session(fake_sandbox(), CELLS, Limits(), timeouts=timeouts, visits=visits) as session:
@@ -185,7 +185,7 @@ def run_tests(
 
 def test_one_endless_function_leaves_time_for_other_questions() -> None:
     """After two endings the other tests of its question are not run."""
-    found = dict[Key, CellOutcome]()
+    found = dict[ItemKey, CellOutcome]()
     keys = [("q", "one"), ("q", "endless"), ("q", "endless again"), ("q", "last"), ("r", "first")]
     tests = {key: CellTest(key[1].split()[0], "code", seconds=5, shared=False) for key in keys}
     runner = FakeRunner()

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from autograder.core.records import CellRun, Ending, LimitEvent, LimitKind, Limits, Observation
-from autograder.sandbox.inside.hints import AGAIN
 from autograder.sandbox.inside.jail import EXIT_NO_MEMORY, EXIT_NOT_CONFINED
+from autograder.sandbox.inside.limit_hints import AGAIN
 from autograder.sandbox.outside import watch
 from autograder.sandbox.outside.cgroups import Counts
 from autograder.sandbox.outside.watch import Watch
@@ -42,10 +42,6 @@ class ScriptedGroup:
         self.asked += 1
         return self.seconds
 
-    def read_system_seconds(self) -> float:
-        """None."""
-        return 0.0
-
     def read_peak_bytes(self) -> int:
         """None."""
         return 0
@@ -67,12 +63,12 @@ def test_a_counter_that_grew_is_met_once() -> None:
     group = ScriptedGroup()
     watching = watched(group)
     group.counted = Counts(refused_processes=2)
-    assert (LimitEvent(LimitKind.PROCESSES, seen=True),) == watching.collect_met_limits()
+    assert (LimitEvent(LimitKind.PROCESSES, measured=True),) == watching.collect_met_limits()
     assert () == watching.collect_met_limits()
     group.counted = Counts(refused_processes=3, killed_for_memory=1)
     expected = (
-        LimitEvent(LimitKind.MEMORY, seen=True),
-        LimitEvent(LimitKind.PROCESSES, seen=True, told=True),
+        LimitEvent(LimitKind.MEMORY, measured=True),
+        LimitEvent(LimitKind.PROCESSES, measured=True, claimed=True),
     )
     assert expected == watching.collect_met_limits([AGAIN])
 
@@ -86,7 +82,7 @@ def test_try_again_means_processes_only_where_some_were_refused() -> None:
 @pytest.mark.parametrize("word", [met.value for met in LimitKind])
 def test_what_only_the_code_says_is_marked_so(word: str) -> None:
     """It is kept for the sentence, and is not seen."""
-    assert (LimitEvent(LimitKind(word), told=True),) == watched(ScriptedGroup()).collect_met_limits([word])
+    assert (LimitEvent(LimitKind(word), claimed=True),) == watched(ScriptedGroup()).collect_met_limits([word])
 
 
 @pytest.mark.parametrize("words", [["no-such"], ["", "MEMORY", "\x00"], []])
@@ -98,9 +94,9 @@ def test_words_that_are_not_in_the_list_are_nothing(words: list[str]) -> None:
 def test_output_counted_here_is_seen() -> None:
     """A cell that printed past the shell is truncated, although its reply does not say so."""
     run = watched(None).mark_run(CellRun(), (), printed=True)
-    assert CellRun(truncated=True, met=(LimitEvent(LimitKind.OUTPUT, seen=True, told=True),)) == run
+    assert CellRun(truncated=True, met=(LimitEvent(LimitKind.OUTPUT, measured=True, claimed=True),)) == run
     run = watched(None).mark_run(CellRun(truncated=True), (), printed=False)
-    assert (LimitEvent(LimitKind.OUTPUT, told=True),) == run.met
+    assert (LimitEvent(LimitKind.OUTPUT, claimed=True),) == run.met
 
 
 def test_a_run_without_limits_stays_as_it_is() -> None:
@@ -161,15 +157,15 @@ def test_processor_time_is_not_asked_before_it_can_be_used_up(monkeypatch: pytes
     monkeypatch.setattr(time, "monotonic", lambda: now)
     group = ScriptedGroup()
     watching = watched(group)
-    assert (None, 0) == (watching.exceeded(), group.asked)
+    assert (None, 0) == (watching.find_exceeded_limit(), group.asked)
     assert 5.0 == pytest.approx(watching.get_pause())
     group.seconds = 6.0
     now += 5.0
-    assert (None, 1) == (watching.exceeded(), group.asked)
+    assert (None, 1) == (watching.find_exceeded_limit(), group.asked)
     assert 2.0 == pytest.approx(watching.get_pause())
     group.seconds = 10.0
     now += 2.0
-    assert Ending.PROCESSOR_TIME is watching.exceeded()
+    assert Ending.PROCESSOR_TIME is watching.find_exceeded_limit()
 
 
 def test_without_accounting_the_processes_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,8 +175,8 @@ def test_without_accounting_the_processes_are_looked_at(monkeypatch: pytest.Monk
     while time.process_time() < 1.1:
         pass
     monkeypatch.setattr(watching, "_next_look", 0.0)
-    assert Ending.PROCESSOR_TIME is watching.exceeded()
-    assert watching.processor_seconds() >= 1.0
+    assert Ending.PROCESSOR_TIME is watching.find_exceeded_limit()
+    assert watching.read_processor_seconds() >= 1.0
 
 
 TAKING = """
@@ -207,13 +203,13 @@ def test_without_a_group_memory_is_looked_at() -> None:
         assert "ready\n" == child.stdout.readline()
         watching = Watch(Limits(memory_mb=1, processor_seconds=100_000), None)
         watching.attach_process(child.pid)
-        assert None is watching.exceeded()
+        assert None is watching.find_exceeded_limit()
         assert 0 < watching.get_pause() <= 0.05
         child.stdin.write("\n")
         child.stdin.flush()
         assert "taken\n" == child.stdout.readline()
         time.sleep(watching.get_pause())
-        assert Ending.MEMORY is watching.exceeded()
+        assert Ending.MEMORY is watching.find_exceeded_limit()
         child.kill()
 
 

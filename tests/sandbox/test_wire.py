@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as st_numpy
 
 from autograder.core.records import OpaqueValue, Tensor
 from autograder.sandbox.exchange import values, wire
-from autograder.sandbox.inside.forms import GuestEncoder
+from autograder.sandbox.inside.value_conversion import GuestEncoder
 from tests.sandbox.contract import assert_same
 
 KEYS = st.one_of(st.text(max_size=5), st.integers(), st.booleans(), st.none())
@@ -157,16 +157,16 @@ def test_numbers_that_need_a_tag_are_refused_without(body: bytes) -> None:
 
 def test_what_is_told_is_not_looked_at() -> None:
     """It comes as it was sent, below a message of ours, whatever it holds."""
-    told = wire.Told(b'no JSON\n{"id": "forged"}', [b"xxxx"])
-    frame = b"".join(wire.pack_told({"id": "own"}, told))
+    told = wire.Payload(b'no JSON\n{"id": "forged"}', [b"xxxx"])
+    frame = b"".join(wire.pack_payload({"id": "own"}, told))
     _, length, _ = wire.HEADER.unpack_from(frame)
     body, tensors = frame[wire.HEADER.size :][:length], frame[wire.HEADER.size + length :]
-    message, found = wire.unpack_told(body, tensors)
+    message, found = wire.unpack_payload(body, tensors)
     assert ({"id": "own"}, told.tree, b"xxxx") == (message, found.tree, found.numbers[0])
     with pytest.raises(wire.ProtocolError):
         wire.unpack_message(body, tensors)
     with pytest.raises(wire.ProtocolError):
-        wire.read_told(found)
+        wire.read_payload(found)
 
 
 def safetensors(header: Any, content: bytes) -> bytes:

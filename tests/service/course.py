@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from autograder.app import open_course
 from autograder.core.records import GradingResult, ItemResult, Message, Status
 from autograder.grading import grades
-from autograder.grading.generate import generate_release
+from autograder.grading.release_generation import generate_release
 from autograder.rubric import Item, Rubric
 from autograder.service.receipts import Signer
 from tests.support import small_course
@@ -87,23 +87,23 @@ def _verdict(right: bool, item: Item) -> tuple[Status, Decimal, Decimal]:
 
 def graded_without_a_box(offer: Offer) -> None:
     """Everything that waits gets a canned result, also by the trials of an offer."""
-    from autograder.grading.store import Key
+    from autograder.grading.store import ResultKey
     from autograder.service import attempts, versions
-    from autograder.service.trials import trying
+    from autograder.service.trials import grading
 
     for attempt in offer.attempts.filter(state="waiting"):
         claimed = attempts.claim_attempt(attempt.pk)
         assert claimed is not None
         rubric = versions.load_rubric(attempt.version)
         assert attempts.keep_result(claimed, canned(rubric, attempt), rubric, "e" * 64)
-    for trial in trying.list_active_trials().filter(offer=offer):
-        trying.catch_up(trial)
+    for trial in grading.list_active_trials().filter(offer=offer):
+        grading.catch_up(trial)
         rubric = versions.load_rubric(trial.version)
         for row in trial.results.filter(result=None):
-            mine = trying.claim_result(row.pk)
+            mine = grading.claim_result(row.pk)
             assert mine is not None
-            key = Key.from_submission(mine.attempt.student, mine.attempt.digest, rubric, "e" * 64)
-            assert trying.keep_result(mine, canned(rubric, mine.attempt), rubric, key)
+            key = ResultKey.from_submission(mine.attempt.student, mine.attempt.digest, rubric, "e" * 64)
+            assert grading.keep_result(mine, canned(rubric, mine.attempt), rubric, key)
 
 
 def worth(question: str, item: str, points: str) -> Callable[[str], str]:

@@ -60,16 +60,16 @@ class Room(Struct, frozen=True, eq=False):
 
     def save(self, student: str, by: str, cell: str = "scale", **given: Any) -> CellMark:
         """Give an answer what is said, as it stands."""
-        from autograder.service.marking import saving
+        from autograder.service.marking import mark_entry
 
         row = self.row(student, cell)
         items = {name: Decimal(points) for name, points in given.pop("items", {}).items()}
         revision = given.pop("revision", row.revision)
         settles = given.pop("settles", False)
-        (saved,) = saving.save_marks(
+        (saved,) = mark_entry.save_marks(
             {row.pk: revision},
             self.cell(cell),
-            saving.GivenMarks(items, **given),
+            mark_entry.GivenMarks(items, **given),
             self.account(by),
             settles=settles,
         )
@@ -77,11 +77,11 @@ class Room(Struct, frozen=True, eq=False):
 
     def states(self) -> dict[tuple[str, str], Mapping[str, Any]]:
         """What people gave, everywhere."""
-        from autograder.service.marking import saving
+        from autograder.service.marking import mark_entry
         from autograder.service.models import CellMark
 
         rows = CellMark.objects.filter(place__course=self.offer.course).select_related("place")
-        return {(row.student, row.place.cell): saving.get_state(row) for row in rows}
+        return {(row.student, row.place.cell): mark_entry.get_state(row) for row in rows}
 
     def counts(self, by: str = "ta") -> dict[str, tuple[int, ...]]:
         """Waiting, suggested, done, flagged, conflicts, all; by cell."""

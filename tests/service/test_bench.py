@@ -15,7 +15,7 @@ import pytest
 from autograder.app import open_course
 from autograder.core.errors import SandboxUnavailable, ServiceError
 from autograder.core.records import Ending
-from autograder.grading.generate import generate_release
+from autograder.grading.release_generation import generate_release
 from autograder.service.bench import MOST_SHOWN, MOST_SOURCE, Bench, BenchStatus, NotebookStatus, TryResult
 from autograder.service.postgres import EmbeddedPostgres
 from tests.service import course

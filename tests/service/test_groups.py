@@ -12,9 +12,9 @@ import pytest
 
 from autograder.app import open_course
 from autograder.core.records import Deduction
-from autograder.course.counting import find_counting_attempts
+from autograder.course.counting_attempts import find_counting_attempts
 from autograder.grading.grades import PersonMark
-from autograder.service.loaded import AssignmentCache
+from autograder.service.assignment_cache import AssignmentCache
 from tests.service import course
 from tests.support import small_course
 
@@ -63,7 +63,7 @@ def hand_in(offer: Offer, folder: Path, student: str, days: float, **answers: st
 
 def stands(offer: Offer) -> dict[str, tuple[Decimal, Decimal]]:
     """Everybody's total, and what was taken off."""
-    from autograder.service.standing import load_standings
+    from autograder.service.standings import load_standings
 
     with closing(AssignmentCache()) as loaded:
         found = load_standings(offer, loaded.load_assignment(offer.version))
@@ -156,7 +156,7 @@ def test_what_is_refused_of_one_member_counts_for_the_other(offer: Offer, folder
 def test_a_course_leaves_with_its_groups(offer: Offer, folder: Path, tmp_path: Path) -> None:
     """In the folder that is written the same attempts count for the same students, with the same times."""
     from autograder.service import attempts
-    from autograder.service.moving import export_course
+    from autograder.service.course_transfer import export_course
 
     offer.times = {**TIMES, "slip_days": {"days": 2, "most": 1, "place": 0}}
     offer.save()
@@ -174,7 +174,7 @@ def test_a_course_leaves_with_its_groups(offer: Offer, folder: Path, tmp_path: P
 
 def test_marks_are_shared_when_they_are_published(offer: Offer, folder: Path) -> None:
     """What somebody gave one member stands for the others."""
-    from autograder.app.roll import copy_shared_marks
+    from autograder.app.class_roll import copy_shared_marks
     from autograder.service import attempts
     from autograder.service.store import DatabaseStore
 

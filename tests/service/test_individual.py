@@ -15,13 +15,13 @@ import pytest
 from autograder.app import open_course
 from autograder.app.classes import grade_class
 from autograder.core.records import GradingResult, ItemResult, Message, Status
-from autograder.course.counting import find_counting_attempts
+from autograder.course.counting_attempts import find_counting_attempts
 from autograder.grading import grades
-from autograder.grading.generate import generate_release
 from autograder.grading.grades import PersonMark
-from autograder.grading.store import Key, Student
+from autograder.grading.release_generation import generate_release
+from autograder.grading.store import ResultKey, Student
 from autograder.rubric import Rubric
-from autograder.service.loaded import AssignmentCache
+from autograder.service.assignment_cache import AssignmentCache
 from tests.service import course
 from tests.support import small_course
 
@@ -236,7 +236,7 @@ def test_parts_are_kept_at_the_same_moment(
 
 def test_a_late_part_costs_whose_it_is(offer: Offer, folder: Path) -> None:
     """The later of both is the time, as in a folder."""
-    from autograder.service.standing import load_standings
+    from autograder.service.standings import load_standings
 
     offer.times = {"end": END.isoformat(), "late": "penalty", "penalty": {"per_day": "10", "cap": "50"}}
     offer.save()
@@ -261,7 +261,7 @@ def test_a_refused_part_takes_nothing_away(
     offer: Offer, folder: Path, tmp_path: Path, late: str, wanted: Marks
 ) -> None:
     """The other part counts, in a folder as well, and what was in time of the same part."""
-    from autograder.service import attempts, moving
+    from autograder.service import attempts, course_transfer
 
     offer.times = {"end": END.isoformat(), "late": "refuse"}
     offer.save()
@@ -274,7 +274,7 @@ def test_a_refused_part_takes_nothing_away(
     hand_in(offer, folder, "ada", "code", days=0.5)
     grade_waiting(offer)
     assert wanted == marks(offer)
-    left = moving.export_course(offer.course, tmp_path / "left")
+    left = course_transfer.export_course(offer.course, tmp_path / "left")
     there = {one.student: one for one in find_counting_attempts(left, rubric_of(offer)).handins}
     here = attempts.find_counting_attempts(offer, rubric_of(offer))
     assert {who: (one.owner, one.timing, one.own is None) for who, one in there.items()} == {
@@ -284,7 +284,7 @@ def test_a_refused_part_takes_nothing_away(
 
 def test_marks_are_shared_of_what_is_shared(offer: Offer, folder: Path) -> None:
     """What people gave for one's own part stays that member's; an answer is tried beside the group's part."""
-    from autograder.app.roll import copy_shared_marks
+    from autograder.app.class_roll import copy_shared_marks
     from autograder.service import attempts
     from autograder.service.marking import answers
     from autograder.service.store import DatabaseStore
@@ -311,17 +311,17 @@ def test_marks_are_shared_of_what_is_shared(offer: Offer, folder: Path) -> None:
 
 def test_groups_are_formed_and_dissolved(offer: Offer, folder: Path) -> None:
     """Whoever is alone has all of it from their own attempt."""
-    from autograder.service import teams
+    from autograder.service import student_groups
     from autograder.service.store import DatabaseStore
 
     hand_in(offer, folder, "ada", "formulas", "code", layers_answer="layers = 12")
     hand_in(offer, folder, "bob", "code", days=0.1, softmax_answer=RIGHT)
     grade_waiting(offer)
-    teams.set_groups(offer, rubric_of(offer), {})
+    student_groups.set_groups(offer, rubric_of(offer), {})
     grade_waiting(offer)
     assert {"ada": (1, 0), "bob": (0, 3)} == marks(offer)
     DatabaseStore(offer.course).enroll_students([Student("ada"), Student("bob")])
-    teams.set_groups(offer, rubric_of(offer), {"blue": ["ada", "bob"]})
+    student_groups.set_groups(offer, rubric_of(offer), {"blue": ["ada", "bob"]})
     grade_waiting(offer)
     assert {"ada": (1, 0), "bob": (1, 3)} == marks(offer)
 
@@ -330,7 +330,7 @@ def test_a_version_is_tried_on_what_counts(offer: Offer, folder: Path) -> None:
     """Each member moves by it, who handed in nothing alone by the group's part."""
     from autograder.service import attempts, trials, versions
     from autograder.service.models import Account
-    from autograder.service.trials import trying
+    from autograder.service.trials import grading
 
     hand_in(offer, folder, "ada", "formulas", "code", layers_answer="layers = 12", softmax_answer=RIGHT)
     hand_in(offer, folder, "bob", "code", days=0.1, softmax_answer=RIGHT)
@@ -340,11 +340,14 @@ def test_a_version_is_tried_on_what_counts(offer: Offer, folder: Path) -> None:
     assert trial is not None
     rubric = versions.load_rubric(trial.version)
     for row in trial.results.all():
-        mine = trying.claim_result(row.pk)
+        mine = grading.claim_result(row.pk)
         assert mine is not None
         found = judged(mine.attempt, rubric)
-        assert trying.keep_result(
-            mine, found, rubric, Key.from_submission(mine.attempt.student, found.digest, rubric, "e" * 64)
+        assert grading.keep_result(
+            mine,
+            found,
+            rubric,
+            ResultKey.from_submission(mine.attempt.student, found.digest, rubric, "e" * 64),
         )
     told = trials.compute_effect(trial)
     assert (3, ["ada", "bob", "cleo"]) == (told.total, sorted(one.student for one in told.moved))
@@ -356,14 +359,14 @@ def test_a_version_is_tried_on_what_counts(offer: Offer, folder: Path) -> None:
 
 def test_members_can_have_copied_what_is_their_own(offer: Offer, folder: Path) -> None:
     """The group's part is one work; what each did alone is compared."""
-    from autograder.service import comparing
+    from autograder.service import similarity
 
     for days, who in enumerate(("ada", "bob")):
         names = ("formulas", "code") if who == "ada" else ("code",)
         hand_in(offer, folder, who, *names, days=days, softmax_answer=RIGHT)
     grade_waiting(offer)
     with closing(AssignmentCache()) as loaded:
-        found = comparing.of_class(offer, loaded.load_assignment(offer.version))
+        found = similarity.compare_submissions(offer, loaded.load_assignment(offer.version))
     assert ({"ada", "bob"}, {("ada", "bob")}, ()) == (
         set(found.works),
         {tuple(sorted(one.students)) for one in found.pairs},
@@ -379,7 +382,7 @@ def test_a_folder_has_the_same_results(
     """Through the worker and into a folder: the command finds every result by its key, an import as well."""
     from django.db import connections
 
-    from autograder.service import attempts, moving
+    from autograder.service import attempts, course_transfer
     from autograder.service.models import Attempt, CourseRecord
     from autograder.service.store import DatabaseStore
     from autograder.service.worker import Worker
@@ -406,7 +409,7 @@ def test_a_folder_has_the_same_results(
     assert {"ada": (1, 3), "bob": (1, 3), "cleo": (1, 0)} == marks(offer)
 
     DatabaseStore(service_course).enroll_students(Student(one) for one in ("ada", "bob", "cleo"))
-    left = moving.export_course(service_course, tmp_path / "left")
+    left = course_transfer.export_course(service_course, tmp_path / "left")
     rubric = rubric_of(offer)
     there = {one.student: one for one in find_counting_attempts(left, rubric).handins}
     here = attempts.find_counting_attempts(offer, rubric)
@@ -417,7 +420,7 @@ def test_a_folder_has_the_same_results(
     assert {"ada": False, "bob": False, "cleo": False} == {one.student: one.fresh for one in again.outcomes}
 
     CourseRecord.objects.filter(pk=service_course.pk).update(secret=bytes(32))  # so that it is another one's
-    record = moving.import_course(left, f"{service_course.slug}-again", course.SIGNER)
+    record = course_transfer.import_course(left, f"{service_course.slug}-again", course.SIGNER)
     rows = Attempt.objects.filter(offer__course=record).order_by("student", "submitted_at")
     assert [("ada", "graded"), ("bob", "graded"), ("bob", "waiting")] == list(
         rows.values_list("student", "state")

@@ -64,11 +64,11 @@ def test_points_that_cannot_be_are_refused(room: Room, items: dict[str, str]) ->
 
 def test_the_later_save_is_refused(room: Room) -> None:
     """Whoever saw an older revision is told, and what stands is with them."""
-    from autograder.service.marking import saving
+    from autograder.service.marking import mark_entry
 
     seen = room.row("ada").revision
     room.save("ada", "first", items={"claim": "2", "reason": "0"})
-    with pytest.raises(saving.ChangedMeanwhileError) as caught:
+    with pytest.raises(mark_entry.ChangedMeanwhileError) as caught:
         room.save("ada", "second", items={"claim": "0", "reason": "0"}, revision=seen)
     assert caught.value.row.items["claim"]["points"] == "2"
     assert room.row("ada").marked_by == room.account("first")
@@ -76,17 +76,17 @@ def test_the_later_save_is_refused(room: Room) -> None:
 
 def test_a_group_is_saved_as_a_whole_or_not_at_all(room: Room) -> None:
     """One answer that was changed meanwhile refuses all of them."""
-    from autograder.service.marking import saving
+    from autograder.service.marking import mark_entry
 
     rows = {room.row(one).pk: room.row(one).revision for one in ("ada", "ben")}
-    given = saving.GivenMarks({"claim": Decimal(1), "reason": Decimal(1)})
+    given = mark_entry.GivenMarks({"claim": Decimal(1), "reason": Decimal(1)})
     room.save("ben", "other", comment="Wait.")
     before = room.states()
-    with pytest.raises(saving.ChangedMeanwhileError):
-        saving.save_marks(rows, room.cell(), given, room.account("ta"))
+    with pytest.raises(mark_entry.ChangedMeanwhileError):
+        mark_entry.save_marks(rows, room.cell(), given, room.account("ta"))
     assert room.states() == before
     rows = {room.row(one).pk: room.row(one).revision for one in ("ada", "ben")}
-    saving.save_marks(rows, room.cell(), given, room.account("ta"))
+    mark_entry.save_marks(rows, room.cell(), given, room.account("ta"))
     assert {room.row(one).points for one in ("ada", "ben")} == {"2"}
 
 
@@ -179,7 +179,7 @@ def test_grading_again_changes_no_persons_mark(room: Room) -> None:
 
 def test_two_people_mark_without_seeing_each_other(room: Room) -> None:
     """What they agree about counts; where they differ a head TA decides, and the mark is theirs."""
-    from autograder.service.marking import consistency, saving
+    from autograder.service.marking import consistency, mark_entry
 
     consistency.set_plan(room.place(), twice_percent=100, by=room.account("head"))
     for student, second in (("ada", "1"), ("cem", "0")):
@@ -196,7 +196,7 @@ def test_two_people_mark_without_seeing_each_other(room: Room) -> None:
     known = consistency.measure_consistency(room.place(), room.cell())
     assert [(one.pairs, one.equal) for one in known.items.values()] == [(2, 2), (2, 1)]
     assert {one.name.rpartition("-")[2]: one.answers for one in known.markers} == {"first": 2, "second": 2}
-    assert saving.load_readings(room.row("cem"))[1].items["reason"]["points"] == "0"
+    assert mark_entry.load_readings(room.row("cem"))[1].items["reason"]["points"] == "0"
 
 
 def test_whoever_marked_once_waits_for_somebody_else(room: Room) -> None:
@@ -211,26 +211,26 @@ def test_whoever_marked_once_waits_for_somebody_else(room: Room) -> None:
 def test_the_share_that_two_people_mark_follows_from_the_secret(room: Room) -> None:
     """About as many as said, and not those at the beginning of the order."""
     from autograder.core.stream import derive_key
-    from autograder.service.marking import saving
+    from autograder.service.marking import mark_entry
 
     places = sorted(derive_key(b"secret", str(number)).hex()[:32] for number in range(2000))
-    chosen = [place for place in places if saving.is_in_share(place, 20)]
+    chosen = [place for place in places if mark_entry.is_in_share(place, 20)]
     assert 340 < len(chosen) < 460
     assert 140 < sum(place in chosen for place in places[:1000]) < 260
-    assert not any(saving.is_in_share(place, 0) for place in places)
-    assert all(saving.is_in_share(place, 100) for place in places)
+    assert not any(mark_entry.is_in_share(place, 0) for place in places)
+    assert all(mark_entry.is_in_share(place, 100) for place in places)
 
 
 def test_undo_takes_back_ones_own_last_action(room: Room) -> None:
     """Not another person's; and not what somebody changed since, which is said."""
-    from autograder.service.marking import saving
+    from autograder.service.marking import mark_entry
 
     before = room.states()
     room.save("ada", "a", items={"claim": "2", "reason": "1"})
     room.save("cem", "b", items={"claim": "0", "reason": "0"})
 
     def undo(by: str) -> Any:
-        return saving.undo_action(room.offer.course_id, essays.NAME, room.account(by))
+        return mark_entry.undo_action(room.offer.course_id, essays.NAME, room.account(by))
 
     assert undo("c") is None
     assert undo("a") is not None
@@ -249,7 +249,7 @@ def test_undo_takes_back_ones_own_last_action(room: Room) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_random_actions_and_undo_of_all_leave_the_state_as_before(room: Room, seed: int) -> None:
     """One person marks, comments, flags, puts together and takes out; then undoes everything."""
-    from autograder.service.marking import groups, saving
+    from autograder.service.marking import groups, mark_entry
     from autograder.service.models import IndependentMark
 
     drawn = random.Random(seed)
@@ -272,7 +272,7 @@ def test_random_actions_and_undo_of_all_leave_the_state_as_before(room: Room, se
             groups.take_out_answers(room.place(cell), [room.row(student, cell).pk], room.account("ta"))
     assert room.states() != before
     undone = 0
-    while saving.undo_action(room.offer.course_id, essays.NAME, room.account("ta")):
+    while mark_entry.undo_action(room.offer.course_id, essays.NAME, room.account("ta")):
         undone += 1
     assert (undone, room.states()) == (60, before)
     assert not IndependentMark.objects.filter(mark__place__course=room.offer.course).exists()
@@ -325,14 +325,14 @@ def test_comments_are_offered_again(room: Room) -> None:
 
 def test_remarks_on_items_are_saved_shared_and_taken_back(room: Room) -> None:
     """With the answer, or alone; a group keeps what its form leaves open, and undo brings back what stood."""
-    from autograder.service.marking import saving
+    from autograder.service.marking import mark_entry
 
     row = room.save("ada", "ta", items={"claim": "1"}, remarks={"claim": "Which?", "reason": "Why?"})
     assert ({"claim": "Which?", "reason": "Why?"}, True) == (row.remarks, row.touched)
-    given = saving.GivenMarks({}, adds=True, remarks={"reason": "Because?"})
-    saving.save_marks({row.pk: row.revision}, room.cell(), given, room.account("ta"))
+    given = mark_entry.GivenMarks({}, adds=True, remarks={"reason": "Because?"})
+    mark_entry.save_marks({row.pk: row.revision}, room.cell(), given, room.account("ta"))
     assert {"claim": "Which?", "reason": "Because?"} == room.row("ada").remarks
-    saving.undo_action(room.offer.course_id, room.offer.assignment, room.account("ta"))
+    mark_entry.undo_action(room.offer.course_id, room.offer.assignment, room.account("ta"))
     assert {"claim": "Which?", "reason": "Why?"} == room.row("ada").remarks
     for remarks in ({"other": "x"}, {"claim": "x" * 4_001}):
         with pytest.raises(ActionRefused):

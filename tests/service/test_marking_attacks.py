@@ -41,9 +41,9 @@ def twice(room: Room) -> Room:
 
 def undo(room: Room, by: str) -> Any:
     """Take back what somebody did last."""
-    from autograder.service.marking import saving
+    from autograder.service.marking import mark_entry
 
-    return saving.undo_action(room.offer.course_id, essays.NAME, room.account(by))
+    return mark_entry.undo_action(room.offer.course_id, essays.NAME, room.account(by))
 
 
 def refused(code: str, what: Callable[..., Any], *args: Any, **named: Any) -> None:
@@ -57,18 +57,18 @@ def refused(code: str, what: Callable[..., Any], *args: Any, **named: Any) -> No
 
 def group(room: Room, students: tuple[str, ...], by: str, **given: Any) -> None:
     """Mark several answers at once, as the page of a group does."""
-    from autograder.service.marking import saving
+    from autograder.service.marking import mark_entry
 
     rows = {room.row(one).pk: room.row(one).revision for one in students}
     items = {name: Decimal(points) for name, points in given.pop("items", {}).items()}
-    saving.save_marks(
-        rows, room.cell(), saving.GivenMarks(items, adds=True, **given), room.account(by), settles=True
+    mark_entry.save_marks(
+        rows, room.cell(), mark_entry.GivenMarks(items, adds=True, **given), room.account(by), settles=True
     )
 
 
 def rerecorded(room: Room, rubric: Rubric) -> None:
     """The class is graded by another rubric."""
-    from autograder.grading.store import GradedEntry, Key
+    from autograder.grading.store import GradedEntry, ResultKey
     from autograder.service.store import DatabaseStore
 
     changed = replace(room.assignment, rubric=rubric)
@@ -76,7 +76,7 @@ def rerecorded(room: Room, rubric: Rubric) -> None:
     for student, answers in CLASS.items():
         one = essays.graded(changed, student, answers)
         store.record_results(
-            [GradedEntry(Key.from_submission(student, one.digest, rubric, "f" * 64), one, rubric)]
+            [GradedEntry(ResultKey.from_submission(student, one.digest, rubric, "f" * 64), one, rubric)]
         )
 
 
@@ -188,13 +188,13 @@ def test_whoever_has_not_finished_has_not_marked(twice: Room, unfinished: dict[s
 
 def test_an_unfinished_first_mark_is_nobodys_second(twice: Room) -> None:
     """The other one becomes the first, and what was begun is still there."""
-    from autograder.service.marking import saving
+    from autograder.service.marking import mark_entry
 
     twice.save("cem", "first", items={"claim": "2"}, comment="Begun.")
-    own = saving.find_own_reading(twice.row("cem"), twice.account("first"))
+    own = mark_entry.find_own_reading(twice.row("cem"), twice.account("first"))
     assert own is not None
     assert ("Begun.", {}) == (own.comment, twice.row("cem").items)
-    assert saving.find_own_reading(twice.row("cem"), twice.account("second")) is None
+    assert mark_entry.find_own_reading(twice.row("cem"), twice.account("second")) is None
     assert "second" == twice.save("cem", "second", items=FULL).stage
     assert "3" == twice.save("cem", "first", items=FULL).points
 
@@ -248,10 +248,10 @@ def test_only_who_may_decide_decides(twice: Room) -> None:
     twice.save("ada", "b", items=NONE)
     refused("mark-differ", twice.save, "ada", "c", items=FULL)
     rows = {twice.row(one).pk: twice.row(one).revision for one in ("ada", "ben")}
-    from autograder.service.marking import saving
+    from autograder.service.marking import mark_entry
 
-    given = saving.GivenMarks({"claim": Decimal(1)}, adds=True)
-    refused("mark-differ", saving.save_marks, rows, twice.cell(), given, twice.account("c"))
+    given = mark_entry.GivenMarks({"claim": Decimal(1)}, adds=True)
+    refused("mark-differ", mark_entry.save_marks, rows, twice.cell(), given, twice.account("c"))
     assert "conflict" == twice.row("ada").stage
 
 
@@ -274,13 +274,13 @@ def test_readings_follow_points(twice: Room) -> None:
     rubric = changed_rubric(twice.assignment.rubric, "4")
     rerecorded(twice, rubric)
     assert "second" == twice.row("cem").stage
-    from autograder.service.marking import answers, saving
+    from autograder.service.marking import answers, mark_entry
 
     cell = answers.find_cell(rubric, *CELL)
     assert cell is not None
     row = twice.row("cem")
-    given = saving.GivenMarks({"claim": Decimal(4), "reason": Decimal(1)})
-    (row,) = saving.save_marks({row.pk: row.revision}, cell, given, twice.account("second"))
+    given = mark_entry.GivenMarks({"claim": Decimal(4), "reason": Decimal(1)})
+    (row,) = mark_entry.save_marks({row.pk: row.revision}, cell, given, twice.account("second"))
     assert ("", "5") == (row.stage, row.points)
 
 
@@ -291,16 +291,16 @@ def test_other_items_are_marked_by_both_again(twice: Room, change: dict[str, str
     twice.save("ada", "first", items=FULL)
     twice.save("ada", "second", items=NONE)
     rerecorded(twice, changed_rubric(twice.assignment.rubric, **change))
-    from autograder.service.marking import saving
+    from autograder.service.marking import mark_entry
 
     assert ["", ""] == [twice.row(one).stage for one in ("ada", "cem")]
-    assert [] == saving.load_readings(twice.row("cem"))
+    assert [] == mark_entry.load_readings(twice.row("cem"))
     assert 5 == twice.counts("first")["scale"][0]
 
 
 def test_who_agreed_does_not_answer_the_request(twice: Room) -> None:
     """Both gave the mark that stands; a third person answers, and whoever was overruled may."""
-    from autograder.service.marking import requests
+    from autograder.service.marking import regrade_requests
     from autograder.service.models import Member
 
     for name in ("a", "b", "c"):
@@ -308,7 +308,7 @@ def test_who_agreed_does_not_answer_the_request(twice: Room) -> None:
     twice.save("cem", "a", items=FULL)
     twice.save("cem", "b", items=FULL)
     course, row = twice.offer.course, twice.row("cem")
-    may = [requests.may_answer(row, twice.account(one), course) for one in ("a", "b", "c")]
+    may = [regrade_requests.may_answer(row, twice.account(one), course) for one in ("a", "b", "c")]
     assert [False, False, True] == may
 
 
@@ -347,11 +347,11 @@ def test_an_answer_that_is_gone_does_not_block_undo(room: Room) -> None:
 
 def test_undo_of_marking_leaves_answered_requests(room: Room) -> None:
     """What a student was told about their points stays true."""
-    from autograder.service.marking import saving
+    from autograder.service.marking import mark_entry
 
     room.save("cem", "ta", items=NONE)
     row = room.row("cem")
-    saving.give_item(row, room.cell(), room.cell().items[0], Decimal("1.5"), room.account("b"))
+    mark_entry.give_item(row, room.cell(), room.cell().items[0], Decimal("1.5"), room.account("b"))
     assert None is undo(room, "b")
     refused("mark-not-undone", undo, room, "ta")
     assert "1.5" == room.row("cem").points
@@ -428,18 +428,18 @@ def test_what_cannot_be_is_refused_by_name(room: Room, items: dict[str, str], co
 
 def test_a_form_of_the_rubric_before_is_refused(room: Room) -> None:
     """Two of two points are not saved as two of four: neither with the old items, nor the old revision."""
-    from autograder.service.marking import answers, saving
+    from autograder.service.marking import answers, mark_entry
 
     seen = room.row("ada").revision
     rubric = changed_rubric(room.assignment.rubric, "4")
     rerecorded(room, rubric)
-    with pytest.raises(saving.ChangedMeanwhileError):
+    with pytest.raises(mark_entry.ChangedMeanwhileError):
         room.save("ada", "ta", items=FULL)
     cell = answers.find_cell(rubric, *CELL)
     assert cell is not None
-    given = saving.GivenMarks({"claim": Decimal(2), "reason": Decimal(1)})
-    with pytest.raises(saving.ChangedMeanwhileError):
-        saving.save_marks({room.row("ada").pk: seen}, cell, given, room.account("ta"))
+    given = mark_entry.GivenMarks({"claim": Decimal(2), "reason": Decimal(1)})
+    with pytest.raises(mark_entry.ChangedMeanwhileError):
+        mark_entry.save_marks({room.row("ada").pk: seen}, cell, given, room.account("ta"))
     assert {} == room.row("ada").items
 
 
@@ -456,8 +456,8 @@ def test_partial_marks_follow_a_rubric(room: Room) -> None:
 
 def test_every_door_gives_the_same(room: Room) -> None:
     """Page, group, sheet, whole mark, decision, request: the same points of the cell everywhere."""
-    from autograder.service.marking import saving
-    from autograder.service.standing import load_standings
+    from autograder.service.marking import mark_entry
+    from autograder.service.standings import load_standings
     from autograder.service.store import DatabaseStore
 
     store = DatabaseStore(room.offer.course)
@@ -467,7 +467,9 @@ def test_every_door_gives_the_same(room: Room) -> None:
     store.give_mark(essays.NAME, "cem", CELL, PersonMark(points=Decimal("2.5"), items=part))
     store.give_mark(essays.NAME, "dia", CELL, PersonMark(Decimal("2.5")), Decimal("2.5"))
     room.save("eva", "ta", items={"claim": "0", "reason": "1"})
-    saving.give_item(room.row("eva"), room.cell(), room.cell().items[0], Decimal("1.5"), room.account("b"))
+    mark_entry.give_item(
+        room.row("eva"), room.cell(), room.cell().items[0], Decimal("1.5"), room.account("b")
+    )
     found = load_standings(room.offer, room.assignment)
     assert dict.fromkeys(CLASS, Decimal("2.5")) == {
         who: one.questions[0].points for who, one in found.items()

@@ -66,7 +66,7 @@ def again(over: threading.Event, work: Callable[[], None]) -> Callable[[], None]
 
 def test_two_markers_on_two_hundred_answers(room: Room) -> None:
     """Every save counts once or its marker is told; what stands is what was saved last."""
-    from autograder.service.marking import saving
+    from autograder.service.marking import mark_entry
     from autograder.service.models import CellMark, MarkingAction
 
     texts = [(f"s{number:03}", {"scale": f"Text {number}."}) for number in range(195)]
@@ -82,11 +82,11 @@ def test_two_markers_on_two_hundred_answers(room: Room) -> None:
         drawn = random.Random(name)
         for number in drawn.sample(sorted(seen), 120):
             points = drawn.choice(["0", "1", "2"])
-            given = saving.GivenMarks({"claim": Decimal(points), "reason": Decimal(0)})
+            given = mark_entry.GivenMarks({"claim": Decimal(points), "reason": Decimal(0)})
             try:
-                saving.save_marks({number: seen[number]}, cell, given, accounts[name])
+                mark_entry.save_marks({number: seen[number]}, cell, given, accounts[name])
                 saved[number].append(points)
-            except saving.ChangedMeanwhileError:
+            except mark_entry.ChangedMeanwhileError:
                 told.append(number)
 
     together(lambda: mark("a"), lambda: mark("b"))
@@ -143,7 +143,7 @@ def test_the_log_and_marks_are_locked_in_one_order(room: Room) -> None:
     from django.db import transaction
 
     from autograder.service import audit
-    from autograder.service.marking import requests, saving
+    from autograder.service.marking import mark_entry, regrade_requests
     from autograder.service.models import Member, RegradeRequest
 
     for student in CLASS:
@@ -159,13 +159,13 @@ def test_the_log_and_marks_are_locked_in_one_order(room: Room) -> None:
                 row = RegradeRequest.objects.create(
                     offer=room.offer, student=student, question="scale", item="claim", reason="Why?"
                 )
-                requests.answer_request(row, by, "So.", question, Decimal(1))
+                regrade_requests.answer_request(row, by, "So.", question, Decimal(1))
 
     def applies() -> None:
         for _ in range(20):
             with transaction.atomic():
                 audit.record_action("x", "apply version", "essays", course=room.offer.course)
-                saving.lock_answers(places)
+                mark_entry.lock_answers(places)
 
     together(answers, applies)
     assert {"1"} == {room.row(one).points for one in CLASS}

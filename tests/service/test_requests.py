@@ -40,18 +40,18 @@ def offer(service_course: CourseRecord, folder: Path) -> Offer:
 
 def asked(offer: Offer, question: str = "mlp", item: str = "formula", reason: str = "It is right.") -> Any:
     """A request of ada's."""
-    from autograder.service.marking import requests
+    from autograder.service.marking import regrade_requests
 
     found = told.RUBRIC.get_question(question)
-    return requests.make_request(offer, "ada", found, found.get_item(item), reason)
+    return regrade_requests.make_request(offer, "ada", found, found.get_item(item), reason)
 
 
 def answered(request: Any, by: Any, points: str | None = None, text: str = "We looked again.") -> Any:
     """The request after an answer."""
-    from autograder.service.marking import requests
+    from autograder.service.marking import regrade_requests
 
     given = None if points is None else Decimal(points)
-    requests.answer_request(request, by, text, told.RUBRIC.get_question(request.question), given)
+    regrade_requests.answer_request(request, by, text, told.RUBRIC.get_question(request.question), given)
     request.refresh_from_db()
     return request
 
@@ -76,7 +76,7 @@ def test_a_request_keeps_what_the_item_had(offer: Offer) -> None:
 
 def test_what_waits_for_a_person_cannot_be_asked_about(offer: Offer) -> None:
     """There is no mark yet; nor is there one of somebody without a result, or who is not in the class."""
-    from autograder.service.marking import requests
+    from autograder.service.marking import regrade_requests
     from autograder.service.models import Member
 
     refused("request-no-mark", asked, offer, "mlp", "why")
@@ -85,7 +85,15 @@ def test_what_waits_for_a_person_cannot_be_asked_about(offer: Offer) -> None:
     Member.objects.create(course=offer.course, role="student", student="bob")
     question = told.RUBRIC.get_question("mlp")
     for student in ("bob", "eve"):
-        refused("request-no-mark", requests.make_request, offer, student, question, question.items[0], "Why?")
+        refused(
+            "request-no-mark",
+            regrade_requests.make_request,
+            offer,
+            student,
+            question,
+            question.items[0],
+            "Why?",
+        )
 
 
 def test_requests_are_taken_between_publishing_and_deadline(offer: Offer) -> None:
@@ -102,12 +110,12 @@ def test_requests_are_taken_between_publishing_and_deadline(offer: Offer) -> Non
 
 def test_one_request_of_an_item_is_open(offer: Offer) -> None:
     """A second one waits until the first is withdrawn or answered."""
-    from autograder.service.marking import requests
+    from autograder.service.marking import regrade_requests
 
     first = asked(offer)
     refused("request-twice", asked, offer)
-    requests.cancel_request(first)
-    refused("request-settled", requests.cancel_request, first)
+    regrade_requests.cancel_request(first)
+    refused("request-settled", regrade_requests.cancel_request, first)
     second = asked(offer)
     answered(second, told.account(offer, "ta"))
     assert asked(offer).pk > second.pk
@@ -118,10 +126,10 @@ def test_so_many_are_open_and_no_more(offer: Offer, monkeypatch: pytest.MonkeyPa
     """Also where a student sends two at the same moment."""
     from django.db import connection
 
-    from autograder.service.marking import requests
+    from autograder.service.marking import regrade_requests
     from autograder.service.marking.refusals import ActionRefused
 
-    monkeypatch.setattr(requests, "MOST_OPEN", 2)
+    monkeypatch.setattr(regrade_requests, "MOST_OPEN", 2)
     asked(offer)
     together = threading.Barrier(2)
 
@@ -239,7 +247,7 @@ def test_a_request_is_answered_once(offer: Offer) -> None:
     """Of two who answer at the same moment one does; a withdrawn one is not answered."""
     from django.db import connection
 
-    from autograder.service.marking import requests
+    from autograder.service.marking import regrade_requests
     from autograder.service.marking.refusals import ActionRefused
 
     request, tas = asked(offer), [told.account(offer, "ta", name) for name in ("x", "y")]
@@ -248,7 +256,9 @@ def test_a_request_is_answered_once(offer: Offer) -> None:
     def one(number: int) -> str:
         together.wait()
         try:
-            answered(requests.RegradeRequest.objects.get(pk=request.pk), tas[number], ("0", "2")[number])
+            answered(
+                regrade_requests.RegradeRequest.objects.get(pk=request.pk), tas[number], ("0", "2")[number]
+            )
         except ActionRefused as error:
             return error.code
         finally:
@@ -260,29 +270,29 @@ def test_a_request_is_answered_once(offer: Offer) -> None:
     request.refresh_from_db()
     assert request.points_after == told.row(offer, "ada", "mlp").points
     taken = asked(offer)
-    requests.cancel_request(taken)
+    regrade_requests.cancel_request(taken)
     refused("request-settled", answered, taken, tas[0])
 
 
 def test_an_item_that_the_rubric_has_no_more_is_answered_in_words(offer: Offer) -> None:
     """Points for it would go nowhere."""
-    from autograder.service.marking import requests
+    from autograder.service.marking import regrade_requests
 
     request, ta = asked(offer), told.account(offer, "ta")
-    refused("request-whole", requests.answer_request, request, ta, "It is gone.", None, Decimal(1))
-    requests.answer_request(request, ta, "It is gone.", None)
+    refused("request-whole", regrade_requests.answer_request, request, ta, "It is gone.", None, Decimal(1))
+    regrade_requests.answer_request(request, ta, "It is gone.", None)
     request.refresh_from_db()
     assert ("It is gone.", "1") == (request.answer, request.points_after)
 
 
 def test_everything_stands_in_the_log(offer: Offer) -> None:
     """Who asked and answered, what, and the points before and after; refused things do not."""
-    from autograder.service.marking import requests
+    from autograder.service.marking import regrade_requests
     from autograder.service.models import AuditEntry
 
     ta = told.account(offer, "ta")
     refused("text-empty", asked, offer, reason="")
-    requests.cancel_request(asked(offer))
+    regrade_requests.cancel_request(asked(offer))
     answered(asked(offer), ta, "2")
     about = {"question": "mlp", "item": "formula"}
     made = {**about, "reason": "It is right.", "points": "1"}

@@ -71,12 +71,12 @@ def work(offer: Offer, worker: Any) -> Callable[[], None]:
     """A function that grades what waits: attempts, then what trials want of them."""
 
     def once() -> None:
-        from autograder.service.trials import trying
+        from autograder.service.trials import grading
 
         for one in offer.attempts.filter(state="waiting"):
             worker.grade_attempt(one.pk)
-        trying.sweep_trials()
-        for trial in trying.list_active_trials().filter(offer=offer):
+        grading.sweep_trials()
+        for trial in grading.list_active_trials().filter(offer=offer):
             for row in trial.results.filter(result=None):
                 worker.grade_trial(row.pk)
 
@@ -122,8 +122,8 @@ def renamed(old: str, new: str) -> Callable[[str], str]:
 def totals(offer: Offer) -> dict[str, Decimal]:
     """What everybody has, as pages show it."""
     from autograder.service import versions
-    from autograder.service.loaded import AssignmentCache
-    from autograder.service.standing import load_standings
+    from autograder.service.assignment_cache import AssignmentCache
+    from autograder.service.standings import load_standings
 
     offer.refresh_from_db()
     loaded = AssignmentCache()
@@ -364,7 +364,7 @@ def test_a_trial_against_what_is_offered_no_more_cannot_be_applied(
     """A version without a change of the rubric was offered meanwhile: no worker tries the other one."""
     from autograder.app import open_course
     from autograder.service import trials
-    from autograder.service.trials import trying
+    from autograder.service.trials import grading
 
     course.handed_in(offer, "ada", course.released(folder))
     trial = begun(offer, folder, by)
@@ -374,7 +374,7 @@ def test_a_trial_against_what_is_offered_no_more_cannot_be_applied(
     trials.import_assignment(offer.course, open_course(copy), NAME, by)
     with pytest.raises(ServiceError, match="another version has come into use"):
         trials.apply_trial(trial, by)
-    assert trying.claim_result(row.pk) is None
+    assert grading.claim_result(row.pk) is None
 
 
 def test_a_killed_worker_costs_a_try_and_the_third_is_the_last(
@@ -385,7 +385,7 @@ def test_a_killed_worker_costs_a_try_and_the_third_is_the_last(
     from django.utils import timezone
 
     from autograder.service import trials
-    from autograder.service.trials import trying
+    from autograder.service.trials import grading
 
     def jobs() -> int:
         with connection.cursor() as cursor:
@@ -400,40 +400,40 @@ def test_a_killed_worker_costs_a_try_and_the_third_is_the_last(
         assert 1 == jobs()
         with connection.cursor() as cursor:
             cursor.execute("DELETE FROM procrastinate_jobs")
-        assert trying.claim_result(row.pk) is not None
-        assert trying.claim_result(row.pk) is None
-        trying.sweep_trials()
+        assert grading.claim_result(row.pk) is not None
+        assert grading.claim_result(row.pk) is None
+        grading.sweep_trials()
         assert 0 == jobs()
         trial.results.update(leased_until=timezone.now() - datetime.timedelta(seconds=1))
-        trying.sweep_trials()
+        grading.sweep_trials()
     assert 0 == jobs()
-    assert trying.claim_result(row.pk) is None
+    assert grading.claim_result(row.pk) is None
     assert "stopped each time" in trials.compute_effect(trial).failed["ada"]
     assert 1 == trials.retry_failed(trial)
     assert (1, {}) == (jobs(), trials.compute_effect(trial).failed)
-    claimed = trying.claim_result(row.pk)
+    claimed = grading.claim_result(row.pk)
     assert claimed is not None
-    trying.give_back(claimed, "no memory")
+    grading.give_back(claimed, "no memory")
     row.refresh_from_db()
     assert ("no memory", None, 1) == (row.problem, row.leased_until, row.tries)
     trials.drop_trial(trial, by)
-    assert trying.claim_result(row.pk) is None
+    assert grading.claim_result(row.pk) is None
 
 
 def test_what_a_dropped_trial_brings_late_is_not_kept(offer: Offer, by: Account, folder: Path) -> None:
     """The worker that had it finds it settled."""
     from autograder.core.records import GradingResult, Score
-    from autograder.grading.store import Key
+    from autograder.grading.store import ResultKey
     from autograder.service import trials, versions
-    from autograder.service.trials import trying
+    from autograder.service.trials import grading
 
     attempt = course.handed_in(offer, "ada", course.released(folder))
     trial = begun(offer, folder, by)
-    claimed = trying.claim_result(trial.results.get().pk)
+    claimed = grading.claim_result(trial.results.get().pk)
     assert claimed is not None
     rubric = versions.load_rubric(trial.version)
     result = GradingResult(Score("ada", NAME, 1, ()), digest=attempt.digest)
-    key = Key.from_submission("ada", attempt.digest, rubric, "e" * 64)
+    key = ResultKey.from_submission("ada", attempt.digest, rubric, "e" * 64)
     trials.drop_trial(trial, by)
-    assert not trying.keep_result(claimed, result, rubric, key)
+    assert not grading.keep_result(claimed, result, rubric, key)
     assert trial.results.get().result is None

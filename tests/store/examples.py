@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from autograder import rubric as rubrics
 from autograder.core.records import GradingResult, Status
-from autograder.grading.store import GradedEntry, Key, Store
+from autograder.grading.store import GradedEntry, ResultKey, Store
 from autograder.rubric import Rubric
 from tests.pages.examples import RUBRIC, TOML, good, middling, release
 
@@ -41,7 +41,7 @@ def entry(
     environment: str = "e" * 64,
 ) -> GradedEntry:
     """One result under its key."""
-    key = Key.from_submission(graded.score.student, graded.digest, rubric, environment)
+    key = ResultKey.from_submission(graded.score.student, graded.digest, rubric, environment)
     return GradedEntry(key, graded, rubric, submitted_at)
 
 

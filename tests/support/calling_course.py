@@ -7,8 +7,8 @@ from pathlib import Path
 
 from autograder.core.records import GradingResult, ItemResult
 from autograder.course import Course
-from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.release_generation import generate_release
 from autograder.grading.verify.papers import with_sources
 from tests.support.small_course import answer, cell, check, write_course
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from autograder.core.records import Cell, CellOutcome, CellTest, Limits
 from autograder.questions.base.judging.judgeable import list_imports
 from autograder.sandbox.base import Sandbox
+from autograder.sandbox.judge_session import CellTester, ItemKey, create_visit
 from autograder.sandbox.session import Session
-from autograder.sandbox.testing import CellTester, Key, create_visit
 from autograder.sandbox.timeouts import Timeouts
 
 
@@ -29,7 +29,7 @@ def run_cell_tests(
         limits: of both boxes; default: the usual ones.
         imports: what the release imports.
     """
-    limits, found = limits or Limits(), dict[Key, CellOutcome]()
+    limits, found = limits or Limits(), dict[ItemKey, CellOutcome]()
     tester = CellTester(functools.partial(sandbox.open, limits, seed=1), list_imports(imports))
     visits = {
         position: create_visit(

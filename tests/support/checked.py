@@ -9,10 +9,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from autograder.checking.drawing import derive_seed
+from autograder.checking.check_parser import CheckFile, load_check_file
+from autograder.checking.hidden_inputs import derive_seed
 from autograder.checking.objects import Objects, install_objects
-from autograder.checking.reading import CheckFile, load_check_file
-from autograder.checking.running import CheckOutcome, CheckProgram
+from autograder.checking.runner import CheckOutcome, CheckProgram
 
 ROOT = Path(__file__).parents[2]
 FILE = "<answer>"

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from autograder.checking.reading import load_check_file
+from autograder.checking.check_parser import load_check_file
 from autograder.core.records import GradingResult, ItemResult
 from autograder.course import Course
 from autograder.grading.assignment import load_assignment
-from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.release_generation import generate_release
 from autograder.grading.verify.papers import with_sources
 from autograder.sandbox.pool import Pool
 from tests.support.small_course import answer, cell, write_course

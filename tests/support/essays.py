@@ -12,9 +12,9 @@ import nbformat
 from autograder.core.records import ExecutedNotebook, GradingResult
 from autograder.grading import grades
 from autograder.grading.assignment import Assignment
-from autograder.grading.generate import generate_release
-from autograder.grading.store import GradedEntry, Key
-from autograder.notebook.read import read_notebook
+from autograder.grading.release_generation import generate_release
+from autograder.grading.store import GradedEntry, ResultKey
+from autograder.notebook.submission_reader import read_notebook
 from autograder.questions.base.base import Evidence
 from autograder.questions.base.judging.manual import judge_manual
 from tests.support import small_course
@@ -144,6 +144,6 @@ def recorded(offer: Offer, assignment: Assignment, class_: Iterable[tuple[str, M
     entries = []
     for student, answers in class_:
         one = graded(assignment, student, answers)
-        key = Key.from_submission(student, one.digest, assignment.rubric, "e" * 64)
+        key = ResultKey.from_submission(student, one.digest, assignment.rubric, "e" * 64)
         entries.append(GradedEntry(key, one, assignment.rubric))
     store.record_results(entries)

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from autograder.app import classes, course_log
-from autograder.app.published import read_published
+from autograder.app.published_marks import read_published
 from autograder.course import Course
-from autograder.grading.generate import generate_release
+from autograder.grading.release_generation import generate_release
 from autograder.store.gradebook import Gradebook
 from tests.service.course import answered
 from tests.support import small_course

@@ -9,7 +9,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Protocol
 
-from autograder.checking.reading import load_check_file
+from autograder.checking.check_parser import load_check_file
 from autograder.core.records import Status
 from reference.listings import RIGHT
 

@@ -21,7 +21,7 @@ import psycopg
 
 from autograder.service.postgres import build_url
 from autograder.service.setup import DATABASE_URL
-from autograder.web import sending
+from autograder.web import api_client
 from autograder.web.maintenance import get_folder
 
 STARTING_SECONDS = 120.0
@@ -113,7 +113,7 @@ class Served:
 
     def pages(self) -> list[int]:
         """The process ids of all that answer requests."""
-        wanted, found = b"autograder.web.beside", [self.pid]
+        wanted, found = b"autograder.web.extra_process", [self.pid]
         for path in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
                 status = (path / "stat").read_text().rpartition(")")[2].split()
@@ -166,7 +166,9 @@ class Served:
         for name, data in files.items():
             (folder / name).write_bytes(data)
         page = self.address(f"app/c/{self.slug}/a/{assignment}/")
-        sending.submit_files([folder / name for name in files], page, folder / "key", folder / "receipt.json")
+        api_client.submit_files(
+            [folder / name for name in files], page, folder / "key", folder / "receipt.json"
+        )
         return dict(json.loads((folder / "receipt.json").read_text()))
 
 

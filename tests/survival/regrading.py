@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from autograder.app import course_log, regrade_entry, regrading
+from autograder.app import class_regrade, course_log, regrade_journal
 from autograder.app.stores import RehearsalStore
 from autograder.core import atomic
 from autograder.course import Course
@@ -25,11 +25,11 @@ STEPS: Mapping[str, tuple[Any, str]] = {
     "writing the marks": (Gradebook, "_write_marks"),
     "writing a result": (results, "keep_results"),
     "giving a mark": (marks, "write_mark"),
-    "agreeing to change what was shown": (regrade_entry, "write_published"),
+    "agreeing to change what was shown": (regrade_journal, "write_published"),
     "writing the log": (course_log, "append_entry"),
     "forgetting the rehearsal": (RehearsalStore, "remove_all"),
 }
-CHOICE = regrading.RegradeChoice(apply=True, published=True, reason="13 was right as well.")
+CHOICE = class_regrade.RegradeChoice(apply=True, published=True, reason="13 was right as well.")
 
 
 def _arm(step: str, *, after: bool) -> None:
@@ -49,7 +49,7 @@ def main() -> None:
     folder, *step = sys.argv[1:]
     if step:
         _arm(step[0], after=step[1] == "after")
-    regrading.regrade_class(Course.from_folder(Path(folder)), NAME, choice=CHOICE, workers=1)
+    class_regrade.regrade_class(Course.from_folder(Path(folder)), NAME, choice=CHOICE, workers=1)
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ def small(record: CourseRecord, folder: Path) -> Small:
 
 def statuses_near_expiry(patch: pytest.MonkeyPatch, address: str, client: Client) -> list[int]:
     """What a frame's address answers a few seconds before it expires, and a few seconds after."""
-    from autograder.web.student import FRAME_SECONDS
+    from autograder.web.responses import FRAME_SECONDS
 
     statuses = []
     for passed in (FRAME_SECONDS - 60, FRAME_SECONDS + 60):

@@ -72,18 +72,18 @@ def test_other_bonus_points_are_told_with_the_moment_they_came(at: Small) -> Non
     """And not with that of the student's looking; who has the same ones as before is told nothing."""
     from django.utils import timezone
 
-    from autograder.service import changes
+    from autograder.service import mark_changes
     from autograder.service.models import Offer
-    from autograder.service.telling import BonusChange, ShownMarks
+    from autograder.service.models_results import BonusChange, ShownMarks
 
     client = published(at)
     feedback(client, at)
     offer = Offer.objects.get(pk=at.offer.pk)
-    changes.give_bonus(offer, {"ada": "1.5"})
+    mark_changes.give_bonus(offer, {"ada": "1.5"})
     came = timezone.now().replace(microsecond=0) + timedelta(hours=1)
     BonusChange.objects.filter(offer=offer).update(at=came)
-    changes.give_bonus(offer, {"ada": "1.5", "bob": "1"})
-    changes.give_bonus(offer, {"ada": "1.5", "bob": "1"})
+    mark_changes.give_bonus(offer, {"ada": "1.5", "bob": "1"})
+    mark_changes.give_bonus(offer, {"ada": "1.5", "bob": "1"})
     assert ["ada", "bob"] == list(offer.bonus_changes.order_by("pk").values_list("student", flat=True))
     feedback(client, at)
     (change,) = ShownMarks.objects.get(offer=offer, student="ada").shown["changes"]
@@ -134,24 +134,24 @@ def test_what_a_folder_has_shown_comes_and_goes_with_the_course(at: Small) -> No
 
     from msgspec.structs import replace
 
-    from autograder.app.published import AgreedChange, PublishedMarks
-    from autograder.service import changes
-    from autograder.service.telling import ShownMarks
-    from autograder.web import shown
+    from autograder.app.published_marks import AgreedChange, PublishedMarks
+    from autograder.service import mark_changes
+    from autograder.service.models_results import ShownMarks
+    from autograder.web import assignment_details
 
     client = published(at)
-    loaded = shown.get_assignment(at.offer)
-    changes.record_seen_marks(at.offer, loaded, "ada")
-    before = changes.export_shown_marks(at.offer).shown["ada"]
+    loaded = assignment_details.get_assignment(at.offer)
+    mark_changes.record_shown_marks(at.offer, loaded, "ada")
+    before = mark_changes.export_shown_marks(at.offer).shown["ada"]
     ShownMarks.objects.all().delete()
     agreed = AgreedChange("1", datetime(2026, 5, 4, tzinfo=UTC), "A slip of ours.")
     parts = {**before.parts, "taken": "7"}
     earlier = replace(before, at=datetime(2026, 5, 3, tzinfo=UTC), total=Decimal(9), parts=parts)
-    changes.import_shown_marks(at.offer, PublishedMarks(earlier.at, {"ada": earlier}, {"ada": agreed}))
-    assert agreed == changes.export_shown_marks(at.offer).agreed["ada"]
+    mark_changes.import_shown_marks(at.offer, PublishedMarks(earlier.at, {"ada": earlier}, {"ada": agreed}))
+    assert agreed == mark_changes.export_shown_marks(at.offer).agreed["ada"]
     page = feedback(client, at)
     assert "(points before: 9; now: 2)" in page
     assert "A slip of ours." in page
-    left = changes.export_shown_marks(at.offer)
+    left = mark_changes.export_shown_marks(at.offer)
     assert {} == left.agreed
     assert [Decimal(9)] == [one.before for one in left.shown["ada"].changes]

@@ -13,7 +13,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from autograder.app import open_course
 from autograder.course import Course
-from autograder.grading.generate import generate_release
+from autograder.grading.release_generation import generate_release
 from tests.service import course
 from tests.support.files_course import LM, STARTER, written
 from tests.web.people import Small
@@ -133,11 +133,11 @@ def test_a_worker_gets_what_the_rubric_wants(offered: dict[str, Small], tmp_path
 
 def test_files_are_told_of_without_a_notebook(offered: dict[str, Small]) -> None:
     """Each question whose answer is a file, and files beside; what is missing is told once."""
-    from autograder.web import shown
+    from autograder.web import assignment_details
 
     at = offered["model"]
     attempt = course.handed_in(at.offer, "ada", {"lm.py": LM.encode()})
-    seen = shown.check_attempt(attempt, "en")
+    seen = assignment_details.check_attempt(attempt, "en")
     assert ["Your files"] == [one.name for one in seen]
     states = {one.question: [line.state for line in one.lines] for one in seen[0].answers}
     assert "ready" in states["count"]
@@ -148,7 +148,7 @@ def test_files_are_told_of_without_a_notebook(offered: dict[str, Small]) -> None
 
     captions = offered["captions"]
     attempt = course.handed_in(captions.offer, "bob", {"captioning/rnn.py": b"def stop(): pass\n"})
-    seen = shown.check_attempt(attempt, "en")
+    seen = assignment_details.check_attempt(attempt, "en")
     assert ["Your files", "captions.ipynb"] == [one.name for one in seen]
     assert {"step", "predictions"} == {one.question for one in seen[0].answers}
     assert "missing" in {line.state for line in seen[0].answers[0].lines}
@@ -169,16 +169,16 @@ def test_staff_are_warned_of_files_that_the_service_does_not_take(
 
 def test_modules_alone_come_back_as_they_were(offered: dict[str, Small], tmp_path: Path) -> None:
     """Handed in without a notebook, left in a folder, and taken over from there again."""
-    from autograder.service import attempts, moving
+    from autograder.service import attempts, course_transfer
 
     sent = {"lm.py": LM.encode(), "report.md": b"Two.\n"}
     for name, files in {"model": sent, "captions": {"captioning/rnn.py": STARTER.encode()}}.items():
         attempts.submit_files(offered[name].offer, "ada", files, course.SIGNER)
-    left = moving.export_course(offered["model"].record, tmp_path / "left")
+    left = course_transfer.export_course(offered["model"].record, tmp_path / "left")
     submitted = left.root / "submitted/ada"
     assert STARTER.encode() == (submitted / "captions/captioning/rnn.py").read_bytes()
     (submitted / "captions/captioning/own-notes.txt").write_text("not asked for")
-    moving.import_course(left, "again", course.SIGNER)
+    course_transfer.import_course(left, "again", course.SIGNER)
     for name, count in {"model": 2, "captions": 1}.items():
         (attempt,) = offered[name].offer.attempts.all()
         assert count == attempt.files.count()

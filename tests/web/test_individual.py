@@ -8,7 +8,7 @@ import pytest
 
 from autograder.app import open_course
 from autograder.core.records import ExecutedNotebook, Markdown
-from autograder.grading.generate import generate_release
+from autograder.grading.release_generation import generate_release
 from tests.service import course
 from tests.service.test_individual import RIGHT, grade_waiting, judged
 from tests.support import small_course
@@ -87,7 +87,7 @@ def test_a_page_says_what_is_there_and_what_is_missing(at: Small) -> None:
 def test_nobody_sees_what_another_did_alone(at: Small) -> None:
     """Not in the files, not in the feedback: neither a member with a part of their own nor one without."""
     from autograder.service import attempts, versions
-    from autograder.web import shown
+    from autograder.web import assignment_details
 
     hand_in(at, "ada", "formulas", "code")
     made = course.handed_in(at.offer, "bob", {"code.ipynb": course.answered(at.folder)["code.ipynb"]})
@@ -95,7 +95,9 @@ def test_nobody_sees_what_another_did_alone(at: Small) -> None:
     grade_waiting(at.offer, with_notebooks)
     at.offer.published_at = made.submitted_at
     at.offer.save()
-    feedback = {who: shown.render_feedback(at.offer, who, "en") or "" for who in ("ada", "bob", "cleo")}
+    feedback = {
+        who: assignment_details.render_feedback(at.offer, who, "en") or "" for who in ("ada", "bob", "cleo")
+    }
     assert {"ada": True, "bob": False, "cleo": False} == {
         who: SECRET in page for who, page in feedback.items()
     }
@@ -113,9 +115,9 @@ def test_nobody_sees_what_another_did_alone(at: Small) -> None:
 def test_staff_form_groups_of_such_an_assignment(at: Small) -> None:
     """Whoever leaves has what they handed in themselves, and the exports have a line for each."""
     from autograder.grading.store import Student
-    from autograder.service import collecting
+    from autograder.service import platform_files
     from autograder.service.store import DatabaseStore
-    from autograder.web import shown
+    from autograder.web import assignment_details
 
     DatabaseStore(at.record).enroll_students(Student(one) for one in ("ada", "bob", "cleo"))
     hand_in(at, "ada", "formulas", "code")
@@ -123,7 +125,7 @@ def test_staff_form_groups_of_such_an_assignment(at: Small) -> None:
     grade_waiting(at.offer)
 
     def points() -> dict[str, int]:
-        lines = collecting.build_grade_lines(at.offer, shown.get_assignment(at.offer), "en")
+        lines = platform_files.build_grade_lines(at.offer, assignment_details.get_assignment(at.offer), "en")
         return {one.student: int(one.points) for one in lines if one.points is not None}
 
     assert {"ada": 4, "bob": 4, "cleo": 1} == points()

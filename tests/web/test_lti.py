@@ -527,7 +527,7 @@ def test_marks_move_to_the_links_own_place(at: Small, listed: PlatformCourse, lm
     from lti_tool.models import LtiLineItem
 
     from autograder.service import platforms
-    from autograder.service.telling import SentScore
+    from autograder.service.models_results import SentScore
 
     ends = {"scope": [f"{AGS}/scope/score"], "lineitem": f"{lms.address}/items/9"}
     claims = {f"{AGS}/claim/endpoint": ends, f"{LTI}/custom": {"assignment": at.offer.assignment}}
@@ -580,7 +580,7 @@ def test_one_round_at_a_time(at: Small, listed: PlatformCourse, lms: LearningPla
     from django.db import connection, connections
 
     from autograder.service import platforms
-    from autograder.service.loaded import AssignmentCache
+    from autograder.service.assignment_cache import AssignmentCache
 
     loaded = AssignmentCache()
     at.offer.published_at = graded(at, "ada").submitted_at
@@ -639,9 +639,9 @@ def test_publishing_has_marks_sent(at: Small, listed: PlatformCourse, lms: Learn
 def test_what_is_sent_is_what_is_published(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
     """Nothing before; then the points that count, of the points that there are."""
     from autograder.service import platforms
-    from autograder.web import shown
+    from autograder.web import assignment_details
 
-    attempt, assignment = graded(at, "ada"), shown.get_assignment(at.offer)
+    attempt, assignment = graded(at, "ada"), assignment_details.get_assignment(at.offer)
     assert {} == platforms.collect_published_marks(at.offer, assignment)
     at.offer.published_at = attempt.submitted_at
     ((who, found),) = platforms.collect_published_marks(at.offer, assignment).items()
@@ -656,9 +656,9 @@ def test_platforms_are_told_when_students_handed_in(
     from datetime import datetime
 
     from autograder.service import platforms
-    from autograder.web import shown
+    from autograder.web import assignment_details
 
-    first, assignment = graded(at, "ada"), shown.get_assignment(at.offer)
+    first, assignment = graded(at, "ada"), assignment_details.get_assignment(at.offer)
     at.offer.published_at = first.submitted_at
     assert 1 == platforms.send_marks(at.offer, platforms.collect_published_marks(at.offer, assignment))
     assert 0 == platforms.send_marks(at.offer, platforms.collect_published_marks(at.offer, assignment))
@@ -676,9 +676,9 @@ def test_bonus_above_the_maximum_can_be_capped(
 ) -> None:
     """By assignment, which has one place for marks on a platform; what was told is told again."""
     from autograder.service import platforms
-    from autograder.web import shown
+    from autograder.web import assignment_details
 
-    attempt, assignment = graded(at, "ada"), shown.get_assignment(at.offer)
+    attempt, assignment = graded(at, "ada"), assignment_details.get_assignment(at.offer)
     possible = assignment.rubric.assignment.points
     at.offer.published_at, at.offer.bonus = attempt.submitted_at, {"ada": str(possible + 2)}
     at.offer.save()

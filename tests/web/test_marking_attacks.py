@@ -174,12 +174,12 @@ def test_hostile_numbers_of_other_forms_change_nothing(marking: Marking, sent: s
 
 def test_hostile_comments_can_be_seen_by_everybody(marking: Marking) -> None:
     """They stay text, hidden signs are spelled out, on pages of staff and students, and offered again."""
-    from autograder.web import shown
+    from autograder.web import assignment_details
 
     ta = marking.people.client("ta")
     post(marking, ta, "ada", choice_claim="2", comment=HOSTILE, keep="yes")
     assert "⟨U+202E⟩" in marking.room.row("ada").comment
-    page = shown.render_feedback(marking.room.offer, "ada", "en")
+    page = assignment_details.render_feedback(marking.room.offer, "ada", "en")
     assert page is not None
     for one in (text(ta.get(marking.answer("ada"))), text(ta.get(marking.answer("cem"))), page):
         assert "<script>alert(1)" not in one
@@ -316,14 +316,14 @@ def test_a_whole_mark_is_shown_and_stays(marking: Marking) -> None:
 
 def test_every_view_has_the_same_points(marking: Marking) -> None:
     """Standings, the student's page, the sheet, statistics."""
-    from autograder.service.standing import load_standings
-    from autograder.web import shown
+    from autograder.service.standings import load_standings
+    from autograder.web import assignment_details
 
     ta = marking.people.client("ta")
     post(marking, ta, "ada", points_claim="1.25", choice_reason="1")
     stands = load_standings(marking.room.offer, marking.room.assignment)["ada"]
     assert Decimal("2.25") == stands.questions[0].points
-    page = shown.render_feedback(marking.room.offer, "ada", "de")
+    page = assignment_details.render_feedback(marking.room.offer, "ada", "de")
     assert page is not None
     assert "2,25 von 3" in page
     sheet = ta.get(marking.url("mark-sheet"), {"names": "on"}).content.decode()

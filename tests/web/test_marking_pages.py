@@ -347,9 +347,9 @@ def test_marks_reach_the_students_page(marking: Marking) -> None:
     form = client.get(marking.answer("ada")).content.decode()
     assert 'name="remark-claim"' in form
     assert "&lt;b&gt;Why?</textarea>" in form
-    from autograder.web import shown
+    from autograder.web import assignment_details
 
-    page = shown.render_feedback(marking.room.offer, "ada", "en")
+    page = assignment_details.render_feedback(marking.room.offer, "ada", "en")
     assert page is not None
     assert "Nearly." in page
     assert "&lt;b&gt;Why?" in page

@@ -227,9 +227,9 @@ def test_a_hidden_title_stays_hidden_while_marks_are_not_final(
     """Neither text nor id of an item that gives the answer away stands on the student's page."""
     from msgspec.structs import replace
 
-    from autograder.web import shown
+    from autograder.web import assignment_details
 
-    loaded = shown.get_assignment(marked.offer)
+    loaded = assignment_details.get_assignment(marked.offer)
     questions = list(loaded.rubric.questions)
     place = [one.id for one in questions].index("places")
     items = [replace(one, shown={"en": f"Hidden {one.id[0]}"}) for one in questions[place].items]
@@ -245,7 +245,7 @@ def test_a_hidden_title_stays_hidden_while_marks_are_not_final(
         def get_rubric(self, _: str) -> Any:
             return rubric
 
-    monkeypatch.setattr(shown, "get_assignment", lambda _: Hiding())
+    monkeypatch.setattr(assignment_details, "get_assignment", lambda _: Hiding())
     ada = marked.client()
     for answer in (text(ada.get(f"{page(marked)}feedback/")), ask(marked, ada, "places", "1")):
         assert "Hidden s" in answer

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from autograder.app.sheet_rows import COLUMNS
+from autograder.app.marking_sheet_rows import COLUMNS
 from autograder.grading.grades import PersonMark
 from tests.web.people import Small
 from tests.web.test_staff import entries, graded
@@ -154,15 +154,17 @@ def test_a_group_that_the_store_refuses_is_entered_not_at_all(
     at: Small, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The third of its marks fails: the first two are not there either, and the page tells."""
-    from autograder.app import sheets
+    from autograder.app import marking_sheets
     from autograder.core.errors import GradebookError
     from autograder.service.store import DatabaseStore
-    from autograder.web import shown
+    from autograder.web import assignment_details
 
     store = DatabaseStore(at.record)
-    subject = sheets.SheetSubject(shown.get_assignment(at.offer), store, store.load_results("small"))
+    subject = marking_sheets.SheetSubject(
+        assignment_details.get_assignment(at.offer), store, store.load_results("small")
+    )
     given = tuple((who, ("code", "thoughts"), PersonMark(Decimal(1))) for who in ("ada", "bob"))
-    change = sheets.SheetChange("row 2", "g1", "thoughts", (None,), Decimal(1), False, False, given)
+    change = marking_sheets.SheetChange("row 2", "g1", "thoughts", (None,), Decimal(1), False, False, given)
     real: Callable[..., None] = DatabaseStore.give_mark
 
     def give(self: DatabaseStore, assignment: str, student: str, *rest: Any) -> None:
@@ -173,7 +175,9 @@ def test_a_group_that_the_store_refuses_is_entered_not_at_all(
     monkeypatch.setattr(DatabaseStore, "give_mark", give)
     from django.db import transaction
 
-    done = sheets.enter_sheet(subject, sheets.SheetPlan("small", changes=(change,)), transaction.atomic)
+    done = marking_sheets.enter_sheet(
+        subject, marking_sheets.SheetPlan("small", changes=(change,)), transaction.atomic
+    )
     assert ((), ("row 2 (g1): refused",)) == (done.entered, done.refused)
     assert {} == marks(at)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 
 from autograder.app.class_statistics import make_pseudonym
-from autograder.service.loaded import AssignmentCache
+from autograder.service.assignment_cache import AssignmentCache
 from tests.service import course
 from tests.web.people import Small
 from tests.web.test_staff import entries
@@ -42,10 +42,10 @@ def class_of(at: Small) -> None:
 
 def compared(at: Small) -> None:
     """What a worker does."""
-    from autograder.service import comparing
+    from autograder.service import similarity
 
     with closing(AssignmentCache()) as loaded:
-        comparing.compare_class(at.offer.pk, loaded)
+        similarity.compare_class(at.offer.pk, loaded)
 
 
 def test_pairs_stand_in_order_and_without_names(at: Small) -> None:
@@ -76,8 +76,8 @@ def test_pairs_stand_in_order_and_without_names(at: Small) -> None:
 
 def test_what_is_newer_than_the_comparison_is_told(at: Small) -> None:
     """And what goes wrong is, too; what was found before stays."""
-    from autograder.service import comparing
-    from autograder.service.telling import Comparison
+    from autograder.service import similarity
+    from autograder.service.models_results import Comparison
 
     class_of(at)
     client = at.client("ta")
@@ -92,7 +92,7 @@ def test_what_is_newer_than_the_comparison_is_told(at: Small) -> None:
             raise OSError("the disk is full")
 
     with closing(Broken()) as loaded:
-        comparing.compare_class(at.offer.pk, loaded)
+        similarity.compare_class(at.offer.pk, loaded)
     page = text(client.get(place(at)))
     assert "could not be compared: " in page
     assert "the disk is full" in page

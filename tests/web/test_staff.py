@@ -40,11 +40,11 @@ def canned(at: Small, made: Any) -> Any:
     from autograder.core.records import GradingResult
     from autograder.grading import grades
     from autograder.service import attempts
-    from autograder.web import shown
+    from autograder.web import assignment_details
 
     claimed = attempts.claim_attempt(made.pk)
     assert claimed is not None
-    rubric = shown.get_assignment(at.offer).rubric
+    rubric = assignment_details.get_assignment(at.offer).rubric
     score = grades.leave_open(made.student, rubric, "a person looks", (), "namespaces")
     assert attempts.keep_result(claimed, GradingResult(score, digest=made.digest), rubric, "e" * 64)
     return made
@@ -155,7 +155,7 @@ def test_staff_read_every_moment_by_the_clock_of_the_course(at: Small) -> None:
 
     from autograder.service import audit
     from autograder.service.models import Member, VersionTrial
-    from autograder.service.telling import Comparison
+    from autograder.service.models_results import Comparison
 
     client = at.client("instructor")
     member = Member.objects.create(course=at.record, role="student", student="ada")

@@ -209,7 +209,7 @@ def test_time_that_is_left_and_time_that_is_over(at: Small) -> None:
 def test_what_is_said_of_late_attempts_before_and_after_is_one_truth(at: Small) -> None:
     """Without an attempt in time a person decides; with one it keeps counting; how late each was is told."""
     from autograder.service import attempts
-    from autograder.web import shown
+    from autograder.web import assignment_details
     from tests.web.test_staff import canned
 
     client = at.client()
@@ -229,13 +229,15 @@ def test_what_is_said_of_late_attempts_before_and_after_is_one_truth(at: Small) 
     assert kept in text(client.get(page(at)))
     assert "after the deadline" not in text(client.get(f"{page(at)}1/"))
     course.handed_in(at.offer, "ada", course.answered(at.folder, mlp_answer='mlp_parameters = "1"'))
-    assert {str(late.pk): "counts"} == shown.get_counting_codes(at.offer, "ada")
-    timing = attempts.find_counting_attempt(at.offer, "ada", shown.get_assignment(at.offer).rubric).timing
+    assert {str(late.pk): "counts"} == assignment_details.get_counting_codes(at.offer, "ada")
+    timing = attempts.find_counting_attempt(
+        at.offer, "ada", assignment_details.get_assignment(at.offer).rubric
+    ).timing
     assert ["timing.earlier"] == [one.code for one in timing.list_messages()]
     assert "unless staff decide otherwise" in render_message(timing.list_messages()[0], "en")
     at.offer.times = {**at.offer.times, "students": {"ada": {"late": "accept"}}}
     at.offer.save()
-    assert str(late.pk) not in shown.get_counting_codes(at.offer, "ada")
+    assert str(late.pk) not in assignment_details.get_counting_codes(at.offer, "ada")
 
 
 def test_assignment_page_names_grace_period_and_slip_days_after_the_deadline(at: Small) -> None:
@@ -307,12 +309,12 @@ def test_what_is_hidden_is_not_there(at: Small) -> None:
 def test_feedback_comes_when_marks_are_published(at: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not before; and it goes again when they are withdrawn. Its frame has no cookies and runs nothing."""
     from autograder.service import attempts
-    from autograder.web import shown
+    from autograder.web import assignment_details
 
     made = course.handed_in(at.offer, "ada", course.released(at.folder))
     claimed = attempts.claim_attempt(made.pk)
     assert claimed is not None
-    assignment = shown.get_assignment(at.offer)
+    assignment = assignment_details.get_assignment(at.offer)
     from autograder.core.records import GradingResult
     from autograder.grading import grades
 

@@ -12,12 +12,12 @@ from typing import Any
 from msgspec import Struct
 
 from autograder.authoring.demo.students import EXAM, SUBJECTS, DemoStudent, format_exams, write_class
-from autograder.authoring.examples import CONFIGURATION, PARTS, find_shipped_course
+from autograder.authoring.shipped_course import CONFIGURATION, PARTS, find_shipped_course
 from autograder.core.errors import CourseError
 from autograder.course import Course
 from autograder.grading import assignment as assignments
 from autograder.grading.batch import Outcome
-from autograder.grading.generate import generate_release
+from autograder.grading.release_generation import generate_release
 
 MARKER = ".demo"
 

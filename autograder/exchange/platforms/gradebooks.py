@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from autograder.core.errors import CourseError
 from autograder.core.tables import join_names
-from autograder.exchange.platforms.csvfiles import CsvTable, normalize_column, parse_table, strip_guard
+from autograder.exchange.platforms.csv_files import CsvTable, normalize_column, parse_table, strip_guard
 from autograder.exchange.platforms.worksheets import parse_number
 
 COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from autograder.core.errors import SourceError
 from autograder.core.tables import escape_name
 from autograder.course.archives import PackedFile, RefusedFile, SourceFiles, refuse_file
-from autograder.exchange.platforms import patterns, worksheets
-from autograder.exchange.platforms.patterns import CollectSettings, NamedFile
-from autograder.exchange.platforms.people import Identification
+from autograder.exchange.platforms import filename_patterns, worksheets
+from autograder.exchange.platforms.filename_patterns import CollectSettings, NamedFile
+from autograder.exchange.platforms.student_matching import Identification
 from autograder.exchange.platforms.worksheets import WorksheetRow
 from autograder.rubric.timestamps import FILE_NAME as STAMP
 from autograder.rubric.timestamps import parse_moment
@@ -121,7 +121,7 @@ class WantedAttempts(Struct, frozen=True, eq=False):
     """Criteria of the search."""
 
     assignment: str
-    others: frozenset[str]
+    other_assignments: frozenset[str]
     """The course's other assignments; their folders are skipped."""
     knows: Callable[[str], bool]
     """Whether a folder of this name belongs to a student."""
@@ -168,17 +168,17 @@ def read_source(listing: SourceFiles, wanted: WantedAttempts) -> SourceContents:
         SourceError: Gradescope's metadata cannot be read.
     """
     metadata = [packed for packed in listing.entries if PurePosixPath(packed.path).name == METADATA_FILE]
-    if wanted.platform == patterns.GRADESCOPE or (metadata and not wanted.platform):
+    if wanted.platform == filename_patterns.GRADESCOPE or (metadata and not wanted.platform):
         return _read_gradescope(listing, metadata)
     paths = [packed.path for packed in listing.entries]
-    pattern = patterns.choose_pattern(paths, wanted.settings.pattern, wanted.platform, wanted.knows)
+    pattern = filename_patterns.choose_pattern(paths, wanted.settings.pattern, wanted.platform, wanted.knows)
     if pattern is None:
         return _read_folders(listing, wanted)
     zone = wanted.settings.get_zone()
     named, faults = [], [*listing.refused]
     for entry in listing.entries:
-        named_file, fault = patterns.read_name(pattern, entry.path, zone), ""
-        if named_file is None and not patterns.is_platform_file(pattern, entry.path):
+        named_file, fault = filename_patterns.read_name(pattern, entry.path, zone), ""
+        if named_file is None and not filename_patterns.is_platform_file(pattern, entry.path):
             fault = f"its name is none of a download of {pattern.name}"
         elif named_file is not None and pattern.name == "exchange":
             named_file, fault = _read_exchange(named_file, entry, wanted)
@@ -203,7 +203,7 @@ def _read_exchange(
         return named_file, "its time has an offset from UTC behind a +, and so nobody can say when it was"
     parts = f"{named_file.identity.id}+{named_file.assignment}".split("+")
     heads = [("+".join(parts[:position]), "+".join(parts[position:])) for position in range(1, len(parts))]
-    known_splits = [head for head in heads if head[1] in {wanted.assignment, *wanted.others}]
+    known_splits = [head for head in heads if head[1] in {wanted.assignment, *wanted.other_assignments}]
     # Without a known assignment any split is possible; several make the name ambiguous.
     fitting = known_splits or heads
     if len(fitting) > 1:
@@ -365,13 +365,13 @@ def _read_gradescope(listing: SourceFiles, metadata: list[PackedFile]) -> Source
             )
         )
     attempts.sort(key=lambda item: (item.label, item.moment.timestamp() if item.moment else 0.0))
-    return SourceContents(patterns.GRADESCOPE, tuple(attempts), tuple(faults))
+    return SourceContents(filename_patterns.GRADESCOPE, tuple(attempts), tuple(faults))
 
 
 def _read_folders(listing: SourceFiles, wanted: WantedAttempts) -> SourceContents:
     """Read folders or files named after students: ``ada/warmup.ipynb``, ``ada/warmup/…``, ``ada.zip``."""
     wrapping = _find_wrapping([item.path for item in listing.entries], wanted.knows)
-    believed = wanted.platform == patterns.NBGRADER
+    believed = wanted.platform == filename_patterns.NBGRADER
     named: list[tuple[NamedFile, PackedFile]] = []
     faults = [*listing.refused]
     moments: dict[str, datetime] = {}
@@ -386,7 +386,7 @@ def _read_folders(listing: SourceFiles, wanted: WantedAttempts) -> SourceContent
             named.append((NamedFile(Identification(PurePosixPath(who).stem), who), entry))
             continue
         first, _, inner_path = file.partition("/")
-        if first in wanted.others and inner_path:
+        if first in wanted.other_assignments and inner_path:
             continue
         file = inner_path if first == wanted.assignment and inner_path else file
         # A timestamp decides about lateness, so it is only trusted where students cannot write.
@@ -398,7 +398,7 @@ def _read_folders(listing: SourceFiles, wanted: WantedAttempts) -> SourceContent
             reason = "a student may have written it; --from nbgrader believes it in <student>/<assignment>/"
             faults.append(refuse_file(entry.path, reason))
     timed = [(replace(item, moment=moments.get(item.identity.id)), entry) for item, entry in named]
-    return SourceContents(wanted.platform or patterns.FOLDERS, _group_attempts(timed), tuple(faults))
+    return SourceContents(wanted.platform or filename_patterns.FOLDERS, _group_attempts(timed), tuple(faults))
 
 
 def _read_stamp(who: str, entry: PackedFile) -> dict[str, datetime]:

@@ -81,10 +81,10 @@ def prepare_attempt(
     renamed = tuple(
         (old, new) for old, new in names.items() if new in kept and _get_base_name(old) != _get_base_name(new)
     )
-    return PreparedAttempt(folder, compute_digest(kept), len(kept), moment, tuple(faults), renamed)
+    return PreparedAttempt(folder, compute_content_digest(kept), len(kept), moment, tuple(faults), renamed)
 
 
-def compute_digest(files: Mapping[str, str]) -> str:
+def compute_content_digest(files: Mapping[str, str]) -> str:
     """Return the digest that identifies an attempt by its content.
 
     Args:

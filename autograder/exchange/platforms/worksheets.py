@@ -11,8 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.core.errors import CourseError
-from autograder.exchange.platforms.csvfiles import CsvTable, parse_table
-from autograder.exchange.platforms.people import Identification
+from autograder.exchange.platforms.csv_files import CsvTable, parse_table
+from autograder.exchange.platforms.student_matching import Identification
 from autograder.rubric.timestamps import resolve_local_time
 
 COLUMNS: Mapping[str, Sequence[str]] = {
@@ -168,7 +168,7 @@ def parse_number(text: str) -> Decimal | None:
     return Decimal(said) if re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", said) else None
 
 
-def format_number(value: Decimal, form: str) -> str:
+def format_grade(value: Decimal, form: str) -> str:
     """Return a number with two decimals, and a decimal comma if the form has one."""
     said = f"{value:.2f}"
     return said.replace(".", ",") if "," in form else said

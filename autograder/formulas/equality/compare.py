@@ -172,6 +172,7 @@ class Comparer:
 
     def _is_exactly_equal(self, first: Node, second: Node) -> bool:
         left, right = self._evaluate_or_none(first), self._evaluate_or_none(second)
+        # The exact point is drawn at random: a formula that is undefined there is undefined everywhere.
         if left is None and right is None:
             raise Undecided("both formulas divide by zero")
         return left == right
@@ -206,6 +207,7 @@ class Comparer:
         prepared = _PreparedFormula(substituted, has_cases(substituted), has_rounding(substituted))
         if len(self._irrational) >= RECENT:
             self._irrational.clear()
+        # The entry keeps the formula, so that its id is not reused while it is a key.
         self._irrational[id(node)] = node, prepared
         return prepared
 

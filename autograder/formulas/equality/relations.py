@@ -23,6 +23,7 @@ MAX_MONOMIAL = 8
 """Largest power of a symbol by which a relation may have been multiplied."""
 SMALL = (1, 2, 3)
 """Small values at which two inequalities may differ, for example where both sides are equal."""
+# Every combination of `SMALL` for five symbols.
 MAX_SMALL = 243
 SECRET = 16
 """Number of secret points inside the symbols' domains."""

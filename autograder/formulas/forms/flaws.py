@@ -315,7 +315,7 @@ def _find_cancelling_factor(node: Node) -> Flaw | None:
     if not above or not below:
         return None
     upper, lower = Mul(tuple(above)), Mul(tuple(below))
-    cancels = Ring((upper, lower)).have_common_divisor(upper, lower)
+    cancels = Ring((upper, lower)).has_common_divisor(upper, lower)
     return Flaw("cancels", {"part": to_text(node)}) if cancels else None
 
 

@@ -127,7 +127,7 @@ class Ring:
         _, irreducible = polynomial.factor()
         return sum(int(times) for _, times in irreducible)
 
-    def have_common_divisor(self, first: Node, second: Node) -> bool:
+    def has_common_divisor(self, first: Node, second: Node) -> bool:
         """Return whether two polynomials have a common divisor other than 1; False for fractions."""
         (left, left_denominator), (right, right_denominator) = map(self.to_quotient, (first, second))
         if not (left_denominator.is_one() and right_denominator.is_one()) or not left or not right:

@@ -55,7 +55,7 @@ class Change(Struct, frozen=True):
     """
 
     code: str
-    made: Node
+    changed_node: Node
     about: Node | None = None
     kind: str = ""
 
@@ -301,7 +301,7 @@ def generate_variants(
 ) -> Iterator[tuple[str, Node]]:
     """Yield the code of each change with the formula after that change in one place."""
     for change in chain(generate_structure_changes(node), generate_value_changes(node, parent, names)):
-        yield change.code, change.made
+        yield change.code, change.changed_node
     # The change is made inside one child, and the tree is rebuilt around it.
     operands = get_children(node)
     for index, child in enumerate(operands):

@@ -79,7 +79,7 @@ class Difference(Struct, frozen=True):
     code: str
     params: dict[str, str] = {}
     note: str = ""
-    made: Node | Monomial | None = None
+    replacement: Node | Monomial | None = None
     about: tuple[Node | Monomial, ...] = ()
     repaired: Node | None = None
     kind: str = ""
@@ -91,7 +91,7 @@ class Difference(Struct, frozen=True):
         None if the mistake was corrected in the wrong formula instead, and for the two codes about symbols
         that occur or do not.
         """
-        return self.made.to_formula() if isinstance(self.made, Monomial) else self.made
+        return self.replacement.to_formula() if isinstance(self.replacement, Monomial) else self.replacement
 
     @property
     def weak(self) -> bool:

@@ -140,7 +140,7 @@ class _Search:
                 if spent > MOST_WORK:
                     return
                 if not self._is_likely(change) or not self._is_fitting(
-                    position, floats.evaluate_formula(change.made, self._at)
+                    position, floats.evaluate_formula(change.changed_node, self._at)
                 ):
                     continue
                 explanation = self._explain_change(change, position)
@@ -192,7 +192,7 @@ class _Search:
 
     def _is_likely(self, change: Change) -> bool:
         """Return whether the correct formula has the function that a change inserts, if it inserts one."""
-        replacement = change.made
+        replacement = change.changed_node
         if change.code not in _OF_FUNCTIONS or not isinstance(replacement, Fn):
             return True
         return replacement.name in self._target.functions
@@ -217,7 +217,7 @@ class _Search:
         if about is not None and kind:
             params[kind] = about.name if kind == "name" and isinstance(about, Fn) else _format_part(about)
         some = about is not None and self._count.get(about, 0) > 1
-        return Explanation(code, params, position.whole(change.made), some=some)
+        return Explanation(code, params, position.whole(change.changed_node), some=some)
 
     def _generate_number_changes(self, position: _Position) -> Iterator[Change]:  # noqa: C901 - one case after the other
         """Yield changes of a number, and changes by a missing number."""

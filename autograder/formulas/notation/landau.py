@@ -12,9 +12,9 @@ from collections.abc import Mapping
 
 from autograder.formulas.errors import Unreadable
 from autograder.formulas.nodes import Add, Fn, Node
+from autograder.formulas.notation.decoration import is_name_of, remove_wrapping
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.notation.vocabulary import Vocabulary
-from autograder.formulas.notation.wrapping import is_name_of, remove_wrapping
 
 SIGNS = ("O", "Θ", "Ω", "o", "ω")
 MAX_STATEMENTS = 16

@@ -22,7 +22,7 @@ from itertools import pairwise
 
 from autograder.formulas.errors import Unreadable
 from autograder.formulas.nodes import Node, Relation, Tree, Tuple
-from autograder.formulas.notation.descent import CLOSING, Reader
+from autograder.formulas.notation.descent_parser import CLOSING, Reader
 from autograder.formulas.notation.tokens import Tokens, make_comma_error, tokenize
 from autograder.formulas.notation.vocabulary import Vocabulary
 

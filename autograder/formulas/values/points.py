@@ -29,6 +29,7 @@ _BITS_OF_SIGNS = (1, 2, 4, 3, 5, 6, 7)
 """Mask on the number of a pattern, for each real symbol; an odd number of common bits makes it negative."""
 MOST_ENDED = 2
 """Number of symbols of the domain ``unit`` for which every pattern of ends is tried."""
+# Binary fractions of this size are exact, and far too many to be met by chance.
 _SCALE = 1 << 40
 
 Point = Mapping[str, Fraction]
@@ -150,6 +151,8 @@ def _apply_end(value: Fraction, number: int, index: int, stream: SecretNumbers) 
 
 def _draw_value(domain: str, stream: SecretNumbers, span: int, *, inside: bool) -> Fraction:
     """Draw a value of a domain without a sign; its scale is drawn within the given decades."""
+    # Each symbol has its own magnitude: with a common one, an argument of a maximum that is missing is not
+    # seen.
     scale = int(10 ** stream.draw_below(span))
     if domain == "positive integer" and inside:
         return Fraction(scale + stream.draw_below(9 * scale))

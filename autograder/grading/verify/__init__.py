@@ -15,7 +15,7 @@ from decimal import Decimal
 
 from autograder.grading.assignment import Assignment
 from autograder.grading.pipeline import Grader
-from autograder.grading.planted import load_planted_trials
+from autograder.grading.planted_answers import load_planted_trials
 from autograder.grading.verify.matrix import (
     Mark,
     Matrix,

@@ -10,17 +10,17 @@ from msgspec.structs import replace
 
 from autograder.core.errors import SandboxError
 from autograder.core.records import Answer, Call, Cell, GradingResult, ItemResult, Status, Submission
-from autograder.grading import generate
+from autograder.grading import release_generation
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.submitted_files import read_files
 from autograder.grading.verify.matrix import Mark, VerifyFinding, describe_result, format_points, mark_item
 from autograder.notebook.document import load_tree
 from autograder.notebook.files import read_file
-from autograder.notebook.read import read_notebook
 from autograder.notebook.release import Release
 from autograder.notebook.student_check import FILE_NAME
+from autograder.notebook.submission_reader import read_notebook
 from autograder.rubric import NotebookFile, Question
-from autograder.rubric.files import ALONG_BYTES
+from autograder.rubric.notebook_files import ALONG_BYTES
 
 KEY, RELEASE, TOUCHED = "answer key", "untouched release", "release with comments"
 
@@ -62,7 +62,7 @@ def grade_answer_key(grader: Grader) -> AnswerKey:
         name: with_sources(
             data, {cell.grade_id: cell.source for cell in assignment.releases[name].cells if cell.is_locked}
         )
-        for name, data in generate.read_answer_key(assignment.course, assignment.rubric).items()
+        for name, data in release_generation.read_answer_key(assignment.course, assignment.rubric).items()
     }
     files = {
         path: read_file(source_path, most=ALONG_BYTES) for path, source_path in assignment.key_files.items()

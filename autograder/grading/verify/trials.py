@@ -17,7 +17,7 @@ from autograder.core.errors import SandboxError
 from autograder.core.records import Answer, Call, Cell, GradingResult, ItemResult, Limits, Observation, Score
 from autograder.grading import grades
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.grading.planted import check_trials
+from autograder.grading.planted_answers import check_trials
 from autograder.grading.verify.matrix import (
     Matrix,
     Row,

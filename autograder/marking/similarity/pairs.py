@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 from msgspec import Struct
 
-from autograder.marking.similarity.code import Digest
+from autograder.marking.similarity.code_features import Digest
 from autograder.marking.similarity.works import ComparedPiece, ComparedWork
 
 MOST_PAIRS = 200

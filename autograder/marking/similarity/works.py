@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from autograder.core.records import Cell, Markdown
-from autograder.marking.similarity import code, prose
-from autograder.marking.similarity.code import CodeForm, Digest, OwnNames
+from autograder.marking.similarity import code_features, text_features
+from autograder.marking.similarity.code_features import CodeForm, Digest, OwnNames
 
 _SHORTEST_NAME = 4
 """Minimum length of a name that indicates its author."""
@@ -32,7 +32,7 @@ class Work(Struct, frozen=True):
 
     student: str
     pieces: tuple[WorkPiece, ...]
-    given: tuple[WorkPiece, ...] = ()
+    released: tuple[WorkPiece, ...] = ()
     """Content released to this student, which does not count as their work."""
 
 
@@ -50,7 +50,7 @@ class ComparedWork(Struct, frozen=True):
 
     student: str
     pieces: tuple[ComparedPiece, ...]
-    given: frozenset[Digest] = frozenset()
+    released: frozenset[Digest] = frozenset()
     words: frozenset[str] = frozenset()
     """The student's names and comments, in lower case."""
     whole: bool = True
@@ -96,23 +96,23 @@ class FeatureExtractor:
 
     def extract_features(self, work: Work) -> ComparedWork:
         """Return the features of a work. Time and memory are bounded, and no content raises an error."""
-        released_digests, given_names, given_words = self._read_released(work.given)
+        released_digests, given_names, given_words = self._read_released(work.released)
         # A released cell that a student only copied to another position is not the student's work.
-        handed = {item.source.strip() for item in work.given}
+        handed = {item.source.strip() for item in work.released}
         read, whole = _parse_pieces(item for item in work.pieces if item.source.strip() not in handed)
         student_names = _collect_names(read)
         names = given_names | student_names
-        room, compared_pieces, remarks = code.MOST_NODES, [], set[str]()
+        room, compared_pieces, remarks = code_features.MOST_NODES, [], set[str]()
         for piece, tree in read:
             if piece.is_code:
-                form = code.extract_form(piece.source, tree, names, room)
+                form = code_features.extract_form(piece.source, tree, names, room)
                 whole = whole and form.whole
                 # One limit for all pieces together: many small cells must not exceed it.
                 room -= form.nodes
-                remarks |= code.extract_comments(piece.source)
+                remarks |= code_features.extract_comments(piece.source)
                 compared_pieces.append(ComparedPiece(piece, form.features - released_digests, form))
             else:
-                digests = frozenset(item.digest for item in prose.make_shingles(piece.source))
+                digests = frozenset(item.digest for item in text_features.make_shingles(piece.source))
                 compared_pieces.append(ComparedPiece(piece, digests - released_digests))
         words = {item.casefold() for item in student_names.names if len(item) >= _SHORTEST_NAME} | remarks
         return ComparedWork(
@@ -127,9 +127,9 @@ class FeatureExtractor:
             names, digests, words = _collect_names(read), set[Digest](), set[str]()
             for piece, tree in read:
                 if piece.is_code:
-                    digests |= code.extract_form(piece.source, tree, names).features
-                    words |= code.extract_comments(piece.source)
-                digests |= {item.digest for item in prose.make_shingles(piece.source)}
+                    digests |= code_features.extract_form(piece.source, tree, names).features
+                    words |= code_features.extract_comments(piece.source)
+                digests |= {item.digest for item in text_features.make_shingles(piece.source)}
             words |= {item.casefold() for item in names.names | names.attributes}
             self._given[pieces] = (frozenset(digests), names, frozenset(words))
         return self._given[pieces]
@@ -139,16 +139,16 @@ def _parse_pieces(
     pieces: Iterable[WorkPiece],
 ) -> tuple[list[tuple[WorkPiece, ast.Module | None]], bool]:
     """Return the pieces with their trees within the limits of size, and whether all were within them."""
-    left = {True: code.MOST_CHARACTERS, False: prose.MOST_CHARACTERS}
+    left = {True: code_features.MOST_CHARACTERS, False: text_features.MOST_CHARACTERS}
     parsed, whole = [], True
     for piece in pieces:
         if len(piece.source) > left[piece.is_code]:
             whole = False
             continue
         left[piece.is_code] -= len(piece.source)
-        parsed.append((piece, code.parse_cell(piece.source) if piece.is_code else None))
+        parsed.append((piece, code_features.parse_cell(piece.source) if piece.is_code else None))
     return parsed, whole
 
 
 def _collect_names(read: Iterable[tuple[WorkPiece, ast.Module | None]]) -> OwnNames:
-    return code.collect_names(tree for _, tree in read if tree is not None)
+    return code_features.collect_names(tree for _, tree in read if tree is not None)

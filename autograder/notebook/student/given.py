@@ -11,7 +11,7 @@ import linecache
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
-from autograder.questions.closed import HashedNames, Options, hash_name, normalize_name, split_entries
+from autograder.questions.closed_lists import HashedNames, Options, hash_name, normalize_name, split_entries
 
 _FILLERS = frozenset(("", ".", "…", "?", "_", "-", "todo", "xxx", "tbd"))
 """Texts that mark a missing answer; a repeated sign counts as one."""
@@ -134,7 +134,7 @@ def find_unknown_options(value: Any, form: str, marks: Sequence[str]) -> Iterato
     Args:
         value: the answer.
         form: ``"entries"`` if one value holds several answers.
-        marks: hashes of the options; see `autograder.questions.closed.hash_name`.
+        marks: hashes of the options; see `autograder.questions.closed_lists.hash_name`.
     """
     option_names = HashedNames(frozenset(marks))
     # The hash stands for the option, because the check does not know the options themselves.

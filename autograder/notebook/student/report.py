@@ -10,16 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from autograder.core.wording import has_decimal_comma
+from autograder.formulas.answer_parser import read_text
 from autograder.formulas.errors import FormulaError, Unreadable
 from autograder.formulas.nodes import Node, Num, Tree, Tuple
 from autograder.formulas.notation.tokens import MAX_DIGITS
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
 from autograder.formulas.printing.mathml import to_mathml
 from autograder.formulas.printing.text import to_text
-from autograder.formulas.reading import read_text
-from autograder.formulas.sizes.shapes import read_shape, read_size
+from autograder.formulas.shapes import read_shape, read_size
 from autograder.messages.catalogue import format_sentence, load_sentences
-from autograder.messages.reading import describe_unreadable, describe_unreadable_number
+from autograder.messages.parse_errors import describe_unreadable, describe_unreadable_number
 from autograder.notebook.student.given import (
     find_missing_body,
     find_source,

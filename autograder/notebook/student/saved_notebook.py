@@ -15,9 +15,9 @@ from autograder.core.records import Message
 from autograder.formulas import Unreadable
 from autograder.messages import render_message
 from autograder.messages.catalogue import format_sentence
-from autograder.messages.reading import describe_unreadable
-from autograder.notebook.copies import is_text
+from autograder.messages.parse_errors import describe_unreadable
 from autograder.notebook.document import RawCell
+from autograder.notebook.duplicate_cells import is_text
 from autograder.notebook.pictures import find_absent_pictures
 from autograder.notebook.student import given
 from autograder.notebook.student.report import (

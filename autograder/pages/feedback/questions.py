@@ -15,9 +15,9 @@ from autograder.core.records import ItemResult, Message, Status
 from autograder.grading.grades import NOTHING, QuestionPoints
 from autograder.notebook.release import Release
 from autograder.pages.feedback.cells import CellView, FileView, NotebookView
-from autograder.pages.feedback.handout import find_released_cell, list_prompts
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.lines import RubricLine, find_shared_cells, sum_lost_points
+from autograder.pages.feedback.released_texts import find_released_cell, list_prompts
 from autograder.pages.feedback.sanitise import render_quoting_sentence, render_sentence, to_printable_text
 from autograder.pages.feedback.typeset import Typesetter, render_caret, with_formulas
 from autograder.questions import load_kind
@@ -77,11 +77,11 @@ class ReasonView(Struct, frozen=True):
     @property
     def shared(self) -> int:
         """Number of items that lost points for this reason together; 0 if there is only one, or no loss."""
-        lost = len(self.items) > 1 and self.told.status in {"failed", "partly", "marked"}
+        lost = len(self.items) > 1 and self.stating_item.status in {"failed", "partly", "marked"}
         return len(self.items) if lost else 0
 
     @property
-    def told(self) -> ItemView:
+    def stating_item(self) -> ItemView:
         """The item that states the reason for all of them."""
         return self.items[0]
 
@@ -102,7 +102,7 @@ class QuestionView(Struct, frozen=True):
     table: bool
     """Shown as a fault-by-fault table."""
     reasons: tuple[ReasonView, ...]
-    asked: tuple[Markup, ...]
+    prompts: tuple[Markup, ...]
     """Text of the question."""
     answers: tuple[CellView, ...]
     """The student's answer, unless an earlier question shows it."""
@@ -214,7 +214,7 @@ class QuestionWriter:
             pending_percent=compute_percent(pending, question.points),
             table=load_kind(question.kind).form == "listing",
             reasons=self._group_reasons(items, lines),
-            asked=self._list_prompts(question),
+            prompts=self._list_prompts(question),
             answers=fresh,
             elsewhere=tuple(cell for cell in cells if cell not in fresh),
             file=self._files.get(question.file),

@@ -183,6 +183,7 @@ def clean_html(fragment: str) -> str | None:
     return nh3.clean(
         _make_readable(fragment),
         tags=set(_TAGS),
+        # Scripts and styles are dropped with their content; of other unknown tags the content is kept.
         clean_content_tags=set(_DROPPED_WITH_CONTENT),
         attributes={"td": _SPANS, "th": _SPANS},
         attribute_filter=_filter_span,

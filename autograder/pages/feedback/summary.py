@@ -15,8 +15,8 @@ from autograder.core.records import GradingResult, ItemResult, Note, Score, Stat
 from autograder.grading.grades import Standing, compute_standing
 from autograder.pages.feedback.grade import describe_rules, format_grade_range
 from autograder.pages.feedback.labels import Labels
-from autograder.pages.feedback.rendering import fill_template
 from autograder.pages.feedback.sanitise import to_printable_text
+from autograder.pages.feedback.template_rendering import fill_template
 from autograder.rubric import Rubric
 from autograder.rubric.scales import Grade, Scale
 

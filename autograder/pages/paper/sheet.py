@@ -22,7 +22,7 @@ from autograder.notebook.language import select_language
 from autograder.notebook.release import ReleaseCell, load_release
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.prose import Pictures, render_prose
-from autograder.pages.feedback.rendering import fill_template
+from autograder.pages.feedback.template_rendering import fill_template
 from autograder.pages.feedback.typeset import Typesetter
 from autograder.pages.paper.answer_boxes import AnswerBox, make_empty_box, make_solved_box, render_form
 from autograder.questions import load_kind

@@ -72,11 +72,11 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         return self.targets.plan_reference_calls()
 
     @abstractmethod
-    def read_value(self, value: Any, item: Item, what: str) -> tuple[Any, Finding | None]:
+    def read_value(self, value: Any, item: Item, label: str) -> tuple[Any, Finding | None]:
         """Return the value in the form that is compared, or why it cannot be read in that form."""
 
     @abstractmethod
-    def find_difference(self, actual: Any, right: Any, item: Item, what: str) -> Finding | None:
+    def find_difference(self, actual: Any, right: Any, item: Item, label: str) -> Finding | None:
         """Return how a value that was read differs from a right one, or None."""
 
     def list_accepted(self, item: Item) -> tuple[Any, ...]:
@@ -90,9 +90,9 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         options: Any = self.items[item.id]
         return options.value is not None
 
-    def read_right(self, value: Any, item: Item, what: str) -> tuple[Any, Finding | None]:
+    def read_right(self, value: Any, item: Item, label: str) -> tuple[Any, Finding | None]:
         """Read a value of the rubric or the reference, as `read_value` reads an answer."""
-        return self.read_value(value, item, what)
+        return self.read_value(value, item, label)
 
     def combine_values(self, parts: Sequence[tuple[int, Any]]) -> Any:
         """Return the sum of values that were read, each times a factor; None if the kind has no such sum."""
@@ -132,7 +132,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         )
 
     def _make_trials(self, item: Item, key: Answer) -> Iterator[Trial]:
-        what = self.targets.get_name(item)
+        label = self.targets.get_name(item)
         reads = {
             candidate.id: ReadPlace(self.targets.get_name(candidate), self.items[candidate.id].key)
             for candidate in self.question.items
@@ -151,15 +151,15 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         # If only the reference knows the right value, use the literal of the answer key, which is right too.
         if not rights and literal is not None and self.items[item.id].key is None:
             rights = [literal.value]
-        judged = (self.read_right(value, item, what) for value in rights)
+        judged = (self.read_right(value, item, label) for value in rights)
         read = [candidate for candidate, finding in judged if finding is None]
         for name, value in self.make_other_spellings(read[0], item) if read else ():
             yield planter.make_right(name, value)
         for name, value in self.make_wrong_values(read[0], item) if read else ():
-            actual, finding = self.read_value(value, item, what)
+            actual, finding = self.read_value(value, item, label)
             # A changed value that is also right, such as within the tolerance, proves nothing.
             if finding is not None or all(
-                self.find_difference(actual, candidate, item, what) is not None for candidate in read
+                self.find_difference(actual, candidate, item, label) is not None for candidate in read
             ):
                 yield planter.make_trial(name, value)
         for name, value in self.make_idle_values(read, item) if read else ():
@@ -254,15 +254,15 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
     def _list_mistakes(self, item: Item, evidence: Evidence) -> set[str]:
         """Return the codes of the reference's mistakes that lead to the value of an item."""
         options = self.items[item.id]
-        what = self.targets.get_name(item)
-        observed = self.targets.find_value(what, options.key, evidence)
+        label = self.targets.get_name(item)
+        observed = self.targets.find_value(label, options.key, evidence)
         actual, finding = (
-            (None, observed.finding) if observed.finding else self.read_value(observed.value, item, what)
+            (None, observed.finding) if observed.finding else self.read_value(observed.value, item, label)
         )
         if finding is not None:
             return set()
         wrongs = self.targets.read_oracle(options.key, evidence).wrong
-        return {mistake.code for mistake in self._list_fitting(actual, wrongs, item, what)}
+        return {mistake.code for mistake in self._list_fitting(actual, wrongs, item, label)}
 
     def judge_item(self, item: Item, options: I, evidence: Evidence) -> ItemResult:
         """Judge an item's value, and record how it was read."""
@@ -283,22 +283,22 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
             values = msgspec.structs.replace(values, rights=(expected.value,), fault=expected.finding)
         return self.judge_value(observed.value, values, item, name)
 
-    def judge_value(self, value: Any, values: KnownValues, item: Item, what: str) -> ValueComparison:
+    def judge_value(self, value: Any, values: KnownValues, item: Item, label: str) -> ValueComparison:
         """Compare one value of an answer with every right and wrong value that is known."""
-        actual, finding = self.read_value(value, item, what)
+        actual, finding = self.read_value(value, item, label)
         if finding is not None:
             return ValueComparison(finding)
         reading = self.describe_reading(actual)
         if values.fault is not None:
             return ValueComparison(values.fault, reading)
-        judged = [self.read_right(right, item, what) for right in values.rights]
+        judged = [self.read_right(right, item, label) for right in values.rights]
         rights = [*(right for right, _ in judged), *values.read]
         if not rights or any(finding is not None for _, finding in judged):
-            fault = make_review(f"{what}: the expected value is not one of kind {self.kind}")
+            fault = make_review(f"{label}: the expected value is not one of kind {self.kind}")
             return ValueComparison(fault, reading)
         differences: list[Finding] = []
         for right in rights:
-            difference = self.find_difference(actual, right, item, what)
+            difference = self.find_difference(actual, right, item, label)
             if difference is None:
                 return ValueComparison(None, reading)
             differences.append(difference)
@@ -310,9 +310,9 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         telling = next(
             (candidate for candidate in differences if candidate.code not in self.vague), differences[0]
         )
-        telling = next((candidate for candidate in differences if candidate.is_unread), telling)
-        telling = self._explain_difference(actual, values.wrongs, telling, item, what) or telling
-        return ValueComparison(self._find_named_mistake(actual, telling, item, what) or telling, reading)
+        telling = next((candidate for candidate in differences if candidate.is_unreadable), telling)
+        telling = self._explain_difference(actual, values.wrongs, telling, item, label) or telling
+        return ValueComparison(self._find_named_mistake(actual, telling, item, label) or telling, reading)
 
     def _explain_difference(
         self,
@@ -320,25 +320,25 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         wrongs: Sequence[MistakeValue],
         difference: Finding,
         item: Item,
-        what: str,
+        label: str,
     ) -> Finding | None:
         """Return the known mistake that leads to this value, or what all such mistakes have in common."""
-        fitting = self._list_fitting(actual, wrongs, item, what)
+        fitting = self._list_fitting(actual, wrongs, item, label)
         has_cause = difference.code not in self.vague
-        params = {"what": what, "value": difference.message.params.get("value", "")}
+        params = {"what": label, "value": difference.message.params.get("value", "")}
         return find_mistake(fitting, difference.staff, params, has_other_cause=has_cause)
 
     def _list_fitting(
-        self, actual: Any, wrongs: Sequence[MistakeValue], item: Item, what: str
+        self, actual: Any, wrongs: Sequence[MistakeValue], item: Item, label: str
     ) -> Iterator[MistakeValue]:
         """Yield the known mistakes that lead to a value."""
         for wrong in wrongs:
-            value, finding = self.read_right(wrong.value, item, what)
-            apart = finding or self.find_difference(actual, value, item, what)
+            value, finding = self.read_right(wrong.value, item, label)
+            apart = finding or self.find_difference(actual, value, item, label)
             if apart is None or apart.code in self.form_only:
                 yield wrong
 
-    def _find_named_mistake(self, actual: Any, difference: Finding, item: Item, what: str) -> Finding | None:
+    def _find_named_mistake(self, actual: Any, difference: Finding, item: Item, label: str) -> Finding | None:
         """Return the finding of the first mistake of the rubric that leads to this value."""
         wrong_values = self._read[item.id][1]
         for position, mistake in enumerate(self.items[item.id].mistake):
@@ -346,10 +346,10 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
             if code and self._list_codes(item):
                 fits = difference.code == f"{COUNTING}.{code}" or self.is_diagnosed(code, difference)
             else:
-                fits = self.find_difference(actual, wrong_values[position], item, what) is None
+                fits = self.find_difference(actual, wrong_values[position], item, label) is None
             if fits:
                 message = Message(mistake.code, text=mistake.text)
-                staff = f"{what}: named mistake {mistake.code}; {difference.staff}".removesuffix("; ")
+                staff = f"{label}: named mistake {mistake.code}; {difference.staff}".removesuffix("; ")
                 return Finding(Status.FAILED, message, staff, Decimal(mistake.points))
         return None
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from autograder.core.errors import Key, Place, RubricError
+from autograder.core.errors import Place, RubricError, TomlStep
 from autograder.core.tables import convert_table, list_field_names
 from autograder.rubric import Item, Question
 
@@ -116,7 +116,7 @@ def take_share(points: Decimal, part: float) -> Decimal:
     return (Decimal(exact.numerator) / Decimal(exact.denominator)).quantize(CENT, ROUND_FLOOR)
 
 
-def check_points(points: Decimal, below: Decimal, where: str, *keys: Key) -> None:
+def check_points(points: Decimal, below: Decimal, where: str, *keys: TomlStep) -> None:
     """Refuse partial credit that is not below the whole, or finer than a hundredth.
 
     Raises:

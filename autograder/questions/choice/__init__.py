@@ -29,7 +29,7 @@ from autograder.questions.base.options import split_points as equal_share
 from autograder.questions.base.planning.planting import Planter, ReadPlace
 from autograder.questions.base.planning.targets import Targets
 from autograder.questions.base.values.quoting import describe_type, quote_text
-from autograder.questions.closed import YES_NO, Options, collect_words, normalize_name, split_entries
+from autograder.questions.closed_lists import YES_NO, Options, collect_words, normalize_name, split_entries
 from autograder.rubric import Item, Rubric
 
 UNKNOWN = "no such option"
@@ -274,16 +274,16 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
         return msgspec.structs.replace(judged, chosen=chosen.ids)
 
     def find_fault(
-        self, item: Item, value: Any, what: str, earlier: Mapping[str, ItemResult] | None = None
+        self, item: Item, value: Any, label: str, earlier: Mapping[str, ItemResult] | None = None
     ) -> Finding | None:
         """Return the fault in one value of an answer; None if it is right."""
         written = self._split_entries(item, value)
         if written is None:
             form = describe_type(value)
-            return make_failure("choice.form", f"{what}: {form}", what=what, form=form)
+            return make_failure("choice.form", f"{label}: {form}", what=label, form=form)
         chosen = self._select_options(written)
         if not chosen.entries:
-            return make_no_answer("no-answer", f"{what} is empty")
+            return make_no_answer("no-answer", f"{label} is empty")
         options, before = self.items[item.id], earlier or {}
         taken = {id_ for name in options.distinct_from if name in before for id_ in before[name].chosen}
         repeated = next((entry for entry in chosen.entries if entry.id in taken), None)

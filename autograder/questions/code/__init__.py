@@ -15,9 +15,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.checking.packing import pack_checks
-from autograder.checking.reading import CheckFile, CheckItem, SourceMutant, drop_planted, name_part
-from autograder.checking.trivial import list_trivial
+from autograder.checking.check_parser import CheckFile, CheckItem, SourceMutant, drop_planted, name_part
+from autograder.checking.serialisation import pack_checks
+from autograder.checking.trivial_answers import list_trivial
 from autograder.core.errors import RubricError
 from autograder.core.records import Answer, CellOutcome, CellTest, CheckCall, ItemResult, Message, Status
 from autograder.questions.base.base import TRIVIAL, Draw, Evidence, Trial

@@ -20,13 +20,13 @@ from msgspec import Struct
 
 from autograder.core.records import Answer, Call, ItemResult, Message, Status
 from autograder.formulas import Undecided, Unreadable, to_text
-from autograder.formulas.lenient import read_leniently, remove_float_noise
+from autograder.formulas.lenient_parser import read_leniently, remove_float_noise
 from autograder.formulas.mistakes.diagnose import Diagnosis
 from autograder.formulas.mistakes.relations import RelationDiagnosis
 from autograder.formulas.nodes import Node, Relation, Tree, Tuple
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.values.points import Points
-from autograder.messages.reading import describe_unreadable
+from autograder.messages.parse_errors import describe_unreadable
 from autograder.questions.base.base import SAMPLE, Check, Draw, Evidence, Trial
 from autograder.questions.base.judging import results
 from autograder.questions.base.judging.manual import judge_manual
@@ -46,15 +46,15 @@ from autograder.questions.formula.answers import (
     show_answer,
 )
 from autograder.questions.formula.credit import NO_POINTS, Credit, Situation
-from autograder.questions.formula.key import (
+from autograder.questions.formula.formula_key import (
     PreparedItem,
     find_chain_failure,
     find_judged_side,
     find_sign_failure,
     prepare_question,
 )
+from autograder.questions.formula.growth_and_sets import Special
 from autograder.questions.formula.options import FormulaItem, FormulaQuestion, OptionalTerms
-from autograder.questions.formula.special import Special
 from autograder.questions.formula.steps import (
     CARRIED,
     CarriedResults,
@@ -218,10 +218,10 @@ class FormulaCheck(Check):
             return _Judgement(results.make_no_answer())
         except NotAFormula as error:
             message = Message("formula.not-a-formula", {"name": item.answer, "type": str(error)})
-            return _Judgement(results.make_unread(message, f"not a formula: {error}"))
+            return _Judgement(results.make_unreadable(message, f"not a formula: {error}"))
         except Unreadable as error:
             message = describe_unreadable(error, show_answer(value))
-            judged = _Judgement(results.make_unread(message, f"not readable: {error}"))
+            judged = _Judgement(results.make_unreadable(message, f"not readable: {error}"))
         # Special forms have no lenient reading.
         if judged.finding is None or item.special is not None:
             return judged
@@ -294,7 +294,7 @@ class FormulaCheck(Check):
             except NoFormula:
                 return None, results.make_no_answer()
             except Unreadable as error:
-                return None, results.make_unread(
+                return None, results.make_unreadable(
                     describe_unreadable(error, answer.source), f"not readable: {error}"
                 )
         literal = find_answer_literal(answer.source, name)
@@ -356,7 +356,7 @@ class FormulaCheck(Check):
         facts = keys[0][0]
         try:
             outcome, mixed = _find_credit(
-                item, keys, is_decided=all(carried.known for carried in earlier.values())
+                item, keys, is_decided=all(carried.is_known for carried in earlier.values())
             )
         except Undecided as error:
             return _Judgement(

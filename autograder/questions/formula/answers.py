@@ -12,12 +12,12 @@ import numpy as np
 
 from autograder.core.records import Message, OpaqueValue, Status, Tensor
 from autograder.formulas import Undecided, Unreadable, Vocabulary, to_text
+from autograder.formulas.answer_parser import read_formula, read_text
+from autograder.formulas.answer_parser import read_tuple as read_tuple_text
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.nodes import Node, Relation, Tree, Tuple
-from autograder.formulas.reading import read_formula, read_text
-from autograder.formulas.reading import read_tuple as read_tuple_text
 from autograder.questions.base.judging.results import Finding
-from autograder.questions.base.planning.targets import is_unwritten
+from autograder.questions.base.planning.targets import is_unwritten_value
 from autograder.questions.base.values import shape_differences as shapes
 from autograder.questions.base.values.literal import NoFormula
 from autograder.questions.base.values.shape_differences import Roles
@@ -55,7 +55,7 @@ def extract_text(value: Any) -> str:
     if isinstance(value, OpaqueValue) and value.text:
         return value.text
     if isinstance(value, str):
-        if is_unwritten(value):
+        if is_unwritten_value(value):
             raise NoFormula
         return value
     number = _unwrap_scalar(value)

@@ -26,7 +26,7 @@ class Situation(Struct, frozen=True, eq=False):
     """All the input of a condition."""
 
     facts: Facts
-    own: Own = "missing"
+    own_state: Own = "missing"
     """The student's earlier results that are carried forward."""
     earned: frozenset[str] = frozenset()
     """Names of those that earned points."""
@@ -140,7 +140,7 @@ class OwnIs(Condition, frozen=True):
 
     def is_met(self, situation: Situation) -> bool:
         """Compare the state of the earlier result."""
-        return situation.own == self.state
+        return situation.own_state == self.state
 
 
 class HasDiagnosis(Condition, frozen=True):
@@ -176,7 +176,7 @@ class OneNumber(Condition, frozen=True):
         """Compare the sums of all coefficients; then test whether the difference is a multiple of a term."""
         facts = situation.facts
         answer, right = facts.answer, facts.main
-        if situation.own == "wrong" or not self.built_on <= situation.earned:
+        if situation.own_state == "wrong" or not self.built_on <= situation.earned:
             return False
         if isinstance(answer, Relation | Tuple) or isinstance(right, Relation | Tuple):
             return False

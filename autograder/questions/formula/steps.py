@@ -90,7 +90,7 @@ class EarlierResult(Struct, frozen=True):
 
     formula: Node | None = None
     states: tuple[Own, ...] = ("missing",)
-    known: bool = True
+    is_known: bool = True
     there: bool = False
     earned: bool = False
 
@@ -108,7 +108,7 @@ class CarriedResults(Struct, frozen=True):
     """
 
     values: tuple[tuple[str, Node], ...] = ()
-    own: frozenset[str] = frozenset()
+    own_names: frozenset[str] = frozenset()
     wrong: frozenset[str] = frozenset()
     earned: frozenset[str] = frozenset()
     state: Own = "missing"
@@ -135,7 +135,7 @@ def with_value(tree: Tree, name: str, value: Node) -> Tree:
     return substitute_symbol(tree, name, value)
 
 
-_UNREAD = ("unreadable.", "formula.not-a-formula")
+_UNREADABLE = ("unreadable.", "formula.not-a-formula")
 """Prefixes of the codes of answers that could not be read."""
 
 
@@ -151,9 +151,10 @@ def read_earlier_result(result: ItemResult | None, source: Source, names: Collec
         # A later answer cannot be read as building on a blank one, even if a text may contain an answer.
         is_blank = result is None or result.code == "review.text-beside"
         status = Status.NO_ANSWER if result is None or is_blank else result.status
-        is_unread = result is not None and result.code.startswith(_UNREAD)  # nothing can follow from it
-        is_known = is_unread or status is not Status.NEEDS_REVIEW
-        return EarlierResult(known=is_known, there=is_unread or status is Status.FAILED)
+        # Nothing can follow from an answer that cannot be read.
+        is_unreadable = result is not None and result.code.startswith(_UNREADABLE)
+        is_known = is_unreadable or status is not Status.NEEDS_REVIEW
+        return EarlierResult(is_known=is_known, there=is_unreadable or status is Status.FAILED)
     try:
         formula = parse_canonical(result.reading, source.vocabulary)
     except Unreadable:
@@ -179,7 +180,7 @@ def read_earlier_result(result: ItemResult | None, source: Source, names: Collec
 def _solve_relation(result: ItemResult, relation: Tree, symbol: str, names: Collection[str]) -> EarlierResult:
     """Return the value of a symbol according to a wrong relation, if the symbol is alone on one side."""
     if result.status is not Status.FAILED:
-        return EarlierResult(known=result.status is not Status.NEEDS_REVIEW)
+        return EarlierResult(is_known=result.status is not Status.NEEDS_REVIEW)
     if not isinstance(relation, Relation) or relation.sign != "=":
         return EarlierResult()
     for side, other in ((relation.left, relation.right), (relation.right, relation.left)):

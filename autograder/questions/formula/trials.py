@@ -39,7 +39,7 @@ from autograder.questions.base.options import read_item_options, read_question_o
 from autograder.questions.base.planning.planting import Planter
 from autograder.questions.base.values.literal import NoFormula, extract_markdown_formula, find_answer_literal
 from autograder.questions.formula.answers import NotAFormula, extract_text
-from autograder.questions.formula.key import PreparedItem
+from autograder.questions.formula.formula_key import PreparedItem
 from autograder.questions.formula.options import (
     CONSTANTS,
     FormRule,
@@ -179,7 +179,7 @@ def _replace_part(node: Node, part: Node, by: Node) -> Node:
     return rebuild_node(node, [_replace_part(below, part, by) for below in get_children(node)])
 
 
-def _equals_any(tree: Tree, right: Sequence[tuple[Tree, Comparer]], *, undecided: bool) -> bool:
+def _is_equal_to_any(tree: Tree, right: Sequence[tuple[Tree, Comparer]], *, undecided: bool) -> bool:
     """Return whether an answer equals one of several; ``undecided`` is what counts where that is open."""
     for other, comparer in right:
         try:
@@ -390,7 +390,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
             if variant.tree is not None and not collect_symbols(variant.tree) <= names:
                 continue  # it speaks of an earlier result, which has no name for students
             # An answer that may be right proves nothing about the check.
-            if variant.tree is None or not _equals_any(variant.tree, right, undecided=True):
+            if variant.tree is None or not _is_equal_to_any(variant.tree, right, undecided=True):
                 trial = self.planter.make_trial(
                     f"misconception, {variant.name}: {variant.text}", variant.text
                 )
@@ -409,7 +409,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
         """
         for text, tree in zip(self.options.accept, self.prepared.accept, strict=True):
             for variant in _swap_divisions(tree) if self.options.form == "formula" else ():
-                if variant.tree is None or not _equals_any(variant.tree, right, undecided=False):
+                if variant.tree is None or not _is_equal_to_any(variant.tree, right, undecided=False):
                     trial = self.planter.make_trial(f"{text}, {variant.name}: {variant.text}", variant.text)
                     yield self.planter.to_family("quotients rounded or not", trial)
 

@@ -15,12 +15,12 @@ from autograder.core.errors import RubricError, extend_place
 from autograder.core.records import Message, OpaqueValue, Status
 from autograder.core.tables import convert_table
 from autograder.formulas import Unreadable
-from autograder.messages.reading import describe_unreadable_number
+from autograder.messages.parse_errors import describe_unreadable_number
 from autograder.questions.base.compared import ComparedCheck
-from autograder.questions.base.judging.results import Finding, make_failure, make_no_answer, make_unread
+from autograder.questions.base.judging.results import Finding, make_failure, make_no_answer, make_unreadable
 from autograder.questions.base.kind import Kind
 from autograder.questions.base.options import AnswerItem, ComparedOptions, locate_question
-from autograder.questions.base.planning.targets import is_unwritten
+from autograder.questions.base.planning.targets import is_unwritten_value
 from autograder.questions.base.values.arrays import read_scalar
 from autograder.questions.base.values.quoting import describe_type, quote_text
 from autograder.questions.numbers.answers import read_number
@@ -148,10 +148,10 @@ class NumberItem(AnswerItem, frozen=True):
     decimal: DecimalMark | None = None
 
 
-class _Rules(Struct, frozen=True):
+class _NumberRules(Struct, frozen=True):
     """The rules of one item."""
 
-    asked: Unit
+    expected_unit: Unit
     units: Units
     tolerance: Tolerance
     decimal: DecimalMark
@@ -163,7 +163,7 @@ class _Rules(Struct, frozen=True):
 
         Marks in the answer then separate thousands.
         """
-        return not self.asked.text and self.tolerance == Tolerance() and right.amount.denominator == 1
+        return not self.expected_unit.text and self.tolerance == Tolerance() and right.amount.denominator == 1
 
 
 class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
@@ -177,51 +177,51 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `Check`."""
-        self._rules: dict[str, _Rules] = {}
+        self._rules: dict[str, _NumberRules] = {}
         super().__init__(question, rubric)
 
-    def read_value(self, value: Any, item: Item, what: str) -> tuple[Any, Finding | None]:
+    def read_value(self, value: Any, item: Item, label: str) -> tuple[Any, Finding | None]:
         """Return every quantity that an answer may mean."""
         rules = self._rules[item.id]
         if isinstance(value, list | tuple) and len(value) == 1:  # a comma at the end of the line
             value = value[0]
-        if is_unwritten(value):
+        if is_unwritten_value(value):
             return None, make_no_answer()
         if isinstance(value, bool):
-            return None, _make_unreadable(Unreadable("bool"), str(value), what)
+            return None, _report_unreadable(Unreadable("bool"), str(value), label)
         shown = describe_type(value)
         if isinstance(value, OpaqueValue) and value.type_name == "int":  # too large for the wire
-            return None, _make_unreadable(Unreadable("number-too-large"), shown, what)
+            return None, _report_unreadable(Unreadable("number-too-large"), shown, label)
         try:
             text, mark = _extract_text(value, rules.decimal)
             if text is not None:
                 shown = quote_text(text)
-                read = read_number(text, rules.asked, mark)
+                read = read_number(text, rules.expected_unit, mark)
                 return (keep_whole(read) if rules.is_whole else read), None
             number = read_scalar(value)
             if number is not None:
-                return ReadQuantity((from_number(number, rules.asked),)), None
+                return ReadQuantity((from_number(number, rules.expected_unit),)), None
         except Unreadable as error:
-            return None, _make_unreadable(error, shown, what)
+            return None, _report_unreadable(error, shown, label)
         code = "number.comma" if _is_decimal_comma(value) else "number.form"
-        message = Message(code, {"what": what, "form": shown})
-        return None, make_unread(message, f"{what}: {shown}")
+        message = Message(code, {"what": label, "form": shown})
+        return None, make_unreadable(message, f"{label}: {shown}")
 
-    def read_right(self, value: Any, item: Item, what: str) -> tuple[Any, Finding | None]:
+    def read_right(self, value: Any, item: Item, label: str) -> tuple[Any, Finding | None]:
         """Read a right value, which must have one meaning."""
         if isinstance(value, Decimal | Fraction):
             try:
-                return ReadQuantity((from_number(value, self._rules[item.id].asked),)), None
+                return ReadQuantity((from_number(value, self._rules[item.id].expected_unit),)), None
             except Unreadable as error:
-                return None, _make_unreadable(error, describe_type(value), what)
-        written, finding = self.read_value(value, item, what)
+                return None, _report_unreadable(error, describe_type(value), label)
+        written, finding = self.read_value(value, item, label)
         if finding is None and (written.doubt or not written.settled):
-            return None, make_failure("number.ambiguous", f"{what}: {value!r} has two readings")
-        if finding is None and written.readings[0].dimension != self._rules[item.id].asked.dimension:
-            return None, make_failure("number.dimension", f"{what}: {value!r} measures something else")
+            return None, make_failure("number.ambiguous", f"{label}: {value!r} has two readings")
+        if finding is None and written.readings[0].dimension != self._rules[item.id].expected_unit.dimension:
+            return None, make_failure("number.dimension", f"{label}: {value!r} measures something else")
         return written, finding
 
-    def find_difference(self, actual: Any, right: Any, item: Item, what: str) -> Finding | None:
+    def find_difference(self, actual: Any, right: Any, item: Item, label: str) -> Finding | None:
         """Return the difference, in words that never reveal the right number."""
         rules, wanted = self._rules[item.id], right.readings[0]
         if rules.needs_integer(wanted):
@@ -229,22 +229,22 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
         codes = [_find_difference_code(reading, wanted, rules) for reading in actual.readings]
         first = actual.readings[0]
         read = [write_quantity(reading) for reading in actual.readings]
-        params = {"what": what, "value": read[0]}
-        staff = f"{what}: read as {' or '.join(read)}, expected {write_quantity(wanted)}"
+        params = {"what": label, "value": read[0]}
+        staff = f"{label}: read as {' or '.join(read)}, expected {write_quantity(wanted)}"
         # The first reading is the likeliest; another one only matters if the text leaves the choice open.
         if codes[0] == "" and (actual.settled or not any(codes)):
             return None
         if actual.doubt:
-            return _make_unreadable(Unreadable(actual.doubt), quote_text(actual.text), what)
+            return _report_unreadable(Unreadable(actual.doubt), quote_text(actual.text), label)
         if codes[0] == _OTHER_UNIT:
-            return make_unread(Message("number.dimension", params), staff)
+            return make_unreadable(Message("number.dimension", params), staff)
         if _has_thousands_point(first, wanted):
             second = write_quantity(replace(first, number=first.number * 1000))
             params |= {"value": read[0], "first": read[0], "second": second}
             return Finding(Status.NEEDS_REVIEW, Message("number.ambiguous", params), staff)
         if "" in codes or not actual.settled:
             params = {
-                "what": what,
+                "what": label,
                 "value": quote_text(actual.text),
                 "first": read[0],
                 "second": read[1],
@@ -272,20 +272,20 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
         """Return it with its unit, if one is required."""
         rules, written = self._rules[item.id], super().as_answer(value, item)
         bare = not isinstance(written, str) and rules.units == "required"
-        return (written, rules.asked.text) if bare else written
+        return (written, rules.expected_unit.text) if bare else written
 
     def make_wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
         """Yield more than twice as much, the other sign, and the same number in other units."""
         rules, amount = self._rules[item.id], right.readings[0].amount
-        number = amount / rules.asked.factor
+        number = amount / rules.expected_unit.factor
         # The added one keeps these values wrong if the right value is zero.
         yield "more than twice as much", self._write_number(2 * number + 1, rules)
         yield "the other sign", self._write_number(-number - 1, rules)
         if rules.needs_integer(right.readings[0]):
             yield from (("one more", _to_plain(number + 1)), ("one less", _to_plain(number - 1)))
-        for name in _OTHER_UNITS if rules.asked.text else ():
+        for name in _OTHER_UNITS if rules.expected_unit.text else ():
             other = read_single_unit(name)
-            if (other.dimension, other.factor) != (rules.asked.dimension, rules.asked.factor):
+            if (other.dimension, other.factor) != (rules.expected_unit.dimension, rules.expected_unit.factor):
                 yield f"so many {name}", (_to_plain(number), name)
         if rules.units == "required":
             yield "without its unit", _to_plain(number)
@@ -295,7 +295,7 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
         rules = self._rules[item.id]
         amounts = {right.readings[0].amount for right in rights}
         for name, number in (("zero", Fraction(0)), ("one", Fraction(1))):
-            if number * rules.asked.factor not in amounts:
+            if number * rules.expected_unit.factor not in amounts:
                 yield name, self._write_number(number, rules)
 
     def make_other_spellings(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
@@ -306,13 +306,13 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
             yield "as a floating number", float(quantity.number)
         for name in _OTHER_UNITS if rules.units != "forbidden" else ():
             other = read_single_unit(name)
-            if other.dimension == rules.asked.dimension:
+            if other.dimension == rules.expected_unit.dimension:
                 yield f"in {name}", (_to_plain(quantity.amount / other.factor), name)
 
     @staticmethod
-    def _write_number(number: Fraction, rules: _Rules) -> object:
-        bare = rules.units == "forbidden" or not rules.asked.text
-        return _to_plain(number) if bare else (_to_plain(number), rules.asked.text)
+    def _write_number(number: Fraction, rules: _NumberRules) -> object:
+        bare = rules.units == "forbidden" or not rules.expected_unit.text
+        return _to_plain(number) if bare else (_to_plain(number), rules.expected_unit.text)
 
     def describe_reading(self, value: Any) -> str:
         """Return the quantity, if there is no doubt about it."""
@@ -324,7 +324,7 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
         rules = self._rules[item.id]
         policy = {"required": _POLICY[:1], "forbidden": _POLICY[1:], "optional": ()}[rules.units]
         whole = (_NOT_WHOLE,) if rules.needs_integer(_ZERO) else ()
-        differences = (code for code in DIFFERENCES if can_differ(code, rules.asked.dimension))
+        differences = (code for code in DIFFERENCES if can_differ(code, rules.expected_unit.dimension))
         return frozenset((*policy, *whole, *differences))
 
     def _check_item(self, item: Item, options: NumberItem) -> None:
@@ -335,7 +335,7 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
         units = options.units or defaults.units
         if units == "required" and not unit.text:
             raise RubricError("a unit is required, but none is named; state unit = …", where, "units")
-        self._rules[item.id] = _Rules(
+        self._rules[item.id] = _NumberRules(
             unit, units, read_tolerance(tolerance, unit, where), options.decimal or defaults.decimal
         )
         super()._check_item(item, options)
@@ -360,7 +360,7 @@ def _has_thousands_point(written: Quantity, wanted: Quantity) -> bool:
     )
 
 
-def _find_difference_code(actual: Quantity, right: Quantity, rules: _Rules) -> str:
+def _find_difference_code(actual: Quantity, right: Quantity, rules: _NumberRules) -> str:
     """Return how an answer differs, including a rule about its unit; empty if it is right."""
     if (
         rules.units == "required"
@@ -372,7 +372,7 @@ def _find_difference_code(actual: Quantity, right: Quantity, rules: _Rules) -> s
     if not code:
         return "unit-forbidden" if rules.units == "forbidden" and actual.has_unit else ""
     is_whole = rules.needs_integer(right)
-    if actual.has_unit and not rules.asked.text and (is_whole or code == "dimension"):
+    if actual.has_unit and not rules.expected_unit.text and (is_whole or code == "dimension"):
         return _OTHER_UNIT if is_within_tolerance(Quantity(actual.number), right, rules.tolerance) else code
     if is_whole and actual.amount.denominator != 1:
         return _NOT_WHOLE
@@ -400,8 +400,8 @@ def _is_decimal_comma(value: Any) -> bool:
     return isinstance(value, tuple) and [type(part) for part in value] == [int, int]
 
 
-def _make_unreadable(error: Unreadable, shown: str, what: str) -> Finding:
-    return make_unread(describe_unreadable_number(error, what, shown), f"{what}: {shown}: {error.code}")
+def _report_unreadable(error: Unreadable, shown: str, label: str) -> Finding:
+    return make_unreadable(describe_unreadable_number(error, label, shown), f"{label}: {shown}: {error.code}")
 
 
 def _explain_unit(error: Unreadable) -> str:

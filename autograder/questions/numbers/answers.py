@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from autograder.formulas.errors import Unreadable
+from autograder.formulas.notation.decoration import remove_unit
 from autograder.formulas.notation.vocabulary import Vocabulary
-from autograder.formulas.notation.wrapping import remove_unit
 from autograder.questions.numbers.numerals import compute_half_unit, count_significant_digits
 from autograder.questions.numbers.quantities import (
     ABOUT,

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from autograder.checking.repairing import list_subsets
+from autograder.checking.fault_sets import list_subsets
 from autograder.core.errors import RubricError
 from autograder.core.records import Answer, CellTest, ItemResult, Status
 from autograder.questions.base.base import Draw, Evidence, Trial

@@ -16,10 +16,10 @@ from autograder.core.wording import has_decimal_comma
 from autograder.formulas import FormulaError, Undecided, Unreadable, to_text
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.nodes import Node, Num, Relation, Sym, Tuple
-from autograder.formulas.notation.several import parse_single
-from autograder.formulas.sizes.shapes import Axes, read_shape, read_size
+from autograder.formulas.notation.formula_lists import parse_single
+from autograder.formulas.shapes import Axes, read_shape, read_size
 from autograder.formulas.values.points import Points
-from autograder.messages.reading import describe_unreadable
+from autograder.messages.parse_errors import describe_unreadable
 from autograder.questions.base.base import SAMPLE, Draw, Evidence
 from autograder.questions.base.compared import ComparedCheck
 from autograder.questions.base.judging.results import (
@@ -27,11 +27,11 @@ from autograder.questions.base.judging.results import (
     make_failure,
     make_no_answer,
     make_review,
-    make_unread,
+    make_unreadable,
 )
 from autograder.questions.base.kind import Kind
 from autograder.questions.base.options import AnswerItem, ComparedOptions, locate_question, read_item_options
-from autograder.questions.base.planning.targets import is_unwritten
+from autograder.questions.base.planning.targets import is_unwritten_value
 from autograder.questions.base.values import shape_differences as shapes
 from autograder.questions.base.values.arrays import read_integer
 from autograder.questions.base.values.quoting import describe_type, quote_integer, quote_shape, quote_text
@@ -102,49 +102,49 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         check.compare_with(draw, self.question)
         return check
 
-    def read_value(self, value: Any, item: Item, what: str) -> tuple[Any, Finding | None]:
+    def read_value(self, value: Any, item: Item, label: str) -> tuple[Any, Finding | None]:
         """Return the axes as formulas; plain sizes are numbers."""
         shape = value.array if isinstance(value, Tensor) else value
         if isinstance(shape, np.ndarray):
             return tuple(Num(int(size)) for size in shape.shape), None
         if isinstance(value, OpaqueValue) and value.text:  # a sympy tuple
             value = value.text
-        if is_unwritten(value):
+        if is_unwritten_value(value):
             return None, make_no_answer()
         try:
             if isinstance(value, str):
                 return read_shape(value, self._spoken), None
             if isinstance(value, list | tuple):
-                return self._read_entries(value, what)
+                return self._read_entries(value, label)
             if read_integer(value) is not None and self._has_one_axis(item):
-                return self._read_entries((value,), what)
+                return self._read_entries((value,), label)
         except Unreadable as error:
-            return None, _make_unreadable(
-                error, value if isinstance(value, str) else self._find_unreadable(value), what
+            return None, _report_unreadable(
+                error, value if isinstance(value, str) else self._find_unreadable(value), label
             )
         form = describe_type(value)
-        return None, make_unread(Message("shape.form", {"what": what, "form": form}), f"{what}: {form}")
+        return None, make_unreadable(Message("shape.form", {"what": label, "form": form}), f"{label}: {form}")
 
     def _has_one_axis(self, item: Item) -> bool:
         """Return whether a number alone may be the shape: in Python, ``(768)`` is a number."""
         sizes = self.items[item.id].value
         return sizes is not None and len(sizes) == 1
 
-    def find_difference(self, actual: Any, right: Any, item: Item, what: str) -> Finding | None:
+    def find_difference(self, actual: Any, right: Any, item: Item, label: str) -> Finding | None:
         """Compare axis by axis; the explanation never names a right size."""
         try:
             difference = self._compute_difference(actual, right, self._find_roles(item, right), item)
         except Undecided:
             return make_review(
-                f"{what}: could not decide {_format_shape(actual)} against {_format_shape(right)}"
+                f"{label}: could not decide {_format_shape(actual)} against {_format_shape(right)}"
             )
         if difference is None:
             return None
         names = self.items[item.id].axes if len(actual) == len(right) else ()
         named = [names[axis] if axis < len(names) else f"#{axis + 1}" for axis in difference.axes]
         shape = _format_shape(actual)
-        staff = f"{what}: {shape}, expected {_format_shape(right)}"
-        params = {"what": what, "shape": shape, "count": str(len(actual))}
+        staff = f"{label}: {shape}, expected {_format_shape(right)}"
+        params = {"what": label, "shape": shape, "count": str(len(actual))}
         return make_failure(f"shape.{difference.code}", staff, **params, axes=", ".join(named))
 
     def make_wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
@@ -261,16 +261,18 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
                 names += (name, *(other for other, of in self._vocabulary.names.items() if of == declared))
         return names
 
-    def _read_entries(self, entries: Sequence[Any], what: str) -> tuple[Any, Finding | None]:
+    def _read_entries(self, entries: Sequence[Any], label: str) -> tuple[Any, Finding | None]:
         if len(entries) > MAX_AXES:
-            params = {"what": what, "limit": str(MAX_AXES)}
-            return None, make_failure("shape.axis-count", f"{what}: {len(entries)} entries", **params)
+            params = {"what": label, "limit": str(MAX_AXES)}
+            return None, make_failure("shape.axis-count", f"{label}: {len(entries)} entries", **params)
         axes: list[Node] = []
         for entry in entries:
             axis = self._read_axis(entry)
             if axis is None:
-                params = {"what": what, "form": describe_type(entry)}
-                return None, make_unread(Message("shape.entry", params), f"{what}: entry {params['form']}")
+                params = {"what": label, "form": describe_type(entry)}
+                return None, make_unreadable(
+                    Message("shape.entry", params), f"{label}: entry {params['form']}"
+                )
             axes.append(axis)
         return tuple(axes), None
 
@@ -311,13 +313,13 @@ def _make_equal(comparer: Comparer) -> shapes.Equal:
     return is_equal
 
 
-def _make_unreadable(error: Unreadable, text: str, what: str) -> Finding:
+def _report_unreadable(error: Unreadable, text: str, label: str) -> Finding:
     """Return why a text is no shape: with a sentence about shapes, or about formulas, with a caret."""
-    staff = f"{what}: not readable: {error}"
+    staff = f"{label}: not readable: {error}"
     if error.code in _OWN_CODES:
-        params = {"what": what, "value": quote_text(text), **error.params}
-        return make_unread(Message(f"shape.{error.code}", params), staff)
-    return make_unread(describe_unreadable(error, text), staff)
+        params = {"what": label, "value": quote_text(text), **error.params}
+        return make_unreadable(Message(f"shape.{error.code}", params), staff)
+    return make_unreadable(describe_unreadable(error, text), staff)
 
 
 def _format_shape(axes: Axes) -> str:

@@ -20,7 +20,7 @@ from autograder.questions.base.judging.results import (
     make_failure,
     make_no_answer,
     make_result,
-    make_unread,
+    make_unreadable,
 )
 from autograder.questions.base.kind import Kind
 from autograder.questions.base.options import AnswerItem, locate_question, split_points
@@ -121,7 +121,7 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
         rows = read_table(observed.value, self._columns)
         if isinstance(rows, UnreadableTable):
             message = Message(rows.code, {"what": answer_name, **rows.params})
-            return make_unread(message, f"{answer_name}: {rows.code} {rows.params}")
+            return make_unreadable(message, f"{answer_name}: {rows.code} {rows.params}")
         if not any(row.name or row.cells for row in rows):
             return make_no_answer("no-answer", f"{answer_name} is empty")
         return self._names.match_rows(rows)
@@ -190,8 +190,8 @@ class TableCheck(ItemwiseCheck[TableQuestion, TableItem]):
             finding = merge_findings(wrong, right - len(ours), total, points)
             # If every cell is needed, a single readable wrong cell decides the item.
             decides = any if options.credit == "each" else all
-            is_open = decides(fault.is_unread for fault in wrong)
-            return make_result(self.question, item, replace(finding, is_unread=is_open))
+            is_open = decides(fault.is_unreadable for fault in wrong)
+            return make_result(self.question, item, replace(finding, is_unreadable=is_open))
         passed = make_result(self.question, item, None)
         return (
             replace(passed, student=own_sums[0].message, staff=own_sums[0].staff, code=own_sums[0].code)

@@ -82,17 +82,17 @@ class CellColumn:
         """Of the column's kind; None for choices."""
         self._choice = None if is_compared else instance
 
-    def judge_value(self, row: str, value: Any, what: str, evidence: Evidence) -> Finding | None:
+    def judge_value(self, row: str, value: Any, label: str, evidence: Evidence) -> Finding | None:
         """Return the finding about the value of one cell; None if it is right."""
         item = self.items[row]
         if self._choice is not None:
-            finding: Finding | None = self._choice.find_fault(item, value, what)
+            finding: Finding | None = self._choice.find_fault(item, value, label)
             if finding is None or finding.code == "choice.unknown":  # it quotes the unknown name
                 return finding
-            return make_failure("table.choice", what, what=what)
+            return make_failure("table.choice", label, what=label)
         assert self.check is not None  # noqa: S101 - one of the two was made
         values = self._find_known(self.check, item, evidence)
-        return self.check.judge_value(value, values, item, what).finding
+        return self.check.judge_value(value, values, item, label).finding
 
     def is_own_sum(
         self,

@@ -1,7 +1,8 @@
 """The kind ``tests``: test cells as in nbgrader and otter, run in a sandbox without student code.
 
 The notebook stops at a test's position; the test runs in a separate sandbox, which requests from the
-student's sandbox the objects that the test uses (`autograder.sandbox.testing`). Outcomes are judged here.
+student's sandbox the objects that the test uses (`autograder.sandbox.judge_session`). Outcomes are judged
+here.
 """
 
 from __future__ import annotations

@@ -140,13 +140,13 @@ def parse_endpoint_reply(reply: Mapping[str, Any]) -> tuple[Mapping[str, Any], i
     return answer, asks if type(asks) is int and asks > 0 else int(asks is True)
 
 
-def decode_payload(payload: wire.Told) -> Any:
+def decode_payload(payload: wire.Payload) -> Any:
     """Decode the value in a box's payload on this side.
 
     Raises:
         ProtocolError: it cannot be decoded.
     """
-    tree, arrays = wire.read_told(payload)
+    tree, arrays = wire.read_payload(payload)
     return create_trusted_decoder(wire.SingleUseArrays(arrays)).decode(tree)
 
 

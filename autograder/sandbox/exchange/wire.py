@@ -27,6 +27,7 @@ import numpy as np
 
 Buffer = bytes | bytearray | memoryview
 MAGIC = b"AG"
+# Both lengths come first, so that a frame that is too long is refused before memory is reserved.
 HEADER = struct.Struct("<2sIQ")
 MAX_DEPTH = 32
 MAX_NODES = 200_000
@@ -268,26 +269,26 @@ def pack(message: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = N
     return _build_frame(_JSON_OUT.encode(message).encode(), pack_arrays(arrays or {}))
 
 
-class Told(NamedTuple):
+class Payload(NamedTuple):
     """A payload from one box to another, in transit: the JSON of a tagged tree, and its arrays."""
 
     tree: Buffer
     numbers: Sequence[Buffer]
 
 
-def telling(tree: Any, arrays: Mapping[str, np.ndarray]) -> Told:
+def make_payload(tree: Any, arrays: Mapping[str, np.ndarray]) -> Payload:
     """Encode a payload for transit; the arrays must not change until it is sent.
 
     Raises:
         ProtocolError: it cannot be written.
     """
     try:
-        return Told(_JSON_OUT.encode(tree).encode(), pack_arrays(arrays))
+        return Payload(_JSON_OUT.encode(tree).encode(), pack_arrays(arrays))
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"it cannot be written: {error}") from None
 
 
-def read_told(payload: Told) -> tuple[Any, dict[str, np.ndarray]]:
+def read_payload(payload: Payload) -> tuple[Any, dict[str, np.ndarray]]:
     """Return the tagged tree and its arrays.
 
     Raises:
@@ -298,19 +299,19 @@ def read_told(payload: Told) -> tuple[Any, dict[str, np.ndarray]]:
     )
 
 
-def pack_told(message: Mapping[str, Any], payload: Told) -> list[Buffer]:
+def pack_payload(message: Mapping[str, Any], payload: Payload) -> list[Buffer]:
     """Return one frame with a payload, as `pack`."""
     return _build_frame(b"%s\n%s" % (_JSON_OUT.encode(message).encode(), payload.tree), payload.numbers)
 
 
-def unpack_told(body: Buffer, tensors: Buffer) -> tuple[dict[str, Any], Told]:
+def unpack_payload(body: Buffer, tensors: Buffer) -> tuple[dict[str, Any], Payload]:
     """Return the message and its payload, which is not inspected; it is empty if there is only a message.
 
     Raises:
         ProtocolError: the message is not JSON, or not an object.
     """
     head, _, tree = bytes(body).partition(b"\n")
-    return unpack_message(head, b"")[0], Told(tree, [tensors])
+    return unpack_message(head, b"")[0], Payload(tree, [tensors])
 
 
 def _build_frame(body: Buffer, numbers: Sequence[Buffer]) -> list[Buffer]:

@@ -16,7 +16,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from autograder.sandbox.inside import forms
+from autograder.sandbox.inside import value_conversion
 from autograder.sandbox.inside.proxies import CannotJudge
 
 MOST_OPEN = 150
@@ -105,7 +105,7 @@ class OwnFunctions:
         """Describe an exception: the nearest known class, its own name, text, arguments, key."""
         key = f"error-{next(self._number)}"
         self._thrown[key] = error
-        base = next(item for item in type(error).__mro__ if forms.to_named_parts(item) is not None)
+        base = next(item for item in type(error).__mro__ if value_conversion.to_named_parts(item) is not None)
         plain = error.args if all(type(item) in (str, int, float, bool) for item in error.args) else ()
         return [base, type(error).__name__, str(error)[:600], list(plain), key]
 

@@ -24,12 +24,12 @@ import numpy as np
 from autograder.sandbox.exchange import wire
 from autograder.sandbox.exchange.wire import Buffer
 from autograder.sandbox.inside.callbacks import AbandonedTest
-from autograder.sandbox.inside.forms import GuestEncoder, build_own_array
-from autograder.sandbox.inside.hints import MEMORY, find_reported_limits
 from autograder.sandbox.inside.judge import Judge
+from autograder.sandbox.inside.limit_hints import MEMORY, find_reported_limits
 from autograder.sandbox.inside.remote import Remote
-from autograder.sandbox.inside.shared import Encoded
+from autograder.sandbox.inside.shared_values import Encoded
 from autograder.sandbox.inside.shell import CapturedStream, NotebookShell, Outputs
+from autograder.sandbox.inside.value_conversion import GuestEncoder, build_own_array
 
 MAX_MESSAGE = 600
 MAX_REQUEST = 1 << 31
@@ -63,8 +63,8 @@ class Pipes:
         body, tensors = self._requests.read_frame(max_json=MAX_REQUEST, max_tensors=MAX_REQUEST)
         if b"\n" not in body:
             return wire.unpack_message(body, tensors)
-        message, payload = wire.unpack_told(body, tensors)
-        return {**message, "told": payload}, {}
+        message, payload = wire.unpack_payload(body, tensors)
+        return {**message, "payload": payload}, {}
 
     @property
     def waiting(self) -> bool:
@@ -110,6 +110,8 @@ class Guest:
     def answer(self, request: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Iterator[list[Buffer]]:
         """Yield the reply frames of one request."""
         if request["op"] == "cell":
+            # In two steps: `wire.pack` is looked up after the cell, which may have replaced it. Whatever it
+            # sends then is refused by the other side.
             run = self._run_cell(request["source"])
             yield wire.pack({"id": request["id"], **run})
         elif request["op"] == "files":
@@ -208,10 +210,10 @@ class Guest:
         message = {"id": self._now, "observed": observed, "asks": asks}
         if "v" not in observed:
             return wire.pack(message)
-        written = wire.telling(*encoded)
+        written = wire.make_payload(*encoded)
         # Leaves room for the message around it in a frame of 4 MB.
         if len(written.tree) <= wire.MAX_TEXT:
-            return wire.pack_told(message, written)
+            return wire.pack_payload(message, written)
         if asks:
             raise ValueError("over 4 MB of text go from one box to the other")
         # A larger frame would end the box, and with it all answers that the student has yet to give.
@@ -222,7 +224,7 @@ class Guest:
         return (
             end.judge_test(request["begin"])
             if isinstance(end, Judge)
-            else end.do(*wire.read_told(request["told"]))
+            else end.run_operation(*wire.read_payload(request["payload"]))
         )
 
     def _get_endpoint(self, name: str) -> Remote | Judge:
@@ -255,7 +257,7 @@ class Guest:
         request, other_arrays = self._pipes.read_request()
         if request.get("target") == name and not request["begin"]:
             self._now = request["id"]
-            tree, arrays = wire.read_told(request["told"])
+            tree, arrays = wire.read_payload(request["payload"])
             # Another depth belongs to an outer call: then this call was abandoned.
             if not depth or tree[-1] == depth:
                 return tree, arrays

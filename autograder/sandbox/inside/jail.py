@@ -36,6 +36,7 @@ from autograder.core.paths import list_files_below
 from autograder.sandbox.inside import linux
 
 INNER_ID = 1000
+# pivot_root(2) needs a mount point as the new root; which of these folders exists depends on the machine.
 NEW_ROOTS = ("/mnt", "/tmp", "/srv", "/opt")
 DEVICES = ("null", "zero", "full", "random", "urandom")
 PASSWD = f"student:x:{INNER_ID}:{INNER_ID}::/w:/nonexistent\n"
@@ -80,6 +81,7 @@ class Jail:
         # Student code can read this memory: paths of this machine must not remain in it.
         config["files"] = list_top_names(config)
         del config["readable"], config["moved"]
+        # unshare(2) moves only children into the new process namespace; the first becomes its process 1.
         if os.fork():
             # The outer process only waits: it keeps the jail's process 1 a child of the broker's child.
             control.close()
@@ -225,6 +227,8 @@ def _fork_id_mapper(proc: int, first: int, last: int) -> Callable[[], None]:
 
 
 def _set_user(uid: int) -> None:
+    # Supplementary groups first, then the group, then the user: each step needs the rights that the next
+    # one drops.
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
@@ -397,7 +401,7 @@ def restrict_box(limits: Mapping[str, Any], program: bytes, files: Sequence[str]
     limit_resources(limits)
     linux.drop_capabilities()
     linux.forbid_new_privileges()
-    if linux.landlock_version():
+    if linux.get_landlock_version():
         linux.restrict_files(("/",), SCRATCH, tuple(f"/dev/{name}" for name in DEVICES))
     # Last: the filter refuses the calls that the steps above need.
     linux.load_filter(program)
@@ -408,15 +412,19 @@ def limit_resources(limits: Mapping[str, Any]) -> None:
     values = {
         resource.RLIMIT_CPU: limits["processor_seconds"],
         resource.RLIMIT_NOFILE: limits["descriptors"],
+        # Not enforced for uid 0 of the machine, which is why no box ever runs as it.
         resource.RLIMIT_NPROC: limits["processes"],
         resource.RLIMIT_FSIZE: limits["scratch_mb"] << 20,
         resource.RLIMIT_STACK: 8 << 20,
+        # core(5): the kernel may hand a core dump to a program of the machine, outside of the box.
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_MEMLOCK: 0,
+        # Messages in POSIX queues are memory of the kernel that belongs to no process.
         resource.RLIMIT_MSGQUEUE: 0,
         resource.RLIMIT_SIGPENDING: PENDING_SIGNALS,
     }
     if limits.get("address_space"):
+        # Not RLIMIT_DATA, which does not count shared mappings.
         values[resource.RLIMIT_AS] = limits["address_space"]
     for name, value in values.items():
         resource.setrlimit(name, (value, value))

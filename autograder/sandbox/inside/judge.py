@@ -22,10 +22,9 @@ from typing import Any
 import numpy as np
 
 from autograder.sandbox.exchange import wire
-from autograder.sandbox.inside import forms, shared
+from autograder.sandbox.inside import shared_values, value_conversion
 from autograder.sandbox.inside.callbacks import OwnFunctions
-from autograder.sandbox.inside.checks import Checks
-from autograder.sandbox.inside.forms import build_own_array
+from autograder.sandbox.inside.check_runner import Checks
 from autograder.sandbox.inside.gradients import GradientBridge, is_part_of_a_graph, is_transformed
 from autograder.sandbox.inside.proxies import (
     CannotJudge,
@@ -39,8 +38,15 @@ from autograder.sandbox.inside.proxies import (
     is_instance,
 )
 from autograder.sandbox.inside.remote import HandleEncoder
-from autograder.sandbox.inside.running import outcome
-from autograder.sandbox.inside.shared import Encoded, Generators, SharedValues, has_other_numbers, is_trained
+from autograder.sandbox.inside.shared_values import (
+    Encoded,
+    Generators,
+    SharedValues,
+    has_other_numbers,
+    is_trained,
+)
+from autograder.sandbox.inside.source_runner import run_test
+from autograder.sandbox.inside.value_conversion import build_own_array
 
 MOST_FRAMES = 6000
 """Limit of Python frames, for mutual calls between the student's code and the test's functions."""
@@ -96,11 +102,11 @@ class JudgeEncoder(HandleEncoder):
 
     def encode_other(self, value: Any, depth: int) -> Any:
         """Encode torch's own modules in parts, and the result of their ``parameters()`` as an iterator."""
-        if shared.is_layer(value):
-            return self._encode_form("layer", shared.describe_module(value, self._mark), depth)
-        if shared.is_optimizer(value):
-            return self._encode_form("optimizer", shared.describe_optimizer(value, self._mark), depth)
-        if shared.is_of_tensors(value):
+        if shared_values.is_layer(value):
+            return self._encode_form("layer", shared_values.describe_module(value, self._mark), depth)
+        if shared_values.is_optimizer(value):
+            return self._encode_form("optimizer", shared_values.describe_optimizer(value, self._mark), depth)
+        if shared_values.is_of_tensors(value):
             return self._encode_form("iterator", [self._mark(parameter) for parameter in value], depth)
         return super().encode_other(value, depth)
 
@@ -124,7 +130,7 @@ class JudgeEncoder(HandleEncoder):
             return {"$": "ref", "v": get_name(student)}
         if isinstance(value, BaseException):
             return self._encode_form("thrown", self._own.describe_exception(value), 0)
-        parts = forms.to_named_parts(value)
+        parts = value_conversion.to_named_parts(value)
         if parts is not None:
             return {"$": "form", "type": parts[0], "v": list(parts[1])}
         description = self._own.describe_function(value)
@@ -170,7 +176,7 @@ class Namespace(dict[str, Any]):
     ) -> Any:
         """Import as Python does; drawing libraries come from the student's box."""
         root = name.partition(".")[0]
-        if root != forms.DRAWN:
+        if root != value_conversion.DRAWN:
             try:
                 imported = builtins.__import__(name, names, local, wanted, level)
             except ModuleNotFoundError as error:
@@ -223,9 +229,9 @@ class Judge:
         """Run a test and return its outcome.
 
         Args:
-            begin: ``code``, ``doctest``, ``shared``: the test, or ``check`` (`checks.Checks.run_check`);
-                ``imports``; ``students``: names that are the student's in any case; ``token``: changes with
-                the student's box.
+            begin: ``code``, ``doctest``, ``shared``: the test, or ``check``
+                (`check_runner.Checks.run_check`); ``imports``; ``students``: names that are the student's in
+                any case; ``token``: changes with the student's box.
         """
         if begin["token"] != self._token:
             self._begin_again(begin["token"])
@@ -250,7 +256,7 @@ class Judge:
         self._token = token
         self._proxies = Proxies(self._ask_student)
         self._own = OwnFunctions()
-        self._shared = SharedValues("j", self._encode_value, shared.is_copied)
+        self._shared = SharedValues("j", self._encode_value, shared_values.is_copied)
         self._namespace = self._create_namespace()
 
     def _create_namespace(self) -> Namespace:
@@ -276,7 +282,7 @@ class Judge:
         if "check" in test:
             result = self._checks.run_check(test["check"], self)
         else:
-            result = outcome(test["code"], self._namespace, doctest=test["doctest"], refusals=CannotJudge)
+            result = run_test(test["code"], self._namespace, doctest=test["doctest"], refusals=CannotJudge)
         for other in self._others:
             self._take_doubts(other)
         if self._malformed:
@@ -299,7 +305,7 @@ class Judge:
         self._seed = seed
 
     def allow_changes(self, value: Any) -> None:
-        """Pass a value, and its parts, itself instead of copies; see `checks.StudentBox`."""
+        """Pass a value, and its parts, itself instead of copies; see `check_runner.StudentBox`."""
         self._may_change.append(value)
         parts = value.values() if type(value) is dict else value
         if type(value) in (list, tuple, dict):
@@ -316,12 +322,12 @@ class Judge:
         self._proxies.own_words |= other._proxies.own_words
 
     def define_module(self, source: str, names: Sequence[str] = ()) -> Any:
-        """Run a source in the student's box and return its module; see `checks.StudentBox`."""
+        """Run a source in the student's box and return its module; see `check_runner.StudentBox`."""
         self._is_silent = self._is_silent or bool(names)  # the right solution's source could be printed
         return self._ask_student("define", source, [*names])
 
     def open_again(self, forbidden: Sequence[str] = ()) -> Judge:
-        """Return the judge of a fresh box in which the same cells ran; see `checks.StudentBox`."""
+        """Return the judge of a fresh box in which the same cells ran; see `check_runner.StudentBox`."""
         other = Judge(self._further)
         other._others, other._may_change = self._others, self._may_change
         other._is_limited = bool(forbidden)
@@ -467,7 +473,7 @@ class Judge:
             return self._own[content[0]]
         if name == "computed":
             return self._gradients.build_tensor(content[0], content[1], content[2])
-        return forms.from_parts(name, content)
+        return value_conversion.from_parts(name, content)
 
     def _build_exception(self, description: list[Any]) -> BaseException:
         name, text, kind, error, args, own_key, cause = description
@@ -511,7 +517,7 @@ class Judge:
         return self.resolve_name(name)
 
     def resolve_name(self, name: str) -> Any:
-        """Return the value of a name of the notebook; see `checks.StudentBox`."""
+        """Return the value of a name of the notebook; see `check_runner.StudentBox`."""
         value = self._ask_student("name", name)
         if is_instance(value, ClassHandle):
             stand_in = self._proxies.get_exception_class(value)

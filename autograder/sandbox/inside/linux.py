@@ -30,6 +30,7 @@ ALL_NAMESPACES = (
 )
 
 _CLONE_PIDFD = 0x1000
+# Since Linux 6.1; before it the call fails, and forks copy small pages.
 _MADV_COLLAPSE = 25
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
@@ -63,14 +64,14 @@ def _check_result(result: int, call: str) -> int:
     return result
 
 
-def syscall(number: int, *arguments: int | bytes | None, what: str) -> int:
+def syscall(number: int, *arguments: int | bytes | None, purpose: str) -> int:
     """Make a raw system call; integers are passed as C longs.
 
     Raises:
-        OSError: it failed; the text begins with ``what``.
+        OSError: it failed; the text begins with `purpose`.
     """
     converted = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
-    return _check_result(int(LIBC.syscall(ctypes.c_long(number), *converted)), what)
+    return _check_result(int(LIBC.syscall(ctypes.c_long(number), *converted)), purpose)
 
 
 def find_syscall_number(name: str) -> int:
@@ -100,6 +101,8 @@ def fork_into(namespaces: int) -> tuple[int, int]:
     then the thread id that both remember stays right. The caller must seed random generators.
     """
     descriptor = ctypes.c_int(-1)
+    # clone(2): CLONE_PIDFD returns the descriptor through the third argument, which is the same on both
+    # architectures; the order of the last two, which are not used, differs.
     arguments = (namespaces | _CLONE_PIDFD | signal.SIGCHLD, 0, ctypes.addressof(descriptor), 0, 0)
     number = ctypes.c_long(find_syscall_number("clone"))
     pid = int(LIBC.syscall(number, *[ctypes.c_ulong(argument) for argument in arguments]))
@@ -135,7 +138,7 @@ def clone_mount(source: str, *, devices: bool = False, execute: bool = False) ->
     source. Returns a descriptor for `attach_mount`.
     """
     flags = _OPEN_TREE_CLONE | _AT_RECURSIVE | os.O_CLOEXEC
-    tree = syscall(_OPEN_TREE, _AT_FDCWD, os.fsencode(source), flags, what=f"open_tree({source!r})")
+    tree = syscall(_OPEN_TREE, _AT_FDCWD, os.fsencode(source), flags, purpose=f"open_tree({source!r})")
     attributes = _ATTR_NOSUID | _ATTR_RDONLY
     attributes |= 0 if devices else _ATTR_NODEV
     attributes |= 0 if execute else _ATTR_NOEXEC
@@ -143,7 +146,7 @@ def clone_mount(source: str, *, devices: bool = False, execute: bool = False) ->
     where = f"mount_setattr({source!r})"
     try:
         how = _AT_EMPTY_PATH | _AT_RECURSIVE
-        syscall(_MOUNT_SETATTR, tree, b"", how, request, len(request), what=where)
+        syscall(_MOUNT_SETATTR, tree, b"", how, request, len(request), purpose=where)
     except OSError:
         os.close(tree)
         raise
@@ -155,7 +158,7 @@ def attach_mount(tree: int, target: str) -> None:
     where = f"move_mount({target!r})"
     try:
         path = os.fsencode(target)
-        syscall(_MOVE_MOUNT, tree, b"", _AT_FDCWD, path, _MOVE_MOUNT_F_EMPTY_PATH, what=where)
+        syscall(_MOVE_MOUNT, tree, b"", _AT_FDCWD, path, _MOVE_MOUNT_F_EMPTY_PATH, purpose=where)
     finally:
         os.close(tree)
 
@@ -163,7 +166,9 @@ def attach_mount(tree: int, target: str) -> None:
 def pivot_root(new_root: str) -> None:
     """Make ``new_root`` the root and detach everything else."""
     os.chdir(new_root)
-    syscall(find_syscall_number("pivot_root"), b".", b".", what="pivot_root")
+    # pivot_root(2): with the same folder twice the old root is stacked on the new one, so no folder is
+    # needed for it, and it is the one that is detached.
+    syscall(find_syscall_number("pivot_root"), b".", b".", purpose="pivot_root")
     unmount(".", MNT_DETACH)
     os.chdir("/")
 
@@ -176,7 +181,7 @@ def merge_range(address: int, length: int) -> bool:
 
 def close_from(first: int) -> None:
     """Close every descriptor from ``first`` upwards."""
-    syscall(_CLOSE_RANGE, first, 0xFFFF_FFFF, 0, what="close_range")
+    syscall(_CLOSE_RANGE, first, 0xFFFF_FFFF, 0, purpose="close_range")
 
 
 def set_host_name(name: bytes) -> None:
@@ -201,11 +206,12 @@ def drop_capabilities(*, keep: Sequence[int] = ()) -> None:
     result = LIBC.prctl(PR_CAP_AMBIENT, ctypes.c_ulong(PR_CAP_AMBIENT_CLEAR_ALL), 0, 0, 0)
     _check_result(result, "prctl(PR_CAP_AMBIENT_CLEAR_ALL)")
     prctl(PR_SET_SECUREBITS, SECUREBITS)
+    # The header of 64 capability bits; version 1 sets the lower 32 alone.
     version_3 = 0x2008_0522
     kept = sum(1 << number for number in keep)
     # In force, permitted and inheritable; then the same for numbers from 32.
     sets = struct.pack("6I", kept, kept, 0, 0, 0, 0)
-    syscall(find_syscall_number("capset"), struct.pack("Ii", version_3, 0), sets, what="capset")
+    syscall(find_syscall_number("capset"), struct.pack("Ii", version_3, 0), sets, purpose="capset")
 
 
 def forbid_new_privileges() -> None:
@@ -219,7 +225,7 @@ def load_filter(program: bytes) -> None:
     # struct sock_fprog: a 16-bit number of instructions, padding, and a pointer.
     header = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
     set_mode_filter = 1
-    syscall(find_syscall_number("seccomp"), set_mode_filter, 0, header, what="seccomp(SET_MODE_FILTER)")
+    syscall(find_syscall_number("seccomp"), set_mode_filter, 0, header, purpose="seccomp(SET_MODE_FILTER)")
 
 
 # ---------------------------------------------------------------- Landlock
@@ -229,7 +235,7 @@ _MAKE_CHAR, _MAKE_BLOCK = 1 << 6, 1 << 11
 _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 
 
-def landlock_version() -> int:
+def get_landlock_version() -> int:
     """Return the kernel's Landlock ABI; 0 if it is not built in or not switched on."""
     version = LIBC.syscall(ctypes.c_long(_LANDLOCK_CREATE), None, ctypes.c_long(0), ctypes.c_long(1))
     return max(0, int(version))
@@ -240,7 +246,7 @@ def restrict_files(readable: Sequence[str], writable: Sequence[str], devices: Se
 
     TCP is refused altogether, and signals and abstract sockets are scoped if the kernel's ABI supports it.
     """
-    version = landlock_version()
+    version = get_landlock_version()
     # All rights of version 1; a kernel refuses rights that it does not know.
     handled = (1 << 13) - 1
     for since, right in ((2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV)):
@@ -250,18 +256,19 @@ def restrict_files(readable: Sequence[str], writable: Sequence[str], devices: Se
     # The kernel's structure has grown with its versions.
     size = 8 if version < 4 else 16 if version < 6 else 24
     attributes = struct.pack("QQQ", handled, network, scoped)[:size]
-    ruleset = syscall(_LANDLOCK_CREATE, attributes, size, 0, what="landlock_create_ruleset")
+    ruleset = syscall(_LANDLOCK_CREATE, attributes, size, 0, purpose="landlock_create_ruleset")
     read = _READ_FILE | _READ_DIR
     write = handled & ~(_EXECUTE | _MAKE_CHAR | _MAKE_BLOCK | _IOCTL_DEV)
     device = (_READ_FILE | _WRITE_FILE | _TRUNCATE) & handled
     for paths, rights in ((readable, read), (writable, write), (devices, device)):
         for path in paths:
             _add_landlock_rule(ruleset, path, rights)
-    syscall(_LANDLOCK_RESTRICT, ruleset, 0, what="landlock_restrict_self")
+    syscall(_LANDLOCK_RESTRICT, ruleset, 0, purpose="landlock_restrict_self")
     os.close(ruleset)
 
 
 def _add_landlock_rule(ruleset: int, path: str, rights: int) -> None:
+    # landlock(7): a rule needs only a reference to the file, not the right to read it.
     descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
         path_beneath = 1
@@ -269,7 +276,7 @@ def _add_landlock_rule(ruleset: int, path: str, rights: int) -> None:
         if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
             rights &= _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
         rule = struct.pack("=Qi", rights, descriptor)
-        syscall(_LANDLOCK_ADD, ruleset, path_beneath, rule, 0, what=f"landlock_add_rule({path!r})")
+        syscall(_LANDLOCK_ADD, ruleset, path_beneath, rule, 0, purpose=f"landlock_add_rule({path!r})")
     finally:
         os.close(descriptor)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.sandbox.inside.forms import find_library, find_library_class
+from autograder.sandbox.inside.value_conversion import find_library, find_library_class
 
 Ask = Callable[..., Any]
 _NO_PROTOCOLS = (

@@ -24,15 +24,15 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checking.loading import define_module
+from autograder.checking.loader import define_module
 from autograder.checking.objects import call_by_name, seed_generators
 from autograder.sandbox.exchange import wire
-from autograder.sandbox.inside import forms, shared
+from autograder.sandbox.inside import shared_values, value_conversion
 from autograder.sandbox.inside.callbacks import AbandonedTest, Callbacks
-from autograder.sandbox.inside.forms import GuestEncoder, as_plain, build_own_array
 from autograder.sandbox.inside.gradients import build_weighted_sum, compute_student_gradients
-from autograder.sandbox.inside.running import outcome
-from autograder.sandbox.inside.shared import Encoded, Generators, KeyedValue, SharedValues, keep_states
+from autograder.sandbox.inside.shared_values import Encoded, Generators, KeyedValue, SharedValues, keep_states
+from autograder.sandbox.inside.source_runner import run_test
+from autograder.sandbox.inside.value_conversion import GuestEncoder, as_plain, build_own_array
 
 MODELS = "autograder.checking.models"
 """The module with the functions that checks may run next to the student's objects."""
@@ -75,7 +75,7 @@ class HandleEncoder(GuestEncoder):
         if depth > DEEP and not self._flat:
             self._flat = True
             try:
-                return self._encode_form("flat", forms.flatten_containers(value), depth)
+                return self._encode_form("flat", value_conversion.flatten_containers(value), depth)
             finally:
                 self._flat = False
         if kind is list and len(value) > MANY_NUMBERS and (numbers := _pack_numbers(value)) is not None:
@@ -89,10 +89,11 @@ class HandleEncoder(GuestEncoder):
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(value, torch.Tensor):
             return self._encode_leaf(torch, value)
+        # A subclass such as a masked array decides itself how it compares: only its numbers are sent.
         if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
             return self.encode(np.array(value, copy=True, subok=False), depth + 1)
-        parts = forms.to_parts(value) or (
-            forms.to_named_tuple_parts(value) if isinstance(value, tuple) else None
+        parts = value_conversion.to_parts(value) or (
+            value_conversion.to_named_tuple_parts(value) if isinstance(value, tuple) else None
         )
         if parts is not None:
             return self._encode_form(*parts, depth)
@@ -107,6 +108,7 @@ class HandleEncoder(GuestEncoder):
 
     def _encode_leaf(self, torch: Any, value: Any) -> Any:
         """Encode a parameter with its gradient; the result of a computation also gets a handle."""
+        # A subclass of the student's could answer for these attributes with code of its own.
         with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001
             leaf, grad = bool(value.is_leaf), value.grad if value.is_leaf else None
         if not value.requires_grad:
@@ -169,7 +171,7 @@ class Remote:
             "set": setattr,
             "delete": delattr,
             "module": importlib.import_module,
-            "library": lambda module, name, /, *args, **kwargs: forms.find_by_name(module, name)(
+            "library": lambda module, name, /, *args, **kwargs: value_conversion.find_by_name(module, name)(
                 *args, **kwargs
             ),
             "define": lambda source, names=(): define_module(source, names, shell.user_ns),
@@ -182,10 +184,10 @@ class Remote:
 
     def _find_operation(self, name: str) -> Callable[..., Any]:
         """Return an operation: one of ours, an operator, or a function of Python's such as ``len``."""
-        found: Callable[..., Any] = (
+        operation: Callable[..., Any] = (
             self._table.get(name) or getattr(operator, name, None) or getattr(builtins, name)
         )
-        return found
+        return operation
 
     def create_encoder(self) -> HandleEncoder:
         """Create an encoder for values that go out."""
@@ -214,6 +216,8 @@ class Remote:
         if name == "shared":
             return self.shared.receive_value(content)
         if name == "computed":
+            # A leaf of this side, so that gradients of the student's computation stop here and can be sent
+            # back.
             self._leaves[content[1]] = leaf = content[0].detach().requires_grad_()
             return leaf.clone()  # as in the test: no leaf, so it may be changed in place
         if name == "own":
@@ -221,15 +225,15 @@ class Remote:
         if name == "thrown":
             return self._callbacks.build_exception(*content)
         if name in ("layer", "optimizer"):
-            return (shared.build_module if name == "layer" else shared.build_optimizer)(content)
+            return (shared_values.build_module if name == "layer" else shared_values.build_optimizer)(content)
         if name == "iterator":
             return iter(content)
         if name in ("named", "module"):
             module = importlib.import_module(content[0])
-            return module if name == "module" else forms.find_by_name(content[0], content[1])
-        return forms.from_parts(name, content)
+            return module if name == "module" else value_conversion.find_by_name(content[0], content[1])
+        return value_conversion.from_parts(name, content)
 
-    def do(self, tree: Any, arrays: Mapping[str, np.ndarray]) -> Encoded:
+    def run_operation(self, tree: Any, arrays: Mapping[str, np.ndarray]) -> Encoded:
         """Carry out one operation.
 
         Args:
@@ -313,7 +317,7 @@ class Remote:
             and (states := self._generators.collect_moved_states())
         ):
             reply["states"] = states
-        if self.shared.has_any(shared.is_hooked):
+        if self.shared.has_any(shared_values.is_hooked):
             reply["hooked"] = True
         return self._encode_value(reply)
 
@@ -321,7 +325,7 @@ class Remote:
 
     def _test(self, code: str, doctest: bool) -> tuple[tuple[str, Any], ...]:  # noqa: FBT001 - as it is sent
         """Run a test in the notebook's own names; the outcome is under the student's control."""
-        return tuple(outcome(code, self._shell.user_ns, doctest=doctest).items())
+        return tuple(run_test(code, self._shell.user_ns, doctest=doctest).items())
 
     def _name(self, name: str) -> Any:
         namespace = self._shell.user_ns
@@ -497,11 +501,11 @@ def list_methods(kind: type, instance: Any) -> list[str]:
 
 
 def _is_drawn(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] == forms.DRAWN
+    return kind.__module__.partition(".")[0] == value_conversion.DRAWN
 
 
 def _is_from_library(kind: type) -> bool:
     return (
         kind.__module__ not in ("__main__", None)
-        and forms.find_by_name(kind.__module__, kind.__qualname__) is kind
+        and value_conversion.find_by_name(kind.__module__, kind.__qualname__) is kind
     )

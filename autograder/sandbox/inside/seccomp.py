@@ -171,7 +171,7 @@ def _add(rules: Any, action: int, name: str, *arguments: Any) -> None:
             raise
 
 
-def shipped_filter() -> bytes:
+def load_shipped_filter() -> bytes:
     """Return the compiled filter for this machine.
 
     Raises:

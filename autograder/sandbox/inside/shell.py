@@ -88,7 +88,7 @@ class Outputs:
 
     def add_text(self, name: str, text: str) -> None:
         """Append text to a stream; adjacent pieces of one stream form one output."""
-        text = self._within(self.hide_folders(text) if name == "stderr" else text)
+        text = self._cut_to_room(self.hide_folders(text) if name == "stderr" else text)
         if not text:
             return
         last = self.items[-1] if self.items else None
@@ -105,7 +105,7 @@ class Outputs:
                 import base64
 
                 value = base64.b64encode(value).decode()  # noqa: PLW2901
-            if isinstance(value, str) and self._within(value) == value:
+            if isinstance(value, str) and self._cut_to_room(value) == value:
                 kept[str(mime)] = value
         if kept:
             self.items.append({"kind": kind, "data": kept})
@@ -116,7 +116,7 @@ class Outputs:
             text = text.replace(f"{folder}/", f"{name}/")
         return text
 
-    def _within(self, text: str) -> str:
+    def _cut_to_room(self, text: str) -> str:
         size = len(text)
         self._room -= size
         if self._room < -(FLOOD_FACTOR - 1) * self._budget:

@@ -53,7 +53,7 @@ def _serve_broker(control: socket.socket, config: dict[str, Any]) -> None:
     # Removed from the configuration, because student code can read this memory.
     sys.path[:] = [*config.pop("sys_path"), sys.argv[2]]
     # All of our own modules are imported before the jail is entered: our files are not visible inside.
-    from autograder.sandbox.inside import jail, linux, warming
+    from autograder.sandbox.inside import jail, linux, warm_up
     from autograder.sandbox.inside.shell import make_shell, prevent_programs, prevent_torch_programs
 
     importlib.import_module("autograder.sandbox.inside.guest")
@@ -71,7 +71,7 @@ def _serve_broker(control: socket.socket, config: dict[str, Any]) -> None:
         prevent_torch_programs(sys.modules["torch"])
     shell = make_shell()
     if config["tests"]:
-        warming.prepare_tests()
+        warm_up.prepare_tests()
     # From here on nothing can be imported from our package's folder, nor found in the importer's cache.
     sys.path.remove(sys.argv[2])
     for path in [path for path in sys.path_importer_cache if path.startswith(sys.argv[2])]:
@@ -81,11 +81,12 @@ def _serve_broker(control: socket.socket, config: dict[str, Any]) -> None:
     sys.argv[:] = ["notebook"]
     sys.orig_argv[:] = ["python", "notebook"]
     config["address_base"] = linux.measure_address_space(confinement.proc)
+    # Collections in a box would write to the counters of every object, and so copy the zygote's pages.
     gc.freeze()  # without collecting first: that takes a third of a second for almost nothing
     gc.enable()
     linux.gather_huge_pages(confinement.proc)
     linux.prctl(linux.PR_SET_THP_DISABLE, 1)  # else a box would clear 2 MB for a few kilobytes
-    control.send(json.dumps({"ready": True, "landlock": linux.landlock_version()}).encode())
+    control.send(json.dumps({"ready": True, "landlock": linux.get_landlock_version()}).encode())
     Zygote(control, config, confinement, shell).listen()
 
 
@@ -181,6 +182,8 @@ def _scrub_environment(home: str, further: dict[str, str]) -> None:
     os.environ.update(
         HOME=home,
         IPYTHONDIR=f"{home}/.ipython",
+        # One thread each: an operator with several OpenMP threads here and several in a child deadlocks,
+        # and results of sums depend on the number of threads.
         JOBLIB_MULTIPROCESSING="0",  # otherwise joblib starts programs; without them it runs serially
         LANG="C.UTF-8",
         LOGNAME="student",

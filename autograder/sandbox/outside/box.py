@@ -113,6 +113,8 @@ class NamespaceBox:
         try:
             for _ in range(3):
                 pipes += os.pipe2(os.O_CLOEXEC)
+            # Sequenced packets keep the limits of messages: a report is never read in part or merged with
+            # another one.
             self._status, status = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         except OSError as error:
             for descriptor in pipes:
@@ -174,6 +176,7 @@ class NamespaceBox:
         except BoxEnded as ended:
             text = self._printed.decode(errors="replace")
             raise SandboxFault(f"the box could not be confined: {text or ended}") from ended
+        # The reply proves that the mounts exist; student code has not run yet.
         self._watch.open_scratch()
 
     # ------------------------------------------------------------ requests
@@ -185,8 +188,8 @@ class NamespaceBox:
         request_id = self._send_request({"op": "cell", "source": source}, {}, seconds)
         self._set_allowances(
             Ending.CELL_TIME,
-            Allowance(seconds, self.measure_processor_time, self._delays),
-            Allowance(total, self.measure_processor_time, self._delays),
+            Allowance(seconds, self.measure_processor_time, self._measure_own_delay),
+            Allowance(total, self.measure_processor_time, self._measure_own_delay),
         )
         outputs = MAX_JSON + _ESCAPED * (self._limits.output_kb << 10)
         reply, _ = self._read_reply(request_id, most=[outputs, 0])
@@ -242,14 +245,14 @@ class NamespaceBox:
         encoder = values.TrustedEncoder()
         trees = [values.encode_call(call, encoder) for call in calls]
         results: list[Observation] = []
-        altogether = Allowance(total, self.measure_processor_time, self._delays)
+        altogether = Allowance(total, self.measure_processor_time, self._measure_own_delay)
         self._clear_unsettled()
         try:
             request_id = self._send_request({"op": "ask", "calls": trees}, encoder.arrays, seconds)
             for number in range(len(calls)):
                 self._set_allowances(
                     Ending.CALL_TIME,
-                    Allowance(seconds, self.measure_processor_time, self._delays),
+                    Allowance(seconds, self.measure_processor_time, self._measure_own_delay),
                     altogether,
                 )
                 answer, reported = self._read_answer(request_id, number, room)
@@ -262,16 +265,18 @@ class NamespaceBox:
         return results
 
     def forward_message(
-        self, target: str, payload: wire.Told, *, seconds: float, begin: Mapping[str, Any] | None = None
+        self, target: str, payload: wire.Payload, *, seconds: float, begin: Mapping[str, Any] | None = None
     ) -> Reply | Observation:
         """See `autograder.sandbox.base.Box.forward_message`."""
         started, self._printed_total, self._unsettled = time.monotonic(), 0, True
         request_id = self._send_request({"op": "hand", "target": target, "begin": begin}, payload, seconds)
-        self._set_allowances(Ending.CALL_TIME, Allowance(seconds, self.measure_processor_time, self._delays))
+        self._set_allowances(
+            Ending.CALL_TIME, Allowance(seconds, self.measure_processor_time, self._measure_own_delay)
+        )
         body, tensors = self._read_frame(most=[MAX_JSON, self._limits.reply_mb << 20])
         try:
             values.estimate_memory(body, tensors)  # refuses payloads with too many parts
-            reply, reply_payload = wire.unpack_told(body, tensors)
+            reply, reply_payload = wire.unpack_payload(body, tensors)
             self._check_request_id(reply, request_id)
             answer, asks = values.parse_endpoint_reply(reply)
             self._longest = max(self._longest, time.monotonic() - started)
@@ -310,13 +315,13 @@ class NamespaceBox:
         """See `autograder.sandbox.base.Box.measure_processor_time`."""
         if self._usage:
             return self._usage.processor_seconds
-        return self._watch.processor_seconds(afresh=True)
+        return self._watch.read_processor_seconds(afresh=True)
 
     def measure_delay(self) -> float:
         """See `autograder.sandbox.base.Box.measure_delay`."""
         return max(0.0, self._watch.delayed - self._delayed_before)
 
-    def _delays(self) -> float | None:
+    def _measure_own_delay(self) -> float | None:
         """Measure the delay anew; None if the kernel does not report it."""
         return None if self._usage else self._watch.measure_delay()
 
@@ -328,7 +333,7 @@ class NamespaceBox:
         self._late, self._allowances = late, allowances
 
     def _send_request(
-        self, message: dict[str, Any], attachment: Mapping[str, np.ndarray] | wire.Told, seconds: float
+        self, message: dict[str, Any], attachment: Mapping[str, np.ndarray] | wire.Payload, seconds: float
     ) -> str:
         """Send a message with arrays, or with another box's payload, and return the number of the request."""
         if self._why:
@@ -339,10 +344,11 @@ class NamespaceBox:
         # All replies to earlier requests have been read: bytes that wait here are unsolicited.
         if self._frames.ahead or self._has_waiting_bytes():
             self._fail(Ending.PROTOCOL, "bytes arrived that nobody asked for")
+        # Student code cannot guess it, so it cannot answer a request that has not been sent yet.
         request_id = secrets.token_hex(16)
         message = {"id": request_id, **message}
-        if isinstance(attachment, wire.Told):
-            frame = wire.pack_told(message, attachment)
+        if isinstance(attachment, wire.Payload):
+            frame = wire.pack_payload(message, attachment)
         else:
             frame = wire.pack(message, attachment)
         try:
@@ -412,7 +418,11 @@ class NamespaceBox:
 
     def _wait_for_reply(self, seconds: float) -> bool:
         """Wait for a reply; meanwhile count output, and watch the limits that the kernel does not enforce."""
-        pauses = (seconds, self._watch.get_pause(), *(one.get_pause() for one in self._allowances))
+        pauses = (
+            seconds,
+            self._watch.get_pause(),
+            *(allowance.get_pause() for allowance in self._allowances),
+        )
         events = dict(self._poller.poll(math.ceil(min(pauses) * 1000)))
         arriving = self._replies in events
         if not arriving:  # replies first: a flood of output must not lose them
@@ -423,7 +433,7 @@ class NamespaceBox:
             self._end_when_over()
         try:
             # If a reply is arriving, the fault only means that time is up: it may finish within the grace.
-            late = any(one.over() for one in self._allowances)
+            late = any(allowance.is_over() for allowance in self._allowances)
         except SandboxFault:
             if not arriving:
                 self.close()
@@ -444,7 +454,7 @@ class NamespaceBox:
         return any(event & select.POLLIN for _, event in self._arrived.poll(0))
 
     def _end_when_over(self) -> None:
-        ending = self._watch.exceeded()
+        ending = self._watch.find_exceeded_limit()
         if ending is not None:
             self._fail(ending)
 
@@ -481,7 +491,7 @@ class NamespaceBox:
         # Must be decided before we kill the process ourselves.
         by_itself = has_ended_itself(self._pidfd, self.pid)
         self._kill_process()
-        report = self._final_report()
+        report = self._read_final_report()
         ending = self._watch.find_ending(report)
         peak = self._group.read_peak_bytes() if self._group else 0
         memory = (peak, self._limits.memory_mb << 20)
@@ -491,9 +501,10 @@ class NamespaceBox:
     def _kill_process(self) -> None:
         if self._pidfd >= 0:
             with contextlib.suppress(ProcessLookupError):
+                # By the descriptor: the number may belong to another process by now.
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
-    def _final_report(self) -> dict[str, Any]:
+    def _read_final_report(self) -> dict[str, Any]:
         """Return the zygote's report about the end; read once, then cached."""
         if not hasattr(self, "_report"):
             self._status.settimeout(CLOSE_SECONDS)
@@ -510,12 +521,11 @@ class NamespaceBox:
             return self._usage
         self._allowances = ()
         self._kill_process()
-        report = self._final_report() if self._pidfd >= 0 else {}
+        report = self._read_final_report() if self._pidfd >= 0 else {}
         peak = self._group.read_peak_bytes() if self._group else int(report.get("rss", 0))
-        used = max(float(report.get("cpu", 0.0)), self._watch.processor_seconds())
-        kernel = self._group.read_system_seconds() if self._group else 0.0
+        used = max(float(report.get("cpu", 0.0)), self._watch.read_processor_seconds())
         self._watch.close()
-        self._usage = Usage(used, peak, self._longest, self.measure_delay(), kernel)
+        self._usage = Usage(used, peak, self._longest, self.measure_delay())
         for descriptor in (self._requests, self._replies, self._output, self._pidfd):
             if descriptor >= 0:
                 os.close(descriptor)
@@ -574,10 +584,10 @@ class Allowance:
             self._next_look = self._started + max(GRACE, min(seconds / 100, MOST_GRACE))
 
     def get_pause(self) -> float:
-        """Return the seconds until `over` has something to check."""
+        """Return the seconds until `is_over` has something to check."""
         return max(0.0, self._next_look - time.monotonic())
 
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Return whether the time is used up; checks only when a check is due.
 
         Raises:

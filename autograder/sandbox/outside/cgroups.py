@@ -34,7 +34,6 @@ FAIRNESS = "cpu"
 ACCOUNTING = "cpuacct"
 """Used if available: the processor time of all of a box's processes together (version 1)."""
 REMOVAL_SECONDS = 2.0
-_TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
 class Counts(Struct, frozen=True):
@@ -87,7 +86,6 @@ class Group(Struct, frozen=True):
     killed: Counter
     peak: Counter
     used: Counter | None
-    in_kernel: Counter | None
 
     def add_process(self, pid: int) -> None:
         """Move a process in; its children follow.
@@ -96,6 +94,7 @@ class Group(Struct, frozen=True):
             OSError: the kernel refused.
         """
         for folder in self.folders:
+            # Children that it has already forked stay outside: a box is moved before it runs student code.
             (folder / "cgroup.procs").write_text(str(pid))
 
     def read_counts(self) -> Counts:
@@ -105,10 +104,6 @@ class Group(Struct, frozen=True):
     def read_processor_seconds(self) -> float | None:
         """Return the processor time of all processes that were ever in it; None if it is not accounted."""
         return self.used.read() if self.used else None
-
-    def read_system_seconds(self) -> float:
-        """Return the part of it spent in the kernel; 0 if it is not reported."""
-        return (self.in_kernel.read() if self.in_kernel else None) or 0.0
 
     def read_peak_bytes(self) -> int:
         """Return the peak memory of the group."""
@@ -146,9 +141,9 @@ class Driver:
         folders = {controller: folder / name for controller, folder in self._folders.items()}
         for folder in set(folders.values()):
             folder.mkdir()
-        return self._bound_group(folders, memory_bytes, processes)
+        return self._limit_group(folders, memory_bytes, processes)
 
-    def _bound_group(self, folders: dict[str, Path], memory_bytes: int, processes: int) -> Group:
+    def _limit_group(self, folders: dict[str, Path], memory_bytes: int, processes: int) -> Group:
         raise NotImplementedError
 
     def close(self) -> None:
@@ -162,7 +157,7 @@ class Version1(Driver):
 
     name = "cgroup v1"
 
-    def _bound_group(self, folders: dict[str, Path], memory_bytes: int, processes: int) -> Group:
+    def _limit_group(self, folders: dict[str, Path], memory_bytes: int, processes: int) -> Group:
         memory, pids = (folders[controller] for controller in CONTROLLERS)
         # In this order: the kernel refuses a limit of memory with swap below that of memory alone.
         (memory / "memory.limit_in_bytes").write_text(str(memory_bytes))
@@ -176,7 +171,6 @@ class Version1(Driver):
             killed=Counter(memory / "memory.oom_control", "oom_kill"),
             peak=Counter(memory / "memory.max_usage_in_bytes"),
             used=Counter(accounting / "cpuacct.usage", unit=1e-9) if accounting else None,
-            in_kernel=Counter(accounting / "cpuacct.stat", "system", _TICK) if accounting else None,
         )
 
 
@@ -185,7 +179,7 @@ class Version2(Driver):
 
     name = "cgroup v2"
 
-    def _bound_group(self, folders: dict[str, Path], memory_bytes: int, processes: int) -> Group:
+    def _limit_group(self, folders: dict[str, Path], memory_bytes: int, processes: int) -> Group:
         (folder,) = folders.values()
         (folder / "memory.max").write_text(str(memory_bytes))
         (folder / "pids.max").write_text(str(processes))
@@ -200,7 +194,6 @@ class Version2(Driver):
             peak=Counter(folder / "memory.peak"),
             # Counted whether or not the controller ``cpu`` is enabled.
             used=Counter(folder / "cpu.stat", "usage_usec", 1e-6),
-            in_kernel=Counter(folder / "cpu.stat", "system_usec", 1e-6),
         )
 
 
@@ -276,6 +269,7 @@ def _find_version2(mount: Path | None, own_path: str) -> Driver | None:
     """
     if mount is None:
         return None
+    # Upwards, because a process may be moved only below a common ancestor that we may write.
     for parent in _list_parents(mount, own_path):
         with contextlib.suppress(OSError):
             return _create_version2(parent)
@@ -411,6 +405,7 @@ SWEEP_SECONDS = 1.0
 
 def build_group_name() -> str:
     """Build a unique name for a folder of control groups of this process."""
+    # The clock in which /proc/<pid>/stat counts the start of a process; others stop while a laptop sleeps.
     created = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
     return f"autograder-{os.getpid()}-{_read_process_namespace(Path('/'))}-{created}"
 

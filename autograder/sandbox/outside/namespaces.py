@@ -31,7 +31,7 @@ from autograder.core.errors import PreloadMissing, SandboxFault, SandboxUnavaila
 from autograder.core.limits import KERNEL_CPU_FACTOR
 from autograder.core.records import Limits
 from autograder.sandbox.base import Environment
-from autograder.sandbox.inside.seccomp import shipped_filter
+from autograder.sandbox.inside.seccomp import load_shipped_filter
 from autograder.sandbox.levels import Isolation
 from autograder.sandbox.outside import cgroups
 from autograder.sandbox.outside.box import NamespaceBox
@@ -124,7 +124,7 @@ class ZygoteSandbox:
             "files": [(name, str(path)) for name, path in environment.files],
             "uid": self._identity.uid if self._identity else None,
             "uids": (FIRST_UID, LAST_UID),
-            "filter": base64.b64encode(shipped_filter()).decode(),
+            "filter": base64.b64encode(load_shipped_filter()).decode(),
             **self._build_level_config(),
         }
         self._control.settimeout(START_SECONDS)

@@ -25,7 +25,7 @@ from msgspec import Struct
 from autograder.core.errors import BoxLost, SandboxFault
 from autograder.core.limits import UNKNOWN_WAIT_FACTOR
 from autograder.core.records import CellRun, Ending, LimitEvent, LimitKind, Limits, Observation
-from autograder.sandbox.inside import hints
+from autograder.sandbox.inside import limit_hints
 from autograder.sandbox.inside.jail import EXIT_NO_MEMORY, EXIT_NOT_CONFINED
 from autograder.sandbox.outside.cgroups import Counts, Group, read_kernel_file
 
@@ -34,6 +34,7 @@ SCRATCH = "w"
 _CORES = os.cpu_count() or 1
 _WORDS = {met.value: met for met in LimitKind}
 _SPACE = {LimitKind.DISK, LimitKind.FILES}
+# The kernel counts by ticks; see `limits.KERNEL_CPU_FACTOR`.
 _EARLY = 0.5
 """Seconds by which the kernel's own limit on one process may be early."""
 
@@ -78,6 +79,7 @@ class Watch:
         The descriptor only serves to query how full it is. If the kernel refuses it, or the size is not the
         requested one, only the student's claim is available.
         """
+        # O_PATH reads nothing, and O_NOFOLLOW lets no link lead out of the box.
         flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
         with contextlib.suppress(OSError):
             self._scratch = os.open(f"/proc/{self._pid}/root/{SCRATCH}", flags)
@@ -88,10 +90,10 @@ class Watch:
     # ------------------------------------------------------------ limits that end the box
 
     def get_pause(self) -> float:
-        """Return the seconds until `exceeded` has something to check."""
+        """Return the seconds until `find_exceeded_limit` has something to check."""
         return max(0.001, self._next_look - time.monotonic())
 
-    def exceeded(self) -> Ending | None:
+    def find_exceeded_limit(self) -> Ending | None:
         """Return the limit for which the box must end now; checks only when a check is due."""
         now = time.monotonic()
         if now < self._next_look:
@@ -118,7 +120,7 @@ class Watch:
         """Return the shortest time in which all cores together can use up the remaining processor time."""
         return max(INTERVAL, (self._limits.processor_seconds - used) / _CORES)
 
-    def processor_seconds(self, *, afresh: bool = False) -> float:
+    def read_processor_seconds(self, *, afresh: bool = False) -> float:
         """Return the processor seconds of all processes of the box, as far as they were counted.
 
         Args:
@@ -154,7 +156,7 @@ class Watch:
             return Ending.CRASHED
         if os.WIFEXITED(status):
             return self._classify_exit(os.WEXITSTATUS(status))
-        used = max(report.get("cpu", 0.0), self.processor_seconds())
+        used = max(report.get("cpu", 0.0), self.read_processor_seconds())
         return Ending.PROCESSOR_TIME if used >= self._limits.processor_seconds - _EARLY else Ending.CRASHED
 
     def _classify_exit(self, status: int) -> Ending:
@@ -171,14 +173,14 @@ class Watch:
         """Return the limits met since the last call, in the order of `LimitKind`.
 
         Args:
-            reported: the limits that the reply reports, in words of `LimitKind` and `hints.AGAIN`; under the
-                student's control.
+            reported: the limits that the reply reports, in words of `LimitKind` and `limit_hints.AGAIN`;
+                under the student's control.
             printed: whether this side has counted more output than is kept.
         """
         words = {_WORDS[word] for word in reported if word in _WORDS}
-        suspected = LimitKind.PROCESSES in words or hints.AGAIN in reported
+        suspected = LimitKind.PROCESSES in words or limit_hints.AGAIN in reported
         seen = self._read_counters(suspected=suspected) | ({LimitKind.OUTPUT} if printed else set())
-        if hints.AGAIN in reported and LimitKind.PROCESSES in seen:
+        if limit_hints.AGAIN in reported and LimitKind.PROCESSES in seen:
             words.add(LimitKind.PROCESSES)
         full = self._find_full_limits()
         # A space that was full before counts again only if the reply reports it.
@@ -190,7 +192,9 @@ class Watch:
         if LimitKind.DESCRIPTORS in words and self._count_descriptors() >= self._limits.descriptors:
             seen.add(LimitKind.DESCRIPTORS)
         return tuple(
-            LimitEvent(met, seen=met in seen, told=met in words) for met in LimitKind if met in seen | words
+            LimitEvent(met, measured=met in seen, claimed=met in words)
+            for met in LimitKind
+            if met in seen | words
         )
 
     def mark_run(self, run: CellRun, reported: Collection[str], *, printed: bool) -> CellRun:
@@ -397,6 +401,7 @@ def has_ended_itself(pidfd: int, pid: int, proc: Path = Path("/proc")) -> bool:
 
 def _is_ending(pid: int, proc: Path) -> bool:
     try:
+        # The name before the last bracket is the process's own choice, and may contain brackets and blanks.
         fields = (proc / str(pid) / "stat").read_text(errors="replace").rpartition(") ")[2].split()
         return bool(int(fields[6]) & _PF_EXITING)
     except (OSError, IndexError, ValueError):

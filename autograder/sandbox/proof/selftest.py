@@ -5,7 +5,7 @@ reported, and so is a canary that could not be tried: a layer that is not known 
 
 Before the first student's code it is run once per boot and configuration, then remembered. Only a proof that
 every layer held is kept, in the course's private folder. It is valid as long as everything that the sandbox
-depends on is unchanged (`compute_standing`); a file that others could have written is ignored.
+depends on is unchanged (`hash_sandbox_basis`); a file that others could have written is ignored.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def ensure(
     """
     refuse_other_systems()
     environment = Environment(packages=tuple(packages))
-    now = compute_standing(isolation, environment)
+    now = hash_sandbox_basis(isolation, environment)
     last = read_last_proof(private)
     if last is not None and last.standing == now:
         return last
@@ -151,7 +151,7 @@ def describe_last_proof(private: Path, isolation: str = "namespaces") -> str:
         return "none is remembered; the next grading makes one"
     when = datetime.fromtimestamp(proof.tested_at, tz=UTC).isoformat(sep=" ", timespec="seconds")
     try:
-        counts = proof.standing == compute_standing(isolation)
+        counts = proof.standing == hash_sandbox_basis(isolation)
     except OSError:
         counts = False
     validity = (
@@ -160,7 +160,7 @@ def describe_last_proof(private: Path, isolation: str = "namespaces") -> str:
     return f"{len(proof.canaries)} layers held at {when}, {validity}"
 
 
-def compute_standing(isolation: str, environment: Environment = _EMPTY) -> str:
+def hash_sandbox_basis(isolation: str, environment: Environment = _EMPTY) -> str:
     """Return a digest of everything the sandbox depends on: boot, kernel, rights, interpreter, our code."""
     parts = [
         Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"),
@@ -174,26 +174,26 @@ def compute_standing(isolation: str, environment: Environment = _EMPTY) -> str:
         *(f"{name} {path}" for name, path in environment.packages),
         f"{os.getuid()} {os.geteuid()} {os.getgid()}",
         *(f"{name} {Path('/proc/self/ns', name).readlink()}" for name in ("user", "mnt", "pid", "net")),
-        *_rights(),
-        _accounting(),
-        _program(),
+        *_read_rights(),
+        _describe_accounting(),
+        _hash_program(),
     ]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _rights() -> list[str]:
+def _read_rights() -> list[str]:
     lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
     return [line for line in lines if line.partition(":")[0] in _OF_PROCESS]
 
 
-def _accounting() -> str:
+def _describe_accounting() -> str:
     """Return what decides which control groups are used; to find a driver would take longer than the rest."""
     own_groups = Path("/proc/self/cgroup").read_text(encoding="utf-8", errors="replace")
     mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     return own_groups + "\n".join(line for line in mounts if " - cgroup" in line)
 
 
-def _program() -> str:
+def _hash_program() -> str:
     """Return the SHA-256 of the sandbox's own source files and filters."""
     folder = Path(__file__).parents[1]
     digest = hashlib.sha256()

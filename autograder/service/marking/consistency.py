@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from autograder.marking.agreement import Agreement, compute_agreement, compute_mean
 from autograder.service import audit
-from autograder.service.marking import saving
+from autograder.service.marking import mark_entry
 from autograder.service.marking.answers import MarkableCell
 from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import Account, CellMark, CellPlace, IndependentMark, MarkingPlan
@@ -72,7 +72,7 @@ def measure_consistency(place: CellPlace, cell: MarkableCell) -> Consistency:
     for reading in IndependentMark.objects.filter(mark__place=place).select_related("account").order_by("pk"):
         row = by_number.get(reading.mark_id)
         # Marks for an earlier text of the answer say nothing about agreement on this one.
-        if row is not None and reading.submission == saving.hash_text(row):
+        if row is not None and reading.submission == mark_entry.hash_text(row):
             readings[row.pk].append(reading)
     return Consistency(
         load_plan(place),

@@ -22,7 +22,7 @@ from autograder.marking.grouping import (
     group_similar_answers,
 )
 from autograder.rubric import Rubric
-from autograder.service.marking import saving
+from autograder.service.marking import mark_entry
 from autograder.service.marking.answers import MarkableCell, load_results
 from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import Account, CellMark, CellPlace, Offer
@@ -150,9 +150,9 @@ def take_out_answers(place: CellPlace, numbers: Collection[int], by: Account) ->
 
 def _set_group(place: CellPlace, numbers: Collection[int], name: str, by: Account) -> None:
     with transaction.atomic():
-        rows = saving.lock_answers(set(numbers))
+        rows = mark_entry.lock_answers(set(numbers))
         if any(row.place_id != place.pk for row in rows):
             raise ActionRefused("mark-other-question")
-        changes = [saving.change_answer(row, gathered=name) for row in rows]
-        saving.write_answers(rows)
-        saving.log_action(rows[0], "group", changes, by)
+        changes = [mark_entry.change_answer(row, gathered=name) for row in rows]
+        mark_entry.write_answers(rows)
+        mark_entry.log_action(rows[0], "group", changes, by)

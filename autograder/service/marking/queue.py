@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from autograder.rubric import Rubric
 from autograder.service.marking.answers import MarkableCell, find_cell
-from autograder.service.marking.saving import CONFLICT, SECOND
+from autograder.service.marking.mark_entry import CONFLICT, SECOND
 from autograder.service.models import Account, CellMark, CellPlace, IndependentMark, Looking, Offer
 
 HERE = timedelta(seconds=30)
@@ -47,7 +47,7 @@ def _build_condition(which: str, by: Account, places: Iterable[CellPlace]) -> Q:
         F("mark__text"),
         template="encode(sha256(convert_to(%(expressions)s, 'UTF8')), 'hex')",
         output_field=CharField(),
-    )  # as `saving.hash_text`: a mark of another text, or an unfinished one, does not count
+    )  # as `mark_entry.hash_text`: a mark of another text, or an unfinished one, does not count
     mine = IndependentMark.objects.filter(account=by, submission=read).values("mark")
     # An equal answer has marks. The name of a group differs between cells, but not between assignments.
     marked = CellMark.objects.filter(place__in=places, points__isnull=False, again=False).exclude(equal="")

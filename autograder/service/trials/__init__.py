@@ -4,10 +4,9 @@ A trial concerns a version that is not offered yet. It grades every counting att
 without changing any student's mark. Then it is applied as a whole, or dropped.
 """
 
-from autograder.service.trials.applying import apply_trial, drop_trial
-from autograder.service.trials.beginning import import_assignment
 from autograder.service.trials.effect import TrialEffect, compute_effect
-from autograder.service.trials.trying import TrialProgress, catch_up, measure_progress, retry_failed
+from autograder.service.trials.grading import TrialProgress, catch_up, measure_progress, retry_failed
+from autograder.service.trials.rollout import apply_trial, drop_trial, import_assignment
 
 __all__ = [
     "TrialEffect",

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from autograder.core.records import GradingResult, Score
-from autograder.marking.following import MarkFollower
+from autograder.marking.mark_follower import MarkFollower
 from autograder.marking.moves import (
     MarkedScore,
     RubricChange,
@@ -21,7 +21,7 @@ from autograder.marking.moves import (
 from autograder.service import attempts, versions
 from autograder.service.models import CellMark, CurrentResult, State, VersionTrial
 from autograder.service.store import get_bonus_points
-from autograder.service.trials import trying
+from autograder.service.trials import grading
 from autograder.service.trials.marks import follow_mark, get_cell_name, to_mark
 
 
@@ -56,7 +56,7 @@ def compute_effect(trial: VersionTrial) -> TrialEffect:
     before, after = versions.load_rubric(trial.base), versions.load_rubric(trial.version)
     trial_scores, current, marks = _load_trial_scores(trial), _load_current_scores(trial), _load_marks(trial)
     cells = {(question.notebook, cell) for question in after.questions for cell in question.list_cells()}
-    failed = trying.load_failures(trial)
+    failed = grading.load_failures(trial)
     handins = attempts.find_counting_attempts(offer, after)
     moved, waiting, same = [], [], 0
     for student, handin in sorted(handins.items()):

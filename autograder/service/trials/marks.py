@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from autograder.grading.grades import CellName, PersonMark
-from autograder.marking.following import MarkFollower
+from autograder.marking.mark_follower import MarkFollower
 from autograder.service.models import CellMark
 
 

@@ -19,7 +19,7 @@ from autograder.core.errors import GradebookError, describe_error
 from autograder.core.records import GradingResult, ItemResult, Score
 from autograder.core.tables import join_names
 from autograder.grading.grades import CellName, PersonMark, compute_standing
-from autograder.grading.store import AnswerName, FrontEnd, GradedEntry, Key, Student, encode_result
+from autograder.grading.store import AnswerName, FrontEnd, GradedEntry, ResultKey, Student, encode_result
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.sanitise import escape_markup, render_sentence
 from autograder.rubric import Question, Rubric
@@ -229,7 +229,7 @@ class Gradebook:
         with self._open_writing() as connection:
             results.finish_run(connection, run)
 
-    def find_result(self, key: Key) -> GradingResult | None:
+    def find_result(self, key: ResultKey) -> GradingResult | None:
         """See `Store.find_result`."""
         with self._open_reading() as connection:
             return results.find_result(connection, key)
@@ -334,7 +334,7 @@ class Gradebook:
                 connection, assignment, rubric, None if whole else self._outlines
             )
 
-    def load_keys(self, assignment: str) -> dict[str, Key]:
+    def load_keys(self, assignment: str) -> dict[str, ResultKey]:
         """See `Store.load_keys`."""
         with self._open_reading() as connection:
             return results.load_keys(connection, assignment)

@@ -1,8 +1,8 @@
 """Stored results: the submission, the versions it was graded with, and when; tables of our own.
 
-They share a database with nbgrader's tables. A result is keyed by everything it depends on (`Key`). It is
-written in the transaction that writes nbgrader's marks; a kill in between leaves neither, and the next run
-grades that submission again.
+They share a database with nbgrader's tables. A result is keyed by everything it depends on (`ResultKey`). It
+is written in the transaction that writes nbgrader's marks; a kill in between leaves neither, and the next
+run grades that submission again.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from autograder.core.limits import Budgets, compute_budgets
 from autograder.core.records import GradingResult
 from autograder.grading.store import (
     GradedEntry,
-    Key,
     OutlineReader,
+    ResultKey,
     decode_result,
     encode_bounded,
     encode_result,
@@ -72,12 +72,12 @@ _CURRENT = sa.Table(
 
 
 _OF_KEY = sa.select(_RESULT.c.graded).where(
-    *(_RESULT.c[name] == sa.bindparam(name) for name in Key.__struct_fields__)
+    *(_RESULT.c[name] == sa.bindparam(name) for name in ResultKey.__struct_fields__)
 )
 """Query for the result of a key. Built once, because building it takes longer than running it."""
 
 
-def find_result(connection: sa.Connection, key: Key) -> GradingResult | None:
+def find_result(connection: sa.Connection, key: ResultKey) -> GradingResult | None:
     """Return the result recorded for this key, or None.
 
     A row that no longer decodes (written by another version) counts as missing and is replaced as soon as the
@@ -147,15 +147,15 @@ def load_current_results(
     return {student: graded for student, graded in results.items() if graded is not None}
 
 
-def load_keys(connection: sa.Connection, assignment: str) -> dict[str, Key]:
+def load_keys(connection: sa.Connection, assignment: str) -> dict[str, ResultKey]:
     """Return the key of every student's current result."""
     query = (
-        sa.select(*(_RESULT.c[field] for field in Key.__struct_fields__))
+        sa.select(*(_RESULT.c[field] for field in ResultKey.__struct_fields__))
         .join(_CURRENT, _RESULT.c.id == _CURRENT.c.result)
         .where(_CURRENT.c.assignment == assignment)
         .order_by(_CURRENT.c.student)
     )
-    return {row[0]: Key(*row) for row in connection.execute(query).all()}
+    return {row[0]: ResultKey(*row) for row in connection.execute(query).all()}
 
 
 def start_run(connection: sa.Connection, rubric: Rubric, environment: str, isolation: str) -> int:
@@ -187,7 +187,7 @@ def _write_results(
     connection: sa.Connection, entries: Sequence[GradedEntry], run: int | None
 ) -> dict[str, int]:
     """Write the result rows that are new or differ; return their ids by student."""
-    names = Key.__struct_fields__
+    names = ResultKey.__struct_fields__
     query = sa.select(_RESULT.c.id, _RESULT.c.graded, *(_RESULT.c[name] for name in names)).where(
         _RESULT.c.assignment == entries[0].key.assignment,
         _RESULT.c.student.in_([entry.key.student for entry in entries]),
@@ -197,7 +197,7 @@ def _write_results(
         entry.key: encode_bounded(entry.graded, compute_budgets(entry.rubric.assignment.limits).stored_mb)
         for entry in entries
     }
-    before = {Key(*row[2:]): row.graded for row in connection.execute(query)}
+    before = {ResultKey(*row[2:]): row.graded for row in connection.execute(query)}
     changed = [
         {**msgspec.structs.asdict(key), "graded": content, "recorded_at": _get_now(), "run": run}
         for key, content in stored.items()
@@ -205,7 +205,7 @@ def _write_results(
     ]
     tables.insert_or_update(connection, _RESULT, changed, names)
     # The upsert returns no ids, so they are read afterwards.
-    row_ids = {Key(*row[2:]): int(row.id) for row in connection.execute(query)}
+    row_ids = {ResultKey(*row[2:]): int(row.id) for row in connection.execute(query)}
     return {key.student: row_ids[key] for key in stored}
 
 

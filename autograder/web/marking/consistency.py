@@ -14,20 +14,20 @@ from autograder.pages.feedback.sanitise import render_sentence, to_printable_tex
 from autograder.service.marking import answers, consistency
 from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import CellMark, CellPlace, Member, Role
-from autograder.service.standing import load_standings
+from autograder.service.standings import load_standings
 from autograder.service.store import DatabaseStore
-from autograder.web import shown
+from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
 from autograder.web.marking import pages
+from autograder.web.responses import render_page
 from autograder.web.site import choose_language
-from autograder.web.student import render_page
 
 
 @require_role(Role.TA)
 def show_consistency(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Show, for every manually marked cell, its marking plan and how far the markers agree."""
     offer = visit.get_offer(assignment)
-    rubric = shown.get_assignment(offer).rubric
+    rubric = assignment_details.get_assignment(offer).rubric
     answered = CellMark.objects.filter(answered=True).values("place")
     places = CellPlace.objects.filter(course=visit.course, assignment=assignment, pk__in=answered)
     places_by_cell = {(place.notebook, place.cell): place for place in places}
@@ -68,7 +68,7 @@ def set_plan(request: HttpRequest, visit: Visit, assignment: str, place: int) ->
 def show_statistics(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Show how the class did, item by item, without names."""
     offer = visit.get_offer(assignment)
-    loaded = shown.get_assignment(offer)
+    loaded = assignment_details.get_assignment(offer)
     rubric, language = loaded.rubric, choose_language(request)
     results = DatabaseStore(offer.course).load_results(assignment)
     class_figures = compute_figures(rubric, results, load_standings(offer, loaded), _collect_names(visit))

@@ -14,15 +14,15 @@ from msgspec import Struct
 from autograder.marking.grouping import STEPS, Binding
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.sanitise import to_printable_text
-from autograder.service.marking import answers, groups, queue, saving
+from autograder.service.marking import answers, groups, mark_entry, queue
 from autograder.service.marking.groups import MarkingGroup
 from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import CellMark, CellPlace, Role
-from autograder.web import shown
+from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
 from autograder.web.marking import pages
-from autograder.web.site import choose_language, words
-from autograder.web.student import render_page
+from autograder.web.responses import render_page
+from autograder.web.site import choose_language, get_words
 
 _ON_A_PAGE = 50
 _MOST_TEXT = 600
@@ -48,7 +48,7 @@ def _read_nearness(request: HttpRequest) -> float:
 
 def _load_groups(visit: Visit, assignment: str, place: CellPlace, nearness: float) -> list[MarkingGroup]:
     offer = visit.get_offer(assignment)
-    rubric = shown.get_assignment(offer).rubric
+    rubric = assignment_details.get_assignment(offer).rubric
     cell = answers.find_cell(rubric, place.notebook, place.cell)
     if cell is None:
         raise Http404
@@ -62,7 +62,9 @@ def show_groups(request: HttpRequest, visit: Visit, assignment: str, place: int)
     nearness = _read_nearness(request)
     paginator = Paginator(_load_groups(visit, assignment, cell_place, nearness), _ON_A_PAGE)
     current_page = paginator.get_page(request.GET.get("page"))
-    cell = answers.find_cell(shown.get_assignment(offer).rubric, cell_place.notebook, cell_place.cell)
+    cell = answers.find_cell(
+        assignment_details.get_assignment(offer).rubric, cell_place.notebook, cell_place.cell
+    )
     context = {
         "visit": visit,
         "offer": offer,
@@ -127,7 +129,7 @@ def take_out(request: HttpRequest, visit: Visit, assignment: str, place: int) ->
     cell_place = pages.get_place(visit, assignment, place)
     try:
         groups.take_out_answers(cell_place, _read_numbers(request, "answers"), request.user)
-        notices.info(request, words(request)["t"]("mark-taken-out"))
+        notices.info(request, get_words(request)["t"]("mark-taken-out"))
     except ActionRefused as error:
         pages.report_refusal(request, error)
     return _redirect_to_groups(visit, assignment, cell_place, _read_nearness(request))
@@ -170,7 +172,7 @@ def show_group(request: HttpRequest, visit: Visit, assignment: str, answer: int)
 def _save_group_marks(
     request: HttpRequest, visit: Visit, answer_context: pages.AnswerContext, near: float
 ) -> HttpResponse:
-    say, assignment = words(request), answer_context.offer.assignment
+    say, assignment = get_words(request), answer_context.offer.assignment
     place = answer_context.row.place
     try:
         sent = [pair.partition(":") for pair in request.POST.get("rows", "").split(",")[:_MOST_NUMBERS]]
@@ -178,7 +180,7 @@ def _save_group_marks(
         # Row numbers come from the form: all of them must be answers of this very cell.
         if CellMark.objects.filter(pk__in=rows, place=place).count() != len(rows):
             raise Http404
-        saved = saving.save_marks(
+        saved = mark_entry.save_marks(
             rows,
             answer_context.cell,
             pages.read_marks(request, answer_context.cell, adds=True),
@@ -187,7 +189,7 @@ def _save_group_marks(
         )
         notices.success(request, say["counted"]("mark-marked-all", len(saved)))
         return _redirect_to_next_group(request, visit, answer_context, near)
-    except saving.ChangedMeanwhileError:
+    except mark_entry.ChangedMeanwhileError:
         notices.error(request, say["t"]("mark-group-changed"))
     except ActionRefused as error:
         pages.report_refusal(request, error, answer_context.cell)

@@ -20,17 +20,17 @@ from autograder.core.records import GradingResult
 from autograder.grading.store import decode_result
 from autograder.pages.feedback.answers import list_runs_about
 from autograder.pages.feedback.labels import Labels
-from autograder.pages.feedback.render import render_cells
+from autograder.pages.feedback.student_page import render_cells
 from autograder.rubric import Rubric
-from autograder.service.marking import answers, comments, queue, saving
+from autograder.service.marking import answers, comments, mark_entry, queue
 from autograder.service.marking.answers import MarkableCell
 from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import CellMark, CellPlace, CurrentResult, IndependentMark, Offer, Role
-from autograder.web import shown
+from autograder.web import assignment_details
 from autograder.web.guard import Visit, allow_anyone, require_role
-from autograder.web.marking.shown import build_answer_view
-from autograder.web.site import choose_language, words
-from autograder.web.student import FRAME_SECONDS, render_in_frame, render_page
+from autograder.web.marking.answer_details import build_answer_view
+from autograder.web.responses import FRAME_SECONDS, render_in_frame, render_page
+from autograder.web.site import choose_language, get_words
 
 _FRAMES = "autograder.answer-frame"
 _NAMES = "names"
@@ -59,7 +59,7 @@ def load_answer(visit: Visit, assignment: str, answer: int) -> AnswerContext:
     row = get_object_or_404(
         rows, pk=answer, place__course=visit.course, place__assignment=assignment, answered=True
     )
-    rubric = shown.get_assignment(offer).get_rubric(row.student)
+    rubric = assignment_details.get_assignment(offer).get_rubric(row.student)
     cell = answers.find_cell(rubric, row.place.notebook, row.place.cell)
     if cell is None:
         raise Http404
@@ -79,7 +79,7 @@ def load_graded(row: CellMark) -> GradingResult | None:
 def show_queue(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Show every cell that needs manual marking, and its progress."""
     offer = visit.get_offer(assignment)
-    loaded = shown.get_assignment(offer)
+    loaded = assignment_details.get_assignment(offer)
     # Results graded before the assignment was marked here have no rows in the queue yet.
     answers.describe_older(offer, loaded)
     rows = queue.count_answers(offer, loaded.rubric, request.user)
@@ -114,7 +114,7 @@ def _get_queue_url(visit: Visit, assignment: str) -> str:
 
 def redirect_to_queue(request: HttpRequest, visit: Visit, assignment: str, which: str) -> HttpResponse:
     """Redirect to the list of cells with the notice that no such answer is left."""
-    notices.info(request, words(request)["t"](f"mark-none-{which}"))
+    notices.info(request, get_words(request)["t"](f"mark-none-{which}"))
     return HttpResponseRedirect(_get_queue_url(visit, assignment))
 
 
@@ -157,13 +157,13 @@ def _save_marks(request: HttpRequest, visit: Visit, answer_context: AnswerContex
 
     Return False if they were refused; the notice then says why.
     """
-    say = words(request)["t"]
+    say = get_words(request)["t"]
     try:
         sent = read_marks(request, answer_context.cell)
         revision = parse_number(request.POST.get("revision", ""))
         # A comment is only kept for reuse if the marks that came with it were saved.
         with transaction.atomic():
-            (row,) = saving.save_marks(
+            (row,) = mark_entry.save_marks(
                 {answer_context.row.pk: revision},
                 answer_context.cell,
                 sent,
@@ -173,7 +173,7 @@ def _save_marks(request: HttpRequest, visit: Visit, answer_context: AnswerContex
             if request.POST.get("keep") and sent.comment:
                 comments.save_comment(answer_context.row.place, sent.comment, request.user)
             comments.count_use(answer_context.row.place, sent.comment)
-    except saving.ChangedMeanwhileError:
+    except mark_entry.ChangedMeanwhileError:
         notices.error(request, say("mark-changed"))
         return False
     except ActionRefused as error:
@@ -185,7 +185,7 @@ def _save_marks(request: HttpRequest, visit: Visit, answer_context: AnswerContex
 
 def _describe_saved(request: HttpRequest, row: CellMark, cell: MarkableCell) -> str:
     """Describe the state after saving, so that the marker sees it before the next answer."""
-    say = words(request)
+    say = get_words(request)
     if row.stage:
         return str(say["t"](f"mark-saved-{row.stage}"))
     if row.points is None:
@@ -203,7 +203,7 @@ def report_refusal(request: HttpRequest, error: ActionRefused, cell: MarkableCel
     for item in cell.items if cell else ():
         if item.id == params.get("item"):
             params["item"] = labels.pick(item.text, item.id)
-    notices.error(request, words(request)["t"](error.code, **params))
+    notices.error(request, get_words(request)["t"](error.code, **params))
 
 
 def parse_number(text: str) -> int:
@@ -212,23 +212,23 @@ def parse_number(text: str) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else -1
 
 
-def read_marks(request: HttpRequest, cell: MarkableCell, *, adds: bool = False) -> saving.GivenMarks:
+def read_marks(request: HttpRequest, cell: MarkableCell, *, adds: bool = False) -> mark_entry.GivenMarks:
     """Read the submitted form: points and remarks by item, the comment, and the flag.
 
     Args:
         request: with the form.
         cell: the cell that the form is for.
-        adds: keep existing marks of items that the form leaves out (`saving.GivenMarks.adds`).
+        adds: keep existing marks of items that the form leaves out (`mark_entry.GivenMarks.adds`).
 
     Raises:
         ActionRefused: the points of an item are not a number.
     """
     sent = {item.id: text for item in cell.items if (text := _read_points(request, item.id))}
     items = {name: _parse_points(text, name) for name, text in sent.items()}
-    comment = saving.clean_comment(request.POST.get("comment", ""))
-    written = {item.id: saving.clean_comment(_read_remark(request, item.id)) for item in cell.items}
+    comment = mark_entry.clean_comment(request.POST.get("comment", ""))
+    written = {item.id: mark_entry.clean_comment(_read_remark(request, item.id)) for item in cell.items}
     remarks = {name: text for name, text in written.items() if text}
-    return saving.GivenMarks(items, comment, request.POST.get("flagged") == "yes", adds, remarks)
+    return mark_entry.GivenMarks(items, comment, request.POST.get("flagged") == "yes", adds, remarks)
 
 
 def _read_remark(request: HttpRequest, item: str) -> str:
@@ -280,13 +280,13 @@ def _render_answer_page(
     status: int = 200,
 ) -> HttpResponse:
     row = answer_context.row
-    settles = row.stage == saving.CONFLICT and visit.has_role(Role.HEAD_TA)
+    settles = row.stage == mark_entry.CONFLICT and visit.has_role(Role.HEAD_TA)
     stale = parse_number(request.POST.get("revision", "")) != row.revision
     context = {
         **_build_common_context(request, visit, answer_context),
-        "form": sent or _fill_form(row, saving.find_own_reading(row, request.user)),
+        "form": sent or _fill_form(row, mark_entry.find_own_reading(row, request.user)),
         "theirs": _fill_form(row, None) if status == 409 and stale and not row.stage else None,
-        "readings": saving.load_readings(row) if settles else [],
+        "readings": mark_entry.load_readings(row) if settles else [],
         "present": queue.record_viewing(row, request.user),
         "which": _read_choice(request),
         "waiting": queue.count_waiting(row.place, request.user),
@@ -302,7 +302,7 @@ def _build_common_context(
     language, graded = choose_language(request), load_graded(answer_context.row)
     if graded is None:
         raise Http404
-    release = shown.get_releases(answer_context.offer, answer_context.row.student)[
+    release = assignment_details.get_releases(answer_context.offer, answer_context.row.student)[
         answer_context.cell.question.notebook
     ]
     return {
@@ -376,7 +376,7 @@ def show_frame(_: HttpRequest, token: str) -> HttpResponse:
         raise Http404 from error
     row = get_object_or_404(CellMark.objects.select_related("place"), pk=answer)
     offer = get_object_or_404(Offer, course=row.place.course_id, assignment=row.place.assignment)
-    rubric = shown.get_assignment(offer).get_rubric(row.student)
+    rubric = assignment_details.get_assignment(offer).get_rubric(row.student)
     cell = answers.find_cell(rubric, row.place.notebook, row.place.cell)
     graded = load_graded(row)
     if cell is None or graded is None:
@@ -400,9 +400,9 @@ def show_presence(request: HttpRequest, visit: Visit, assignment: str, answer: i
 @require_role(Role.TA, "POST")
 def undo_last_action(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Undo the last marking action of the current user in this assignment."""
-    say = words(request)["t"]
+    say = get_words(request)["t"]
     try:
-        action = saving.undo_action(visit.course.pk, visit.get_offer(assignment).assignment, request.user)
+        action = mark_entry.undo_action(visit.course.pk, visit.get_offer(assignment).assignment, request.user)
     except ActionRefused as error:
         report_refusal(request, error)
         action = None

@@ -8,9 +8,9 @@ from decimal import Decimal
 from pathlib import Path
 
 from autograder import rubric as rubrics
-from autograder.checking.running import CheckProgram
+from autograder.checking.runner import CheckProgram
 from autograder.core.records import Answer, ItemResult, Message, Observation, Status
-from autograder.notebook.build import build_release
+from autograder.notebook.release_builder import build_release
 from autograder.questions import get_check_type
 from autograder.questions.base.base import Draw, Evidence
 from autograder.rubric import Question, Rubric

@@ -13,8 +13,8 @@ import pytest
 from autograder.authoring.demo import EXAM, SUBJECTS, DemoStudent, Subject, write_class
 from autograder.authoring.demo.students import MAX_STUDENTS
 from autograder.core.errors import NotebookError
-from autograder.notebook.read import read_notebook
 from autograder.notebook.release import load_release
+from autograder.notebook.submission_reader import read_notebook
 from tests.authoring.demo.marking import released, shipped
 
 SIZE = 60

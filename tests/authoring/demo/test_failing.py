@@ -9,13 +9,13 @@ import pytest
 
 from autograder.app import Isolation, demo_run
 from autograder.authoring.demo import course as demo_course
-from autograder.cli import trying
+from autograder.cli import inspection
 from autograder.core.errors import CourseError, SandboxUnavailable
 
 
 def demonstrate(folder: Path, students: int = 2) -> None:
     """Run the command."""
-    trying.demo(students=students, folder=folder, isolation=Isolation.NONE)
+    inspection.demo(students=students, folder=folder, isolation=Isolation.NONE)
 
 
 def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,7 +49,7 @@ def test_a_missing_checkout_is_seen_before_anything_is_made(
     folder = tmp_path / "course"
     folder.mkdir()
     (folder / demo_course.MARKER).write_text("5 students, seed 9\n")
-    monkeypatch.setattr("autograder.authoring.examples.PARTS", ("assignments", "no such folder"))
+    monkeypatch.setattr("autograder.authoring.shipped_course.PARTS", ("assignments", "no such folder"))
     with pytest.raises(CourseError, match="the shipped course is missing"):
         demo_course.make_course(folder, students=2, seed=1)
     assert "5 students, seed 9\n" == (folder / demo_course.MARKER).read_text()

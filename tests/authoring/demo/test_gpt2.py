@@ -13,8 +13,8 @@ from autograder.authoring.demo.papers import GPT2 as ANSWERS
 from autograder.authoring.demo.papers import Sample
 from autograder.course import Course
 from autograder.grading import assignment as assignments
-from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.release_generation import generate_release
 from autograder.grading.verify.papers import with_sources
 from autograder.sandbox.pool import Pool
 from tests.authoring.demo.marking import ROOT, shipped

@@ -14,12 +14,12 @@ from msgspec.structs import replace
 from autograder import rubric as rubrics
 from autograder.core.errors import CourseError
 from autograder.core.records import GradingResult, Status
-from autograder.course import Course, groups
+from autograder.course import Course, group_list
 from autograder.grading import assignment as assignments
 from autograder.grading.assignment import Assignment
-from autograder.grading.generate import build_release_files, generate_release
-from autograder.grading.personal import VariantSet, make_variants, write_personal_releases
+from autograder.grading.personal_variants import VariantSet, make_variants, write_personal_releases
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.release_generation import build_release_files, generate_release
 from autograder.sandbox.pool import Pool
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.long]
@@ -345,5 +345,5 @@ def test_a_group_has_one_variant(room: Class, tmp_path: Path) -> None:
         given = [(course.locate_personal(who, NAME) / f"{NAME}.ipynb").read_bytes() for who in (one, other)]
         assert given[0] == given[1]
     assert room.personal("ada") == (course.locate_personal("ada", NAME) / f"{NAME}.ipynb").read_bytes()
-    (mixed,) = groups.list_mixed_variants(groups.load_groups(course, NAME), asked.manifest)
+    (mixed,) = group_list.list_mixed_variants(group_list.load_groups(course, NAME), asked.manifest)
     assert mixed.startswith("green (bob, émile): members were handed out 2 variants; ")

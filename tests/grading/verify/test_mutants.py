@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.app.adopting import adopt_assignments
-from autograder.app.preparing import Verification, build_and_verify
+from autograder.app.adoption import adopt_assignments
+from autograder.app.preparation import Verification, build_and_verify
 from autograder.course import Course
-from tests.exchange.adopting import courses
+from tests.exchange.adoption import courses
 
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox]
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from autograder.core.errors import CourseError, RubricError
 from autograder.course import Course
 from autograder.grading import assignment as assignments
-from autograder.grading.generate import generate_release
+from autograder.grading.release_generation import generate_release
 from autograder.grading.verify import Verification, VerifyFinding, verify
 from autograder.sandbox.pool import Pool
 from tests.support.small_course import NAME, changed, small_course

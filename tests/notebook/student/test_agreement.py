@@ -11,14 +11,14 @@ import pytest
 
 from autograder import rubric as rubrics
 from autograder.grading.verify.papers import with_sources
-from autograder.notebook.build import build_release
 from autograder.notebook.document import parse_notebook
 from autograder.notebook.release import load_release
+from autograder.notebook.release_builder import build_release
 from autograder.notebook.student.report import MISSING, PROBLEM, READY
 from autograder.notebook.student.saved_notebook import report_on
 from autograder.notebook.student_check import build_student_check, read_specification
 from autograder.questions import list_forms
-from autograder.questions.closed import normalize_name, split_entries
+from autograder.questions.closed_lists import normalize_name, split_entries
 from autograder.rubric import Rubric
 from tests.support.code_course import write_empty_checks
 from tests.support.small_course import answer, cell

@@ -13,7 +13,7 @@ import pytest
 
 from autograder import rubric as rubrics
 from autograder.course import Course
-from autograder.grading import generate
+from autograder.grading import release_generation
 from autograder.grading.verify.papers import with_sources
 from autograder.notebook.document import parse_notebook
 from autograder.notebook.student.rendering import as_html, as_text
@@ -65,7 +65,9 @@ def written(value: Any) -> Iterator[str]:
 def released(request: pytest.FixtureRequest) -> tuple[str, dict[str, bytes]]:
     """An assignment of the course, and the files made for students."""
     name = str(request.param)
-    return name, generate.build_release_files(COURSE, rubrics.load_rubric(COURSE.locate_rubric(name)))
+    return name, release_generation.build_release_files(
+        COURSE, rubrics.load_rubric(COURSE.locate_rubric(name))
+    )
 
 
 def hidden(name: str, files: dict[str, bytes]) -> set[str]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from autograder.app.inspection import NotebookInspection, inspect_notebook
 from autograder.core.errors import NotebookError
-from autograder.grading.generate import generate_release
+from autograder.grading.release_generation import generate_release
 from autograder.notebook.student.report import MISSING, PROBLEM, READY
 from autograder.notebook.student.saved_files import compute_digest, report_file
 from tests.support.files_course import LM, STARTER, written

@@ -12,7 +12,7 @@ import pytest
 from autograder import rubric as rubrics
 from autograder.core.errors import CourseError, NotebookError
 from autograder.course import Course
-from autograder.grading import generate
+from autograder.grading import release_generation
 from autograder.notebook.document import parse_notebook
 from autograder.notebook.student.report import MISSING, PERSON, PROBLEM, READY
 from autograder.notebook.student.saved_notebook import NotebookReport, report_on
@@ -26,7 +26,7 @@ Change = Callable[[list[dict[str, Any]]], None]
 def files() -> dict[str, bytes]:
     """The exam as it is handed out."""
     course = Course.from_folder(Path(__file__).parents[3])
-    return generate.build_release_files(course, rubrics.load_rubric(course.locate_rubric(NAME)))
+    return release_generation.build_release_files(course, rubrics.load_rubric(course.locate_rubric(NAME)))
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 
 from autograder import rubric as rubrics
 from autograder.course import Course
-from autograder.grading import generate
+from autograder.grading import release_generation
 from autograder.pages.paper.sheet import make_sheet, render_sheet
 from autograder.rubric import Rubric
 
@@ -31,9 +31,9 @@ def page(exam: Rubric) -> Callable[..., str]:
 
     def page_of(language: str = "en", *, solutions: bool = False) -> str:
         if (language, solutions) not in made:
-            files = generate.build_release_files(COURSE, exam, language)
+            files = release_generation.build_release_files(COURSE, exam, language)
             releases = {one.name: files[f"{one.name}.ipynb"] for one in exam.assignment.notebooks}
-            key = generate.read_answer_key(COURSE, exam) if solutions else None
+            key = release_generation.read_answer_key(COURSE, exam) if solutions else None
             made[language, solutions] = render_sheet(make_sheet(exam, releases, language=language, key=key))
         return made[language, solutions]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograder.core.wording import get_text
-from autograder.grading import generate
+from autograder.grading import release_generation
 from autograder.notebook.release import load_release
 from autograder.pages.feedback.prose import render_prose
 from autograder.pages.paper.sheet import make_sheet, render_sheet
@@ -19,9 +19,9 @@ from tests.pages.paper.test_sheet import plain
 def test_graders_read_guides_in_their_language(name: str) -> None:
     """A German sheet has every guide, example and written answer in German, and none of them in English."""
     asked = load_rubric(COURSE.locate_rubric(name))
-    files = generate.build_release_files(COURSE, asked, "de")
+    files = release_generation.build_release_files(COURSE, asked, "de")
     releases = {one.name: files[f"{one.name}.ipynb"] for one in asked.assignment.notebooks}
-    sheet = make_sheet(asked, releases, language="de", key=generate.read_answer_key(COURSE, asked))
+    sheet = make_sheet(asked, releases, language="de", key=release_generation.read_answer_key(COURSE, asked))
     shown = plain(render_sheet(sheet))
     texts = 0
     for question in asked.questions:
@@ -36,7 +36,7 @@ def test_graders_read_guides_in_their_language(name: str) -> None:
     assert texts > 25
     answers = [
         cell
-        for data in generate.read_answer_key(COURSE, asked).values()
+        for data in release_generation.read_answer_key(COURSE, asked).values()
         for cell in load_release(data, "key").cells
         if cell.is_answer and cell.cell_type == "markdown"
     ]

@@ -9,7 +9,7 @@ from html import unescape
 
 import pytest
 
-from autograder.grading import generate
+from autograder.grading import release_generation
 from autograder.notebook.release import ReleaseCell
 from autograder.pages.feedback.typeset import Typesetter
 from autograder.pages.paper.answer_boxes import (
@@ -66,7 +66,7 @@ def test_the_boxes_are_worth_the_exam(page: Page, exam: Rubric) -> None:
 def test_no_solution_on_the_students_sheet(page: Page, exam: Rubric) -> None:
     """No line of the answer key that the release withholds is printed for students, and no item."""
     text = plain(page())
-    for source in generate.read_answer_key(COURSE, exam).values():
+    for source in release_generation.read_answer_key(COURSE, exam).values():
         assert [] == [line for line in solution_fragments(source) if line in text]
     assert "item-" not in page()
 
@@ -195,7 +195,7 @@ def test_a_title_page_ends_with_the_form(exam: Rubric) -> None:
     """Where students fill in their details, the questions begin on the next page, and only there."""
     import json
 
-    files = generate.build_release_files(COURSE, exam, "en")
+    files = release_generation.build_release_files(COURSE, exam, "en")
     (name,) = (one.name for one in exam.assignment.notebooks)
     notebook = json.loads(files[f"{name}.ipynb"])
     details = {"cell_type": "code", "id": "details", "metadata": {}, "outputs": [], "execution_count": None}
@@ -261,9 +261,9 @@ def test_bonus_points_are_told(page: Page, exam: Rubric) -> None:
 
     first, *others = exam.questions
     odd = replace(exam, questions=(replace(first, bonus=True), *others))
-    files = generate.build_release_files(COURSE, exam, "de")
+    files = release_generation.build_release_files(COURSE, exam, "de")
     releases = {one.name: files[f"{one.name}.ipynb"] for one in exam.assignment.notebooks}
-    for key in (None, generate.read_answer_key(COURSE, exam)):
+    for key in (None, release_generation.read_answer_key(COURSE, exam)):
         labels = re.findall(
             r'<p class="label"><span>([^<]*)</span>(.*?)</p>',
             render_sheet(make_sheet(odd, releases, language="de", key=key)),
@@ -278,7 +278,7 @@ def test_a_title_cannot_leave_its_place(exam: Rubric) -> None:
 
     title = {"en": '"; } </style><script>alert(1)</script>'}
     odd = replace(exam, assignment=replace(exam.assignment, title=title))
-    files = generate.build_release_files(COURSE, exam, "en")
+    files = release_generation.build_release_files(COURSE, exam, "en")
     releases = {one.name: files[f"{one.name}.ipynb"] for one in exam.assignment.notebooks}
     page = render_sheet(make_sheet(odd, releases, language="en"))
     assert "<script" not in page

@@ -46,7 +46,7 @@ def error(name: str, message: str = "") -> Observation:
 
 def met(limit: LimitKind, name: str) -> Observation:
     """The observation of a call that raised because it met a limit."""
-    return Observation(ok=False, error=name, met=(LimitEvent(limit, told=True),), limit="3 of them")
+    return Observation(ok=False, error=name, met=(LimitEvent(limit, claimed=True),), limit="3 of them")
 
 
 def ended(ending: Ending) -> Observation:

@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from autograder.checking import Wrong
-from autograder.checking.loading import define_module, make_namespace
-from autograder.checking.reading import load_check_file
-from autograder.checking.running import CheckProgram
+from autograder.checking.check_parser import load_check_file
+from autograder.checking.loader import define_module, make_namespace
+from autograder.checking.runner import CheckProgram
 from reference.audits import attention, translation
 from reference.audits.specimens import GROUPS, NAME, RIGHT_CLASSES, program
 from reference.checks import claims

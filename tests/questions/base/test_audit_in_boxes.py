@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.checking.reading import load_check_file
+from autograder.checking.check_parser import load_check_file
 from autograder.core.records import Status
 from autograder.grading.assignment import load_assignment
 from autograder.grading.pipeline import Grader

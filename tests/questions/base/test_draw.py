@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from autograder.grading.expected import derive_box_seed
+from autograder.grading.expected_values import derive_box_seed
 from autograder.questions.base.base import Draw
 from autograder.rubric import load_rubric
 

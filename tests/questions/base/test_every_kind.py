@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import autograder
 from autograder.core.records import Answer, Call, Ending, ItemResult, Observation, Status
-from autograder.messages import checks, list_languages, load_sentences, render_message
+from autograder.messages import answers, list_languages, load_sentences, render_message
 from autograder.questions import make_check
 from autograder.questions.base.base import Check, Draw, Evidence
 from autograder.rubric import Rubric, load_rubric
@@ -27,7 +27,7 @@ from tests.test_docs_rubric import EXAMPLES, rubric_of
 DRAW = Draw(b"any")
 RUBRICS = Path(__file__).parents[3] / "rubrics"
 
-GENERAL = {code for code in checks.SENTENCES if not code.startswith("counting.")}
+GENERAL = {code for code in answers.SENTENCES if not code.startswith("counting.")}
 """What is said of answers of every kind but formulas, without what mistakes of the reference lead to."""
 
 
@@ -48,18 +48,31 @@ def every_check() -> list[Any]:
 SEEDS = st.integers(0, 2**64 - 1)
 
 
-def _keeps_the_rules(rubric: Rubric, results: tuple[ItemResult, ...]) -> None:
+def list_broken_rules(rubric: Rubric, results: tuple[ItemResult, ...]) -> list[str]:
+    """The rules of results that these do not keep: one per item, points that fit the status, a sentence."""
     question = rubric.get_question(results[0].question)
-    assert [item.id for item in question.items] == [one.item for one in results]
-    for item, one in zip(question.items, results, strict=True):
-        assert item.points == one.possible
-        assert Decimal(0) <= one.points <= item.points
-        if one.status is Status.PASSED:
-            assert item.points == one.points
-        if one.status in (Status.NO_ANSWER, Status.NEEDS_REVIEW):
-            assert Decimal(0) == one.points
-        for language in list_languages():
-            assert render_message(one.student, language) != ""
+    items, judged = [item.id for item in question.items], [result.item for result in results]
+    if items != judged:
+        return [f"results for {judged}, items {items}"]
+    rules = {
+        "possible points are the item's": lambda item, result: item.points == result.possible,
+        "points are between none and all": lambda item, result: 0 <= result.points <= item.points,
+        "a passed item has all points": lambda item, result: (
+            result.status is not Status.PASSED or item.points == result.points
+        ),
+        "an open item has no points": lambda item, result: (
+            result.status not in (Status.NO_ANSWER, Status.NEEDS_REVIEW) or result.points == 0
+        ),
+        "there is a sentence in every language": lambda item, result: all(
+            render_message(result.student, language) for language in list_languages()
+        ),
+    }
+    return [
+        f"{item.id}: {rule}"
+        for item, result in zip(question.items, results, strict=True)
+        for rule, is_kept in rules.items()
+        if not is_kept(item, result)
+    ]
 
 
 @pytest.mark.parametrize(("rubric", "check"), every_check())
@@ -75,7 +88,7 @@ def test_judging_is_total(rubric: Rubric, check: Check, seed: int) -> None:
         draw=numbers.choice([None, DRAW]),
     )
     check.plan_calls(evidence.answer)
-    _keeps_the_rules(rubric, check.judge(evidence))
+    assert [] == list_broken_rules(rubric, check.judge(evidence))
 
 
 @pytest.mark.parametrize(("rubric", "check"), every_check())
@@ -88,11 +101,15 @@ def test_any_values_from_a_whole_plan(rubric: Rubric, check: Check, seed: int) -
     # A plan may have a hundred calls.
     some = [anything.value(numbers) for _ in range(numbers.randint(1, 6))]
 
-    def answers(plan: Sequence[Call]) -> list[Observation]:
+    def answer_calls(plan: Sequence[Call]) -> list[Observation]:
         return [Observation(ok=True, value=numbers.choice(some)) for _ in plan]
 
-    observed, expected = answers(check.plan_calls(given_answer)), answers(check.plan_reference_calls())
-    _keeps_the_rules(rubric, check.judge(Evidence(given_answer, observed, expected, draw=DRAW)))
+    observed, expected = (
+        answer_calls(check.plan_calls(given_answer)),
+        answer_calls(check.plan_reference_calls()),
+    )
+    results = check.judge(Evidence(given_answer, observed, expected, draw=DRAW))
+    assert [] == list_broken_rules(rubric, results)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +121,8 @@ def test_integers_that_python_does_not_print(rubric: Rubric, check: Check, huge:
     given_answer = Answer("q-answer", "code", "x = f()", changed=True)
     one = Observation(ok=True, value=huge)
     observed = [one for _ in check.plan_calls(given_answer)]
-    _keeps_the_rules(rubric, check.judge(Evidence(given_answer, observed, observed, draw=DRAW)))
+    results = check.judge(Evidence(given_answer, observed, observed, draw=DRAW))
+    assert [] == list_broken_rules(rubric, results)
 
 
 @pytest.mark.parametrize(("rubric", "check"), every_check())

@@ -11,9 +11,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from autograder.checking.loading import DefinedNames
-from autograder.checking.reading import CheckFile, load_check_file
-from autograder.checking.running import CheckProgram
+from autograder.checking.check_parser import CheckFile, load_check_file
+from autograder.checking.loader import DefinedNames
+from autograder.checking.runner import CheckProgram
 from tests.support.checked import run_checks
 
 REFERENCE = Path(__file__).parents[3] / "reference"

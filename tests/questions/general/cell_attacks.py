@@ -111,7 +111,7 @@ ATTACKS: Mapping[str, str] = {
     "our modules patched": _before(
         "import sys\nfor name, one in list(sys.modules.items()):\n    if name.startswith('autograder.sandbox.inside'):\n"
         "        for each in list(vars(one)):\n"
-        "            if each in ('outcome', 'run_code', 'explained'):\n"
+        "            if each in ('run_test', 'run_code', 'describe_exception'):\n"
         "                setattr(one, each, lambda *a, **k: {'value': None})"
     ),
     "the reply is forged": _before(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.checking.reading import CheckFileError, parse_check_file
+from autograder.checking.check_parser import CheckFileError, parse_check_file
 from autograder.grading.pipeline import Grader
 from tests.support.code_course import grade, open_grader
 

@@ -9,8 +9,8 @@ import pytest
 from autograder.core.records import ItemResult
 from autograder.course import Course
 from autograder.grading.assignment import load_assignment
-from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.grading.release_generation import generate_release
 from autograder.grading.verify import verify
 from autograder.grading.verify.papers import with_sources
 from autograder.messages import render_message

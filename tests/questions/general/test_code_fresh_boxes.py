@@ -79,13 +79,13 @@ def test_a_cell_that_ended_the_box_does_not_run_in_fresh_ones(
 ) -> None:
     """Only the submission's own box is opened once more: an endless cell would take its time in each."""
     opened: list[Session] = []
-    open_box = Session._opened
+    open_box = Session._open_box
 
     def count_box(session: Session) -> Box:
         opened.append(session)
         return open_box(session)
 
-    monkeypatch.setattr(Session, "_opened", count_box)
+    monkeypatch.setattr(Session, "_open_box", count_box)
     counts = []
     for ending in ("", "import os\nos._exit(3)\n"):
         opened.clear()

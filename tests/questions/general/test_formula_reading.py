@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograder.core.records import Status
-from autograder.formulas.lenient import remove_float_noise
+from autograder.formulas.lenient_parser import remove_float_noise
 from autograder.questions.base.values.literal import Literal, find_answer_literal
 from autograder.questions.formula import FormulaCheck
 from autograder.rubric import parse_rubric

@@ -30,7 +30,7 @@ total = 55
 def sandbox() -> Iterator[Sandbox]:
     """One for all attacks."""
     with Pool() as pool:
-        yield pool.sandbox(Environment(preload=("numpy",)))
+        yield pool.get_sandbox(Environment(preload=("numpy",)))
 
 
 def outcomes(sandbox: Sandbox, source: str, *, inside: bool) -> dict[str, CellOutcome]:

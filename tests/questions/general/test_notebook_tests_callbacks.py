@@ -109,7 +109,7 @@ return 42"""),
 def sandbox() -> Iterator[Sandbox]:
     """One for all attacks."""
     with Pool() as pool:
-        yield pool.sandbox(Environment(preload=("numpy",)))
+        yield pool.get_sandbox(Environment(preload=("numpy",)))
 
 
 def outcomes(sandbox: Sandbox, source: str) -> dict[str, CellOutcome]:

@@ -95,7 +95,7 @@ CHANGING = {
 def sandbox() -> Iterator[Sandbox]:
     """With torch."""
     with Pool() as pool:
-        yield pool.sandbox(Environment(preload=("torch",), tests=True))
+        yield pool.get_sandbox(Environment(preload=("torch",), tests=True))
 
 
 def judged(sandbox: Sandbox, source: str, test: str) -> CellOutcome:

@@ -11,8 +11,8 @@ from autograder.core.records import CellOutcome, CellTest
 from autograder.grading.assignment import load_assignment
 from autograder.grading.pipeline import Grader
 from autograder.sandbox.base import Box
+from autograder.sandbox.judge_session import CellTester
 from autograder.sandbox.pool import Pool
-from autograder.sandbox.testing import CellTester
 from autograder.sandbox.timeouts import SubmissionTimeouts
 from tests.questions.general.tests_course import SQUARES, sat, told, write_tests_course
 

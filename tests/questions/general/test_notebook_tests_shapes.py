@@ -258,7 +258,7 @@ short = Short()
 def sandbox() -> Iterator[Sandbox]:
     """With the libraries of such courses."""
     with Pool() as pool:
-        yield pool.sandbox(Environment(preload=("numpy", "torch", "pandas")))
+        yield pool.get_sandbox(Environment(preload=("numpy", "torch", "pandas")))
 
 
 def outcomes(sandbox: Sandbox, source: str, shapes: Mapping[str, str] = SHAPES) -> dict[str, CellOutcome]:
@@ -280,7 +280,7 @@ def test_torch_may_be_imported_by_the_test() -> None:
     )
     answer = "import torch\n" + "def loss(w): return (w ** 2).sum()\n"
     with Pool() as pool:
-        bare = pool.sandbox(Environment())
+        bare = pool.get_sandbox(Environment())
         found = outcomes(bare, answer, {"imported": f"import torch\n{asked}"})
     assert [True] == [one.passed for one in found.values()], found
 

@@ -150,7 +150,7 @@ OBJECTS |= {
 def sandbox() -> Iterator[Sandbox]:
     """One for all of them."""
     with Pool() as pool:
-        yield pool.sandbox(Environment(preload=("numpy",), tests=True))
+        yield pool.get_sandbox(Environment(preload=("numpy",), tests=True))
 
 
 def run_tests(sandbox: Sandbox, source: str, codes: Mapping[str, str] = TOLERANCES) -> dict[str, CellOutcome]:

@@ -11,8 +11,8 @@ import pytest
 from autograder.core.errors import NotebookError
 from autograder.core.records import ItemResult, Status
 from autograder.grading import assignment as assignments
-from autograder.grading.generate import generate_release
 from autograder.grading.pipeline import Grader
+from autograder.grading.release_generation import generate_release
 from autograder.sandbox.pool import Pool
 from tests.checking.test_planted_faults import RIGHT
 from tests.support.code_course import NAME, code_course, grade

@@ -8,7 +8,7 @@ import pytest
 
 from autograder.core.errors import RubricError
 from autograder.rubric import Rubric, parse_rubric
-from autograder.rubric.variants.drawing import Fault, Variant
+from autograder.rubric.variants.draws import Fault, Variant
 
 RUBRIC = """
 version = 1

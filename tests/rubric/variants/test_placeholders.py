@@ -7,7 +7,7 @@ import json
 import pytest
 
 from autograder.core.errors import NotebookError, RubricError
-from autograder.notebook.fill import Listing, fill_notebook, label_release, read_label
+from autograder.notebook.variant_source import Listing, fill_notebook, label_release, read_label
 from autograder.rubric.variants.expressions import fill_table, fill_text
 
 VALUES = {"d_model": 768, "n_heads": 12, "activation": "GELU"}

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from autograder.app.lists import read_roster
+from autograder.app.class_lists import read_roster
 from autograder.core.errors import CourseError, GradebookError
 from autograder.core.records import GradingResult
 from autograder.grading.store import Student

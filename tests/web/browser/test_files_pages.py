@@ -30,12 +30,12 @@ def graded(at: Small) -> None:
     """An attempt of modules alone, with a result that keeps them."""
     from autograder.grading import grades
     from autograder.service import attempts
-    from autograder.web import shown
+    from autograder.web import assignment_details
 
     made = course.handed_in(at.offer, "ada", {"lm.py": LM.encode(), "report.md": b"Two.\n"})
     claimed = attempts.claim_attempt(made.pk)
     assert claimed is not None
-    rubric = shown.get_assignment(at.offer).rubric
+    rubric = assignment_details.get_assignment(at.offer).rubric
     score = grades.leave_open("ada", rubric, "a person looks", (), "namespaces")
     digest = hashlib.sha256(LM.encode()).hexdigest()
     files = (

@@ -140,16 +140,16 @@ def test_pages_of_staff(full: Small, reader: Callable[..., Reader], language: st
 
 def test_pages_of_requests(at: Small, reader: Callable[..., Reader], language: str) -> None:
     """What a student asked and was answered, and the form of whoever answers."""
-    from autograder.service.marking import requests
+    from autograder.service.marking import regrade_requests
 
     question = told.RUBRIC.get_question("mlp")
     for who in ("ada", "bob"):
         told.graded(at.offer, at.folder, who, told.told("activation", "name", told.UNKNOWN))
     told.published(at.offer)
     reason = "The norms belong to it, and averyveryveryveryveryveryveryveryveryverylongword as well."
-    first = requests.make_request(at.offer, "ada", question, question.items[0], reason)
-    requests.answer_request(first, at.account("ta"), "No, they do not.", question)
-    again = requests.make_request(at.offer, "ada", question, question.items[0], reason)
+    first = regrade_requests.make_request(at.offer, "ada", question, question.items[0], reason)
+    regrade_requests.answer_request(first, at.account("ta"), "No, they do not.", question)
+    again = regrade_requests.make_request(at.offer, "ada", question, question.items[0], reason)
     one = reader()
     one.is_known(at)
     one.goto(at.base)

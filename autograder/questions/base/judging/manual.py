@@ -62,7 +62,7 @@ def read_manual_options(question: Question, item: Item) -> ManualItem:
 def judge_manual(question: Question, item: Item, evidence: Evidence) -> ItemResult:
     """Return the result of an item that is graded manually; an unwritten answer needs no review."""
     answer = evidence.answers.get(item.cell) if item.cell else evidence.answer
-    if answer is not None and is_unwritten(answer):
+    if answer is not None and is_unwritten_answer(answer):
         return make_result(question, item, make_no_answer())
     if answer is None:
         said = "no cell of its own"
@@ -75,6 +75,6 @@ def judge_manual(question: Question, item: Item, evidence: Evidence) -> ItemResu
     return make_result(question, item, make_review(staff, "review.person"))
 
 
-def is_unwritten(answer: Answer) -> bool:
+def is_unwritten_answer(answer: Answer) -> bool:
     """Return whether a cell is unchanged since its release, empty, or a text that is still a placeholder."""
-    return is_blank(answer) or (answer.cell_type == "markdown" and prose.is_unwritten(answer.source))
+    return is_blank(answer) or (answer.cell_type == "markdown" and prose.is_unwritten_text(answer.source))

@@ -24,7 +24,9 @@ MOST_NUMBERS = 6
 _WORD = re.compile(r"[^\W\d]\w*")
 _NUMBER = re.compile(r"\d+")
 _EXCEPTIONS = frozenset(
-    name for name, one in vars(builtins).items() if isinstance(one, type) and issubclass(one, BaseException)
+    name
+    for name, kind in vars(builtins).items()
+    if isinstance(kind, type) and issubclass(kind, BaseException)
 )
 _LIBRARIES = """
 ReplyTooLarge _ArrayMemoryError OutOfMemoryError UFuncTypeError AxisError LinAlgError JSONDecodeError

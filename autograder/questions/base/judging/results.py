@@ -27,7 +27,7 @@ class Finding(Struct, frozen=True):
     message: Message
     staff: str = ""
     points: Decimal = NO_POINTS
-    is_unread: bool = False
+    is_unreadable: bool = False
     """The answer could not be read: it needs manual review, unless the rubric gives it no points."""
 
     @property
@@ -47,7 +47,7 @@ def make_result(question: Question, item: Item, finding: Finding | None) -> Item
             question.id, item.id, Status.PASSED, possible, possible, Message("passed"), "as expected"
         )
     wrong = item.points if item.points < 0 else finding.points
-    is_open = finding.is_unread and question.unreadable == "review"
+    is_open = finding.is_unreadable and question.unreadable == "review"
     status = Status.NEEDS_REVIEW if is_open else finding.status
     points = wrong if status is Status.FAILED else NO_POINTS
     return ItemResult(
@@ -67,9 +67,9 @@ def make_failure(code: str, staff: str = "", /, **params: Phrase) -> Finding:
     return Finding(Status.FAILED, Message(code, params), staff)
 
 
-def make_unread(message: Message, staff: str) -> Finding:
+def make_unreadable(message: Message, staff: str) -> Finding:
     """Return the finding that the student's answer could not be read; the message gives the reason."""
-    return Finding(Status.FAILED, message, staff, is_unread=True)
+    return Finding(Status.FAILED, message, staff, is_unreadable=True)
 
 
 def make_no_answer(code: str = "no-answer", staff: str = "", /, **params: Phrase) -> Finding:
@@ -158,7 +158,7 @@ def _judge_exception(observation: Observation, name: str) -> Finding:
         return make_no_answer(_NAME_MISSING, staff, name=name)
     if error == "NotImplementedError":
         return make_no_answer("not-implemented", staff, name=name)
-    met = next((limit_met.met for limit_met in observation.met if limit_met.told), None)
+    met = next((limit_met.met for limit_met in observation.met if limit_met.claimed), None)
     if met is not None:
         staff, limit = f"{staff}; met a limit: {met.value}", observation.limit or "–"
         return make_failure(f"limit.{met.value}", staff, what=name, error=error, limit=limit)

@@ -146,10 +146,10 @@ class Targets:
 
     def _list_positions(self, name: str) -> list[int]:
         """Return the numbers of the entries that items read from one variable, sorted."""
-        keys = (self._items[item.id].key for item in self._question.items if self._reads(item, name))
+        keys = (self._items[item.id].key for item in self._question.items if self._is_read(item, name))
         return sorted({key for key in keys if isinstance(key, int)})
 
-    def _reads(self, item: Item, name: str) -> bool:
+    def _is_read(self, item: Item, name: str) -> bool:
         return item.id in self._items and self.get_name(item) == name
 
     def _list_observed(self, answer: Answer) -> list[str]:
@@ -165,6 +165,6 @@ def find_literal(answer: Answer, name: str) -> Literal | None:
     return find_answer_literal(answer.source, name)
 
 
-def is_unwritten(value: Any) -> bool:
+def is_unwritten_value(value: Any) -> bool:
     """Return whether a text is no answer: blank, or only the dots of the placeholder."""
     return isinstance(value, str) and not value.strip(" \t\r\n$.…")

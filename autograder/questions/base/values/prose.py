@@ -43,7 +43,7 @@ def list_words(text: str) -> list[str]:
     return [word.casefold() for word in _WORD.findall(_CODE.sub(" ", text[:MOST]))]
 
 
-def is_unwritten(text: str) -> bool:
+def is_unwritten_text(text: str) -> bool:
     """Return whether a text says nothing: a placeholder, the marks of an empty list, or dots and dashes.
 
     Any other character may be an answer and is left to manual review.

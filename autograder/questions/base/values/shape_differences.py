@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from autograder.formulas import Undecided, Vocabulary
 from autograder.formulas.nodes import Mul, Node, Num
-from autograder.formulas.sizes.shapes import Axes
+from autograder.formulas.shapes import Axes
 
 Equal = Callable[[Node, Node], bool]
 Same = Callable[[Sequence[Node], Sequence[Node]], bool]

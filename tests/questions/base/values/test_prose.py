@@ -29,7 +29,7 @@ from autograder.questions.base.values import prose
 )
 def test_what_says_nothing(text: str) -> None:
     """Placeholders, signs alone and the marks of an empty list are no answer."""
-    assert prose.is_unwritten(text)
+    assert prose.is_unwritten_text(text)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_what_says_nothing(text: str) -> None:
 )
 def test_what_says_something(text: str) -> None:
     """A number, a letter, a sign of a formula or one filled line is an answer for a person."""
-    assert not prose.is_unwritten(text)
+    assert not prose.is_unwritten_text(text)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_the_form_of_a_form_is_itself(text: str) -> None:
     """Taking differences away twice takes away no more, whatever was written."""
     form = prose.to_canonical(text)
     assert form == form.strip()
-    assert prose.is_unwritten(text) in (True, False)
+    assert prose.is_unwritten_text(text) in (True, False)
 
 
 def test_differences_count_beyond_what_is_looked_at() -> None:

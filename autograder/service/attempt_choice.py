@@ -1,0 +1,93 @@
+"""Choice of the counting attempt by staff, overriding the times and the readability of files."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from autograder.core.errors import ServiceError
+from autograder.rubric import Rubric
+from autograder.service import attempts, audit, mark_changes
+from autograder.service.models import Account, Attempt, Offer, State
+from autograder.service.models_results import ChosenAttempt, StatedReason
+
+
+def choose_attempt(attempt: Attempt, reason: str, rubric: Rubric, by: Account) -> None:
+    """Make an attempt count for its student, and for the whole group if the student has one.
+
+    Attempts that count only from now on are graded again, because only grading turns them into marks.
+
+    Args:
+        attempt: the attempt that shall count.
+        reason: shown to students and in the log.
+        rubric: of the assignment.
+        by: the account that chose.
+
+    Raises:
+        ServiceError: there is no reason, or the attempt could not be graded.
+    """
+    text = reason.strip()[: mark_changes.MOST_REASON]
+    if not text:
+        raise ServiceError("enter a reason; the student will see it")
+    if attempt.state == State.FAILED:
+        raise ServiceError("this attempt could not be graded; retry its grading first")
+    values = {"at": timezone.now(), "reason": text, "by": by}
+    with transaction.atomic():
+        # The log is locked before any row: see `audit.lock_log`.
+        audit.lock_log()
+        before = _list_attempt_names(attempt.offer, attempt.student, rubric)
+        ChosenAttempt.objects.update_or_create(attempt=attempt, defaults=values)
+        _apply_choice(attempt.offer, attempt.student, rubric, before=before, reason=text, by=by)
+
+
+def drop_choice(offer: Offer, student: str, rubric: Rubric, by: Account) -> None:
+    """Return to the automatic choice of the counting attempt, by times and files."""
+    with transaction.atomic():
+        audit.lock_log()
+        before = _list_attempt_names(offer, student, rubric)
+        members = attempts.list_group_members(offer, student)
+        ChosenAttempt.objects.filter(attempt__offer=offer, attempt__student__in=members).delete()
+        _apply_choice(offer, student, rubric, before=before, reason="", by=by)
+
+
+def _apply_choice(
+    offer: Offer, student: str, rubric: Rubric, *, before: dict[str, list[str]], reason: str, by: Account
+) -> None:
+    """Write the log, record the reason for changed marks, and grade the attempts that count now."""
+    subject = f"{offer.assignment}: {student}"
+    after = {"counts": _list_attempt_names(offer, student, rubric), "reason": reason}
+    audit.record_action(
+        by.username, "choose attempt", subject, course=offer.course, before=before, after=after
+    )
+    # Unpublished marks were never shown, so their change needs no reason.
+    if reason and offer.published_at:
+        StatedReason.objects.create(offer=offer, text=reason, by=by)
+    attempts.grade_again(_find_counting(offer, student, rubric))
+
+
+def _find_counting(offer: Offer, student: str, rubric: Rubric) -> QuerySet[Attempt]:
+    """Return the attempts that count for a student and the members of their group."""
+    handins = (
+        attempts.find_counting_attempt(offer, entry, rubric)
+        for entry in attempts.list_group_members(offer, student)
+    )
+    numbers = {
+        name
+        for entry in handins
+        if entry
+        for name in (entry.folder.name, attempts.get_graded_attempt_id(entry))
+    }
+    return Attempt.objects.filter(pk__in=numbers)
+
+
+def _list_attempt_names(offer: Offer, student: str, rubric: Rubric) -> dict[str, list[str]]:
+    """Return the counting attempts of each group member, with the numbers that people see."""
+    names = {}
+    for member in attempts.list_group_members(offer, student):
+        handin = attempts.find_counting_attempt(offer, member, rubric)
+        # A group member may count with two attempts: the group's, and the one with individual files.
+        folders = {handin.folder.name, attempts.get_graded_attempt_id(handin)} if handin else set()
+        rows = Attempt.objects.filter(pk__in=folders).order_by("student", "number")
+        names[member] = [f"{row.student} {row.number}" for row in rows]
+    return names

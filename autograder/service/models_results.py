@@ -1,0 +1,79 @@
+"""More tables: marks that were shown or sent, reasons for changes, chosen attempts, comparisons."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class ShownMarks(models.Model):
+    """The marks that a student saw last, so that no change is silent."""
+
+    offer = models.ForeignKey("service.Offer", models.PROTECT, related_name="shown_marks")
+    student = models.CharField(max_length=128)
+    shown = models.JSONField()
+    """An `autograder.app.published_marks.ShownMark`."""
+    agreed = models.JSONField(null=True)
+    """A change from before the service (`AgreedChange`) that no page has shown yet."""
+
+    class Meta:
+        """One per student."""
+
+        constraints = (models.UniqueConstraint(fields=["offer", "student"], name="shown_marks"),)
+
+
+class StatedReason(models.Model):
+    """The reason for changed marks of an assignment, given by staff when they changed it for the class."""
+
+    offer = models.ForeignKey("service.Offer", models.PROTECT, related_name="reasons")
+    at = models.DateTimeField(auto_now_add=True)
+    text = models.TextField()
+    by = models.ForeignKey("service.Account", models.PROTECT, null=True, related_name="+")
+
+
+class ChosenAttempt(models.Model):
+    """An attempt that staff chose to count, overriding the rules (`autograder.service.attempt_choice`)."""
+
+    attempt = models.OneToOneField("service.Attempt", models.CASCADE, related_name="choice")
+    at = models.DateTimeField()
+    reason = models.TextField()
+    by = models.ForeignKey("service.Account", models.PROTECT, null=True, related_name="+")
+
+
+class BonusChange(models.Model):
+    """A change of a student's bonus points, with its time."""
+
+    offer = models.ForeignKey("service.Offer", models.PROTECT, related_name="bonus_changes")
+    student = models.CharField(max_length=128)
+    at = models.DateTimeField(auto_now_add=True)
+
+
+class Comparison(models.Model):
+    """Similarity comparison of a class's submissions (`autograder.service.similarity`)."""
+
+    offer = models.OneToOneField("service.Offer", models.PROTECT, related_name="comparison")
+    asked_at = models.DateTimeField()
+    made_at = models.DateTimeField(null=True)
+    """None: it was never completed."""
+    pairs = models.JSONField(null=True)
+    """A `similarity.KeptComparison`."""
+    problem = models.TextField(blank=True)
+    """Why it failed the last time; empty: it succeeded or is in progress."""
+
+
+class SentScore(models.Model):
+    """The mark of a student that a platform knows; a different one is sent again."""
+
+    item = models.ForeignKey("lti_tool.LtiLineItem", models.CASCADE, related_name="+")
+    user = models.ForeignKey("lti_tool.LtiUser", models.CASCADE, related_name="+")
+    points = models.CharField(max_length=40, null=True)
+    """None: the marks were withdrawn."""
+    possible = models.CharField(max_length=40)
+    final = models.BooleanField()
+    submitted_at = models.DateTimeField(null=True)
+    """The submission time that was sent to the platform."""
+    sent_at = models.DateTimeField()
+
+    class Meta:
+        """One per student."""
+
+        constraints = (models.UniqueConstraint(fields=["item", "user"], name="sent_score"),)

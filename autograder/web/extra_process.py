@@ -1,0 +1,49 @@
+"""A further web process, started by `autograder.web.processes.start_process`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from autograder.web import logs, processes
+from autograder.web.server import Service, ServiceOptions
+
+
+def main() -> None:
+    """Answer requests at the inherited sockets."""
+    logs.configure_logging()
+    process_options = msgspec.json.decode(sys.argv[1], type=processes.ProcessOptions)
+    sockets = [socket.socket(fileno=int(number)) for number in sys.argv[2:]]
+    threading.Thread(target=_stop_at_end_of_input, args=(sockets,), daemon=True).start()
+    options = ServiceOptions(
+        Path(process_options.course),
+        host=process_options.host,
+        port=process_options.port,
+        address=process_options.address,
+        proxy=process_options.proxy,
+    )
+    with Service(options, {slug: Path(folder) for slug, folder in process_options.folders.items()}):
+        processes.answer_requests(sockets, process_options, lambda: None)
+
+
+def _stop_at_end_of_input(sockets: Sequence[socket.socket]) -> None:
+    """Stop listening when the parent process is gone, and let running requests finish."""
+    # The parent holds the other end of this pipe: end of file means that it has exited.
+    while os.read(0, 1024):
+        pass
+    for listener in sockets:
+        with contextlib.suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""Sentences of the marking pages; `autograder.web.sentences` includes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+MARKING: Mapping[str, str | tuple[str, str]] = {
+    "web.mark-title": "Marking",
+    "web.mark-nothing": "No answer of this assignment needs manual marking, or nothing has been graded yet.",
+    "web.mark-question": "Question",
+    "web.mark-waiting": "Waiting",
+    "web.mark-suggested": "With suggestion",
+    "web.mark-done": "Done",
+    "web.mark-flagged": "Flagged",
+    "web.mark-conflict": "Conflicts",
+    "web.mark-groups": "Groups",
+    "web.mark-see-groups": "Show groups",
+    "web.mark-points": ("1 point", "{points} points"),
+    "web.mark-none-waiting": "No more answers are waiting here.",
+    "web.mark-none-suggested": "No answer here has a suggestion.",
+    "web.mark-none-done": "No answer here is done.",
+    "web.mark-none-flagged": "No answer here is flagged.",
+    "web.mark-none-conflict": "There are no conflicts here.",
+    "web.mark-none-all": "There are no answers here.",
+    "web.mark-answer": "Answer",
+    "web.mark-answer-of": "Answer {who}",
+    "web.mark-words": ("1 word", "{number} words"),
+    "web.mark-left": ("1 waiting", "{number} waiting"),
+    "web.mark-empty": "The cell is empty.",
+    "web.mark-as-written": "Plain text",
+    "web.mark-outputs": "Outputs",
+    "web.mark-items": "Items",
+    "web.mark-item": "Item",
+    "web.mark-hint": "Words to look for (a hint, not a mark):",
+    "web.mark-full": "Full",
+    "web.mark-half": "Half",
+    "web.mark-none": "None",
+    "web.mark-found": "graded automatically: {points}",
+    "web.mark-evidence": "Evidence",
+    "web.mark-other": "other points:",
+    "web.mark-comment": "Comment for the student",
+    "web.mark-remark": "Comment on this item",
+    "web.mark-flag": "Flag",
+    "web.mark-keep": "Save this comment for reuse",
+    "web.mark-comments": "Saved comments",
+    "web.mark-search": "Search",
+    "web.mark-save-next": "Save and next",
+    "web.mark-save-previous": "Save and previous",
+    "web.mark-saved": "Saved: {points} of {possible} points.",
+    "web.mark-saved-open": "Saved. Some items are still open.",
+    "web.mark-saved-second": "Saved. A second person also marks this answer.",
+    "web.mark-saved-conflict": "Saved. The two marks differ: a head TA must decide.",
+    "web.mark-stage-second": "Two people mark this answer, each without seeing the other's marks.",
+    "web.mark-stage-conflict": "Two people gave this answer different marks. A head TA must decide.",
+    "web.mark-changed": (
+        "Not saved: this answer or its marks were changed meanwhile. Check it again, then save."
+    ),
+    "web.mark-theirs": "Saved marks",
+    "web.mark-theirs-told": (
+        "The form contains what you entered. If you save it, it replaces the saved marks."
+    ),
+    "web.mark-again": (
+        "The submission or its automatic marks have changed since this answer was marked: check it again."
+    ),
+    "web.mark-others": "Also viewing this answer: {names}",
+    "web.mark-undo": "Undo",
+    "web.mark-undone": "Your last action was undone.",
+    "web.mark-nothing-to-undo": "You have no action to undo.",
+    "web.mark-show-names": "Show student IDs",
+    "web.mark-hide-names": "Hide student IDs",
+    "web.mark-keys": "Keyboard shortcuts",
+    "web.mark-key-digits": "points of the item",
+    "web.mark-key-half": "half of the item's points",
+    "web.mark-key-all": "all of the item's points",
+    "web.mark-key-items": "next and previous item",
+    "web.mark-key-next": "save, then the next and the previous answer",
+    "web.mark-key-group": "mark all, then the next group",
+    "web.mark-key-comment": "edit the comment; Escape leaves the field",
+    "web.mark-key-search": "search the saved comments; Enter inserts the first",
+    "web.mark-key-flag": "flag",
+    "web.mark-key-undo": "undo",
+    "web.mark-key-help": "this help",
+    "web.mark-group": ("1 answer", "{number} answers"),
+    "web.mark-groups-told": (
+        "Equal answers are grouped, unless students have different variants. If all items of the cell are "
+        "marked manually, the slider also groups answers with similar wording, which may mean the opposite: "
+        "read every text of such a group. Points that you save for a group are given to all of its answers."
+    ),
+    "web.mark-nearness": (
+        "Similarity within a group: only equal answers on the left, loosely similar ones on the right"
+    ),
+    "web.mark-show": "Apply",
+    "web.mark-kind-equal": "equal",
+    "web.mark-kind-near": "similar wording: read every text",
+    "web.mark-kind-proven": "proven equivalent",
+    "web.mark-kind-computed": "same automatic results",
+    "web.mark-kind-gathered": "formed manually",
+    "web.mark-mark": "Mark answer",
+    "web.mark-mark-all": "Mark all",
+    "web.mark-choose": "Select",
+    "web.mark-gather": "Merge selected groups",
+    "web.mark-page-before": "Previous page",
+    "web.mark-page-after": "Next page",
+    "web.mark-more-variants": "… and {number} more texts, which are not shown here.",
+    "web.mark-back-to-groups": "Back to the groups",
+    "web.mark-take-out": "Remove from group",
+    "web.mark-decide": "Two people gave this answer different marks. The marks that you save are final.",
+    "web.mark-whole": (
+        "The cell was marked as a whole: {points} of {possible} points. They count until you give points to "
+        "its items."
+    ),
+    "web.mark-no-number": "Not saved: {item}: expected a number such as 1.5, got “{given}”.",
+    "web.mark-points-out": "Not saved: {item}: expected {least} to {most} points, got {given}.",
+    "web.mark-no-item": "Not saved: the answer no longer has the item {item}. Reload the page.",
+    "web.mark-nothing-given": "Not saved: enter points or a comment first.",
+    "web.mark-differ": "Not saved: two people gave this answer different marks. A head TA must decide.",
+    "web.mark-gone": "Not saved: the answer no longer exists. Reload the page.",
+    "web.mark-not-undone": "Not undone: one of these answers has been changed since.",
+    "web.mark-gather-two": "Select at least two groups to merge.",
+    "web.mark-other-question": "Nothing was changed: the answer belongs to another question.",
+    "web.mark-plan-out": "Not saved: expected a number from 0 to {most}.",
+    "web.mark-taken-out": "Removed from the group.",
+    "web.mark-marked-all": ("1 answer was marked.", "{number} answers were marked."),
+    "web.mark-marked-already": ("1 already marked", "{number} already marked"),
+    "web.mark-group-changed": "Not saved: an answer of the group was changed meanwhile. Reload the page.",
+    "web.mark-variants": "Different texts in this group",
+    "web.mark-consistency": "Marker agreement",
+    "web.mark-consistency-told": (
+        "Two people can mark a share of the answers, each without seeing the other's marks. If their marks "
+        "differ, a head TA decides."
+    ),
+    "web.mark-plan": "Double marking: {twice} %",
+    "web.mark-twice": "Double marking, in percent",
+    "web.mark-agreement": "Agreement",
+    "web.mark-equal": "Equal marks",
+    "web.mark-kappa": "Cohen's kappa",
+    "web.mark-apart": "Mean difference",
+    "web.mark-markers": "Markers",
+    "web.mark-marker": "Marker",
+    "web.mark-answers": "Answers",
+    "web.mark-mean": "Mean: {item}",
+    "web.stat-title": "Statistics",
+    "web.stat-class": "{students} students; mean {mean}, median {median} of {possible} points.",
+    "web.stat-spread": "Distribution of points",
+    "web.stat-items": "Items",
+    "web.stat-mean": "Mean",
+    "web.stat-full": "Full points",
+    "web.stat-none": "No points",
+    "web.stat-unanswered": "No answer",
+    "web.stat-discrimination": "Discrimination",
+    "web.stat-discrimination-told": (
+        "Discrimination is the correlation of an item's points with those of all other items. If it is near "
+        "zero or negative, check the item. It is computed for at least ten students."
+    ),
+    "web.stat-mistakes": "Named mistakes",
+    "web.stat-deviation": "Standard deviation: {points}.",
+    "web.stat-settled": (
+        "All answers are marked for {settled} of {students} students. Mean, median and the distribution "
+        "cover only these."
+    ),
+    "web.stat-questions": "Questions",
+    "web.stat-question": "Question",
+    "web.stat-difficulty": "Difficulty",
+    "web.stat-difficulty-told": "Difficulty is the share of the points that students earned: 1 is easy.",
+    "web.stat-difficulty-axis": "Difficulty (1 is easy)",
+    "web.stat-examples": "Most frequent named mistakes",
+    "web.stat-examples-told": (
+        "Names and e-mail addresses are removed from the answers. Other details in them may still identify "
+        "their authors."
+    ),
+    "web.stat-no-example": "No answer with this mistake is stored.",
+}

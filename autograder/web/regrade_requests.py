@@ -1,0 +1,386 @@
+"""Regrade requests: students make them below their feedback (`autograder.web.student`), and staff answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, tzinfo
+from decimal import Decimal
+from typing import Any
+
+from django.contrib import messages as notices
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from msgspec import Struct
+
+from autograder.core.records import ItemResult
+from autograder.grading.grades import compute_standing
+from autograder.pages.feedback.answers import get_answer_text
+from autograder.pages.feedback.labels import Labels
+from autograder.pages.feedback.sanitise import render_sentence, to_printable_text
+from autograder.rubric import Question, Rubric
+from autograder.rubric.timestamps import format_moment, get_zone, resolve_local_time
+from autograder.service import audit, tasks
+from autograder.service.marking import regrade_requests
+from autograder.service.marking.refusals import ActionRefused
+from autograder.service.models import CourseRecord, Member, Offer, PlatformCourse, RegradeRequest, Role
+from autograder.service.store import DatabaseStore, get_bonus_points
+from autograder.web import assignment_details
+from autograder.web.guard import Visit, require_role
+from autograder.web.responses import render_page
+from autograder.web.site import choose_language, get_words
+
+_POINTS = re.compile(r"[-+−]?[0-9]{1,6}(?:[.,][0-9]{1,6})?")
+_MOST_ANSWER = 20_000
+"""Shown characters of a student's answer."""
+
+
+class ItemOption(Struct, frozen=True):
+    """An item that a student may ask about."""
+
+    question: str
+    number: int
+    """Its position in the question, from 1. The form sends it instead of the id, which may reveal a hidden
+    title."""
+    text: str
+    points: str
+
+
+class RequestRow(Struct, frozen=True):
+    """A request and its outcome."""
+
+    row: RegradeRequest
+    title: str
+    text: str
+    state: str
+    """``open``, ``answered`` or ``withdrawn``."""
+    by: str
+    """The role of the person who answered; an administrator of the service may be no member."""
+    before: str
+    after: str
+    """The points before and after the answer; empty or the same if the mark was not changed."""
+    made_at: str
+    settled: str
+    """When it was answered or withdrawn."""
+
+
+class RequestsPanel(Struct, frozen=True):
+    """The requests of a student, and the items they may still ask about."""
+
+    questions: tuple[tuple[str, tuple[ItemOption, ...]], ...]
+    """Title and items of each question; empty if the deadline is over or was never set."""
+    rows: tuple[RequestRow, ...]
+    until: str
+    """The deadline; empty if none was set."""
+    over: bool
+    most: int = regrade_requests.MOST_REASON
+
+
+def get_published_offer(visit: Visit, assignment: str) -> Offer:
+    """Return an assignment of which the marks are published, or respond that there is none."""
+    offer = visit.get_offer(assignment)
+    if offer.published_at is None:
+        raise Http404
+    return offer
+
+
+def build_panel(offer: Offer, student: str, language: str) -> RequestsPanel:
+    """Return the requests of a student, and the items they may still ask about."""
+    rubric, labels = assignment_details.get_assignment(offer).get_rubric(student), Labels(language)
+    final, items = _list_askable(offer, rubric, student)
+    rows = offer.requests.filter(student=student).select_related("offer").order_by("-pk")
+    # An item with an open request cannot be asked about again.
+    waiting = {
+        (entry.question, entry.item) for entry in rows if not (entry.answered_at or entry.withdrawn_at)
+    }
+    items_by_question: dict[str, list[ItemOption]] = {}
+    for entry in items:
+        question, item = entry.question, entry.item
+        if (question.id, item.id) not in waiting:
+            number = question.items.index(item) + 1
+            text = labels.pick(item.get_title(final=final), str(number))
+            points = labels.number(entry.points) if entry.points is not None else ""
+            items_by_question.setdefault(question.id, []).append(
+                ItemOption(question.id, number, text, points)
+            )
+    roles, open_now = _map_roles(offer.course), regrade_requests.is_accepting(offer)
+    until = offer.requests_until
+    return RequestsPanel(
+        questions=tuple(
+            (labels.pick(rubric.get_question(name).title, name), tuple(inside))
+            for name, inside in items_by_question.items()
+        )
+        if open_now
+        else (),
+        rows=tuple(_describe_request(entry, rubric, labels, roles, final=final) for entry in rows),
+        until=_format_local_time(until, offer, language) if until else "",
+        over=not open_now,
+    )
+
+
+def _list_askable(
+    offer: Offer, rubric: Rubric, student: str
+) -> tuple[bool, list[regrade_requests.AskableItem]]:
+    """Return whether the student's marks are final, and the items that have a mark.
+
+    Titles that are hidden during marking may be shown once the marks are final.
+    """
+    graded, marks = DatabaseStore(offer.course).load_student_result(offer.assignment, student)
+    if graded is None:
+        return False, []
+    final = compute_standing(graded.score, rubric, marks, get_bonus_points(offer, student)).final
+    return final, regrade_requests.list_askable_items(rubric, graded.score, student, offer.course)
+
+
+def _describe_request(
+    row: RegradeRequest, rubric: Rubric, labels: Labels, roles: Mapping[int, str], *, final: bool
+) -> RequestRow:
+    question = _find_question(rubric, row)
+    number = 1 + [entry.id for entry in question.items].index(row.item) if question else 0
+    settled = row.answered_at or row.withdrawn_at
+    return RequestRow(
+        row=row,
+        title=labels.pick(question.title, question.id) if question else row.question,
+        text=labels.pick(question.get_item(row.item).get_title(final=final), str(number)) if question else "",
+        state="answered" if row.answered_at else "withdrawn" if row.withdrawn_at else "open",
+        by=roles.get(row.answered_by_id, Role.ADMINISTRATOR),
+        before=labels.number(Decimal(row.points)) if row.points is not None else "",
+        after=labels.number(Decimal(row.points_after)) if row.points_after is not None else "",
+        made_at=_format_local_time(row.made_at, row.offer, labels.language),
+        settled=_format_local_time(settled, row.offer, labels.language) if settled else "",
+    )
+
+
+def _find_question(rubric: Rubric, row: RegradeRequest) -> Question | None:
+    """Return the question of a request; None if the rubric no longer has the item."""
+    candidates = (question for question in rubric.questions if question.id == row.question)
+    return next(
+        (question for question in candidates if any(item.id == row.item for item in question.items)), None
+    )
+
+
+def _map_roles(course: CourseRecord) -> dict[int, str]:
+    """Return the role of each staff account in a course."""
+    staff = Member.objects.filter(course=course).exclude(role=Role.STUDENT)
+    return dict(staff.values_list("account", "role"))
+
+
+def _get_zone(offer: Offer) -> tzinfo:
+    """Return the time zone of an assignment's dates."""
+    try:
+        return get_zone(offer.times.get("zone", ""))
+    except ValueError:
+        return UTC
+
+
+def _format_local_time(moment: datetime, offer: Offer, language: str) -> str:
+    zone = _get_zone(offer)
+    # Deadlines are shown to the minute.
+    return format_moment(moment.astimezone(zone).replace(second=0, microsecond=0), str(zone), language)
+
+
+@require_role(Role.STUDENT, "POST")
+def submit_request(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """Request another look at an item."""
+    offer = get_published_offer(visit, assignment)
+    rubric = assignment_details.get_assignment(offer).get_rubric(visit.student)
+    # The form sends positions: an id could reveal a hidden title.
+    items_by_number = {
+        (question.id, str(number)): (question, item)
+        for question in rubric.questions
+        for number, item in enumerate(question.items, 1)
+    }
+    chosen = items_by_number.get((request.POST.get("question", ""), request.POST.get("number", "")))
+    if chosen is None:
+        raise Http404
+    try:
+        regrade_requests.make_request(offer, visit.student, *chosen, request.POST.get("reason", ""))
+        notices.info(request, get_words(request)["t"]("request-made"))
+    except ActionRefused as error:
+        _report_refusal(request, error)
+    return _redirect_to("feedback", visit, offer)
+
+
+@require_role(Role.STUDENT, "POST")
+def cancel_request(request: HttpRequest, visit: Visit, assignment: str, number: int) -> HttpResponse:
+    """Withdraw a request of the student."""
+    offer = get_published_offer(visit, assignment)
+    row = get_object_or_404(RegradeRequest, pk=number, offer=offer, student=visit.student)
+    try:
+        regrade_requests.cancel_request(row)
+    except ActionRefused as error:
+        _report_refusal(request, error)
+    return _redirect_to("feedback", visit, offer)
+
+
+def _report_refusal(request: HttpRequest, error: ActionRefused) -> None:
+    notices.error(request, get_words(request)["t"](error.code, **error.params))
+
+
+def _redirect_to(route: str, visit: Visit, offer: Offer) -> HttpResponse:
+    kwargs = {"slug": visit.course.slug, "assignment": offer.assignment}
+    return HttpResponseRedirect(reverse(route, kwargs=kwargs))
+
+
+@require_role(Role.TA)
+def list_requests(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """List the requests of an assignment: open ones, oldest first, and settled ones."""
+    offer, labels = visit.get_offer(assignment), Labels(choose_language(request))
+    rubric = assignment_details.get_assignment(offer).rubric
+    rows = offer.requests.select_related("offer__course", "answered_by").order_by("pk")
+    roles = _map_roles(visit.course)
+    # `final=True`: staff may see titles that are hidden from students during marking.
+    entries = [_describe_request(entry, rubric, labels, roles, final=True) for entry in rows]
+    until = offer.requests_until
+    context = {
+        "visit": visit,
+        "offer": offer,
+        "open": [entry for entry in entries if entry.state == "open"],
+        "settled": [entry for entry in reversed(entries) if entry.state != "open"],
+        "names": request.GET.get("names") == "yes",
+        "until": _format_local_time(until, offer, labels.language) if until else "",
+        "written": until.astimezone(_get_zone(offer)).strftime("%Y-%m-%dT%H:%M") if until else "",
+        "zone": str(_get_zone(offer)),
+        "instructor": visit.has_role(Role.INSTRUCTOR),
+    }
+    return render_page(request, "requests.html", context)
+
+
+@require_role(Role.INSTRUCTOR, "POST")
+def set_deadline(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """Set the deadline for requests; an empty value closes them."""
+    offer, wanted = visit.get_offer(assignment), request.POST.get("until", "").strip()
+    try:
+        until = _parse_moment(wanted, _get_zone(offer)) if wanted else None
+    except (ValueError, OverflowError):
+        notices.error(request, get_words(request)["t"]("requests-no-moment"))
+        return _redirect_to("requests", visit, offer)
+    before, after = (moment and moment.isoformat() for moment in (offer.requests_until, until))
+    with transaction.atomic():
+        audit.record_action(
+            request.user.username,
+            "requests until",
+            offer.assignment,
+            course=visit.course,
+            before=before,
+            after=after,
+        )
+        Offer.objects.filter(pk=offer.pk).update(requests_until=until)
+    return _redirect_to("requests", visit, offer)
+
+
+def _parse_moment(written: str, zone: tzinfo) -> datetime:
+    """Parse a moment by the clock of a zone, unless it states an offset.
+
+    Raises:
+        ValueError: it is invalid, or clocks in the zone never or twice showed it.
+        OverflowError: it has no counterpart in UTC.
+    """
+    moment = datetime.fromisoformat(written)
+    return (moment if moment.tzinfo else resolve_local_time(moment, zone)).astimezone(UTC)
+
+
+@require_role(Role.TA, "GET", "HEAD", "POST")
+def answer_request(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+    """Show a request with everything needed to answer it. A POST answers it."""
+    rows = RegradeRequest.objects.select_related("offer__course", "offer__version", "answered_by")
+    row = get_object_or_404(rows, pk=number, offer__course=visit.course)
+    rubric = assignment_details.get_assignment(row.offer).get_rubric(row.student)
+    if request.method == "POST" and _save_answer(request, row, _find_question(rubric, row)):
+        return _redirect_to("requests", visit, row.offer)
+    labels = Labels(choose_language(request))
+    context = {
+        "visit": visit,
+        "offer": row.offer,
+        "one": _describe_request(row, rubric, labels, _map_roles(visit.course), final=True),
+        "names": request.GET.get("names") == "yes",
+        "most": regrade_requests.MOST_ANSWER,
+        "typed": {name: request.POST.get(name, "") for name in ("text", "points")},
+        **_collect_judgement(request, row, rubric, labels),
+    }
+    return render_page(request, "request.html", context)
+
+
+def _collect_judgement(
+    request: HttpRequest, row: RegradeRequest, rubric: Rubric, labels: Labels
+) -> dict[str, Any]:
+    """Return the student's answer, its result and mark, and whether this user may answer the request."""
+    question = _find_question(rubric, row)
+    graded, _ = DatabaseStore(row.offer.course).load_student_result(row.offer.assignment, row.student)
+    mark = regrade_requests.find_mark(row, question)
+    comments = (mark.comment, mark.remarks.get(row.item)) if mark else ()
+    context: dict[str, Any] = {
+        "answer": "",
+        "result": None,
+        "points": None,
+        "bounds": None,
+        "whole": False,
+        "comment": to_printable_text("\n".join(filter(None, comments))),
+        "may": regrade_requests.may_answer(mark, request.user, row.offer.course),
+    }
+    if question is None or graded is None:
+        return context
+    item = question.get_item(row.item)
+    results = (
+        entry for entry in graded.score.items if (entry.question, entry.item) == (question.id, item.id)
+    )
+    result = next(results, None)
+    has = regrade_requests.compute_item_points(mark, question, item, graded.score) if mark else None
+    context["answer"] = to_printable_text(get_answer_text(graded, question, item), _MOST_ANSWER)
+    context["result"] = _describe_verdict(result, labels) if result else None
+    context["whole"] = bool(has and has.whole)
+    context["points"] = labels.number(has.now) if has and has.now is not None else ""
+    # A cell that was marked as a whole has no points per item.
+    if has and not has.whole:
+        context["bounds"] = (
+            labels.number(min(item.points, Decimal(0))),
+            labels.number(max(item.points, Decimal(0))),
+        )
+    return context
+
+
+def _describe_verdict(result: ItemResult, labels: Labels) -> Mapping[str, str]:
+    """Describe the automatic result of an item for staff."""
+    return {
+        "status": labels(result.status.value),
+        "points": labels.number(result.points),
+        "possible": labels.number(result.possible),
+        "told": "" if result.student.code == "passed" else render_sentence(result.student, labels.language),
+        "staff": to_printable_text(result.staff),
+        "reading": to_printable_text(result.reading),
+    }
+
+
+def _save_answer(request: HttpRequest, row: RegradeRequest, question: Question | None) -> bool:
+    """Answer a request.
+
+    Return False if it was refused; the notice says why and the form keeps its content.
+    """
+    points = request.POST.get("points", "").strip()
+    try:
+        new_points = _parse_points(points) if points else None
+        # The task is queued in the same transaction: no scores are sent for an answer that was rolled back.
+        with transaction.atomic():
+            regrade_requests.answer_request(
+                row, request.user, request.POST.get("text", ""), question, new_points
+            )
+            if row.offer.published_at and PlatformCourse.objects.filter(course=row.offer.course).exists():
+                tasks.enqueue_scores(row.offer_id)
+    except ActionRefused as error:
+        _report_refusal(request, error)
+        return False
+    notices.info(request, get_words(request)["t"]("request-answered"))
+    return True
+
+
+def _parse_points(written: str) -> Decimal:
+    """Parse points as a person types them, with a decimal point or comma.
+
+    Raises:
+        ActionRefused: it is not a number.
+    """
+    if not _POINTS.fullmatch(written):
+        raise ActionRefused("request-no-number")
+    return Decimal(written.replace("−", "-").replace(",", "."))

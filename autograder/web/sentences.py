@@ -1,0 +1,495 @@
+"""Sentences of all web pages in English. Translations are in ``locale/``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from autograder.web import regrade_request_sentences
+from autograder.web.marking.sentences import MARKING
+from autograder.web.student_group_sentences import GROUPS
+from autograder.web.version_trial_sentences import VERSION_TRIALS
+
+_COMMON: Mapping[str, str | tuple[str, str]] = {
+    "web.title": "Assignments",
+    "web.skip": "Skip to the content",
+    "web.courses": "Your courses",
+    "web.no-courses": "You are not a member of any course yet. Ask your instructor for an invitation.",
+    "web.sign-in": "Sign in",
+    "web.user-name": "User name",
+    "web.password": "Password",
+    "web.sign-out": "Sign out",
+    "web.account": "Account",
+    "web.save": "Save",
+    "web.error-403": "You do not have permission to see this page.",
+    "web.error-404": "This page does not exist, or you do not have access to it.",
+    "web.error-400": "The request is not valid.",
+    "web.error-500": (
+        "Something went wrong on our side. Attempts for which you have a receipt are safe. Try again."
+    ),
+    "web.csrf": (
+        "Nothing was saved: this form was open too long, or it came from another page. Go back, copy what "
+        "you entered, reload the page, and send the form again."
+    ),
+}
+_STUDENT: Mapping[str, str | tuple[str, str]] = {
+    "web.no-assignments": "There are no assignments yet.",
+    "web.opens": "Opens on {moment}",
+    "web.not-open": "The assignment opens on {moment}.",
+    "web.ends": "Deadline: {moment}",
+    "web.no-end": "No deadline",
+    "web.left": "{time} left",
+    "web.over": "The deadline has passed.",
+    "web.over-grace": "Submissions still count as on time during the grace period.",
+    "web.over-review": (
+        "Submissions now count as late. They are graded, and the course staff decide how the delay counts."
+    ),
+    "web.over-kept": (
+        "Submissions now count as late. Your last attempt in time still counts, unless the course staff "
+        "decide otherwise."
+    ),
+    "web.was-late": "Submitted {late} after the deadline ({end}).",
+    "web.over-penalty": "Submissions now count as late, and the late penalty applies.",
+    "web.slip-left": "Slip days left: {days}",
+    "web.hand-in-as": "You submit as group {name}, together with {members}.",
+    "web.one-for-all": "One of all your attempts counts for the whole group.",
+    "web.attempt-of": "Attempt {number} of {student}",
+    "web.over-accept": "Submissions are late now, but they still count.",
+    "web.over-refuse": "Submissions are too late now. They are stored, but they do not count.",
+    "web.over-slip": "Slip days are used first: a delay that they cover counts as on time.",
+    "web.nothing-yet": "Nothing submitted yet",
+    "web.handed-in": ("1 attempt submitted", "{number} attempts submitted"),
+    "web.files": "Files",
+    "web.all-files": "Download all files (zip)",
+    "web.hand-in": "Submit",
+    "web.choose": "Choose your notebook, or several files",
+    "web.wanted": "Expected files: {files}",
+    "web.attempts": "Your attempts",
+    "web.attempt": "Attempt {number}",
+    "web.received": "Received on {moment}",
+    "web.counts": "counts",
+    "web.counts-together": "counts for the group",
+    "web.counts-alone": "counts for your individual files",
+    "web.state-waiting": "waiting to be graded",
+    "web.state-running": "being graded",
+    "web.preparing": (
+        "The first attempt after a pause takes up to a minute longer, because grading has to be prepared."
+    ),
+    "web.state-graded": "graded",
+    "web.state-failed": "grading failed; the course staff must look into it",
+    "web.marks-later": "You will see your marks when your instructor publishes them.",
+    "web.feedback": "Feedback",
+    "web.receipt": "Download receipt",
+    "web.receipt-told": (
+        "Keep the receipt: it proves what was received, and when. It is signed; you can verify it with the "
+        "public key at /receipt-key."
+    ),
+    "web.digest": "Checksum of the submission",
+    "web.checked": "Preliminary check",
+    "web.checked-told": "This check does not run your code and gives no marks.",
+    "web.not-read": "{file} cannot be read: {reason}",
+    "web.your-files": "Submitted files",
+    "web.too-often": "You have already submitted {number} attempts within ten minutes. Wait a few minutes.",
+    "web.same-name": "Two files are called {name}. Submit only one of them.",
+    "web.no-files": "Choose a file first.",
+    "web.unreadable": "{file} cannot be read: {reason}",
+    "web.not-taken": "Nothing was submitted. Your earlier attempts are unchanged.",
+    "web.which": "Attempt {number} counts.",
+    "web.which-of": "Attempt {number} of {student} counts.",
+    "web.which-last": "It is the last attempt.",
+    "web.which-failed": "A later attempt could not be graded because of an error on our side.",
+    "web.attempts-of": "Attempts of {student}",
+    "web.attempts-told": (
+        "The last readable attempt counts, unless the late rules say otherwise. You can choose another "
+        "attempt. The student sees your reason, and the audit log records it."
+    ),
+    "web.choose-reason": "Reason, shown to the student",
+    "web.choose-this": "Count this attempt",
+    "web.choose-none": "Return to the automatic choice",
+    "web.chosen": "Attempt {number} counts now. Its marks appear as soon as it is graded.",
+    "web.choice-dropped": "The attempt that counts is chosen automatically again.",
+    "web.cannot-read": "cannot be read",
+    "web.log-choose-attempt": "counting attempt changed",
+    "web.none-wanted": "None of these files is expected. Submit: {names}",
+    "web.not-wanted": "This file is not expected. It is stored but not graded.",
+    "web.not-there": "This file is expected but missing.",
+    "web.refused": "Not accepted: {reason}",
+}
+_STAFF: Mapping[str, str | tuple[str, str]] = {
+    "web.results": "Results",
+    "web.members": "Members",
+    "web.audit": "Audit log",
+    "web.name": "Name",
+    "web.version": "Version {number}",
+    "web.progress": "Progress",
+    "web.done": "{done} of {total} attempts graded",
+    "web.rate": "{rate} per minute, about {time} left",
+    "web.failed": ("Grading of 1 attempt failed", "Grading of {number} attempts failed"),
+    "web.visible": "Visible to students",
+    "web.hidden": "Hidden from students",
+    "web.show": "Show to students",
+    "web.hide": "Hide from students",
+    "web.published": "Marks have been published since {moment}",
+    "web.unpublished": "Marks are not published",
+    "web.publish": "Publish marks",
+    "web.withdraw": "Unpublish marks",
+    "web.files-large": (
+        "The rubric allows files of {asked} MB in total (most_mb), but the service accepts at most {most} MB "
+        "per attempt. Lower most_mb, or collect larger files in another way."
+    ),
+    "web.update": "Import from the course folder",
+    "web.updated": "Version {number} is in use now.",
+    "web.same-version": "Nothing has changed in the course folder.",
+    "web.again": "Regrade all graded attempts",
+    "web.regraded": ("1 attempt is being regraded.", "{number} attempts are being regraded."),
+    "web.retry": "Try again",
+    "web.reason": "Reason",
+    "web.times": "Dates",
+    "web.start": "Start",
+    "web.end": "Deadline",
+    "web.zone": "Time zone",
+    "web.late": "Late submissions",
+    "web.late-review": "staff decide case by case",
+    "web.late-accept": "count without penalty",
+    "web.late-refuse": "do not count",
+    "web.late-penalty": "count with late penalty",
+    "web.student-groups": "Groups",
+    "web.student-or-group": "Student ID or group name",
+    "web.student-id": "Student ID",
+    "web.extensions": "Extensions",
+    "web.student": "Student",
+    "web.extra-minutes": "Extra minutes",
+    "web.own-end": "Individual deadline",
+    "web.late-of-all": "same as for everybody",
+    "web.late-as-before": "unchanged",
+    "web.add": "Add",
+    "web.remove": "Remove",
+    "web.points": "Points",
+    "web.of": "{points} of {possible}",
+    "web.provisional": "provisional",
+    "web.final": "final",
+    "web.last": "Last submission",
+    "web.roster": "Class list (CSV, or as exported by Moodle, Canvas or HISinOne)",
+    "web.import": "Import",
+    "web.imported": ("Imported 1 student.", "Imported {number} students."),
+    "web.invite": "Invite",
+    "web.invitation": "Give this link to {name}. It works once, until {moment}:",
+    "web.has-account": "has an account",
+    "web.forgotten": "Create password reset link",
+    "web.no-account": "no account yet",
+    "web.role": "Role",
+    "web.role-student": "student",
+    "web.role-ta": "TA",
+    "web.role-head-ta": "head TA",
+    "web.role-instructor": "instructor",
+    "web.role-administrator": "administrator",
+    "web.add-staff": "Add staff member",
+    "web.email": "E-mail",
+    "web.who": "User",
+    "web.action": "Action",
+    "web.subject": "Target",
+    "web.before": "Before",
+    "web.after": "After",
+    "web.when": "Time",
+    "web.chain-whole": (
+        "The hash chain of the log is intact. It cannot show whether the latest entries were removed: to "
+        "detect that, note the newest digest elsewhere."
+    ),
+    "web.chain-broken": "The log was changed: its hash chain breaks at entry {number}.",
+    "web.newest": "Newest digest: {digest}",
+    "web.dates-told": (
+        "Write times as 2031-02-12T10:00:00, in the time zone above. Without start and deadline, the "
+        "assignment is always open."
+    ),
+    "web.number": "Attempts",
+    "web.yes": "yes",
+    "web.no": "no",
+    "web.no-times": "The assignment has no dates yet. Set them before you grant extensions.",
+    "web.not-in-class": "{student} is neither a student on the class list nor a group.",
+    "web.bad-times": "The dates were not saved: {reason}",
+    "web.bad-list": "The class list was not imported: {reason}",
+}
+_ACCOUNT: Mapping[str, str | tuple[str, str]] = {
+    "web.make-account": "Create account",
+    "web.make-account-told": "Choose a user name and a password for signing in.",
+    "web.with-provider": "Sign in with {name}",
+    "web.not-listed": "You are not on any class list here. Ask your instructor for an invitation.",
+    "web.too-many": "Too many requests in a short time. Wait a few minutes and try again.",
+    "web.join-as": "Join as {name}",
+    "web.change-password": "Change password",
+    "web.field-username": "User name",
+    "web.field-username-told": "Letters, digits and @ . + - _, at most 150 characters.",
+    "web.field-password1": "Password",
+    "web.field-password1-told": (
+        "At least 8 characters, not only digits. Common passwords, and passwords similar to your name, are "
+        "refused."
+    ),
+    "web.field-password2": "Repeat password",
+    "web.field-password2-told": "Enter the same password again, to rule out typing errors.",
+    "web.new-password": "Set new password",
+    "web.new-password-told": "Choose a new password for signing in.",
+    "web.invitation-gone": (
+        "This link was already used, was replaced by a newer one, or has expired. Ask for a new one."
+    ),
+    "web.keys": "API keys",
+    "web.keys-told": (
+        "With an API key, a notebook or a terminal can submit for you (autograder submit). Store the key in "
+        "the file ~/.config/autograder/key."
+    ),
+    "web.key-label": "Purpose",
+    "web.new-key": "Create key",
+    "web.key-shown": "This is your new key. It is shown only once:",
+    "web.used": "last used {moment}",
+    "web.never-used": "never used",
+    "web.factor": "Two-factor authentication",
+    "web.new-codes": "New recovery codes",
+    "web.new-codes-told": (
+        "With a recovery code you can sign in once without your phone. When you create new codes, your old "
+        "recovery codes no longer work."
+    ),
+    "web.make-codes": "Create new codes",
+    "web.factor-off": "Turn off two-factor authentication",
+    "web.factor-off-told": "After that, your password alone is enough to sign in.",
+    "web.signed-out": "You have signed out.",
+    "web.sign-out-sure": "Do you want to sign out?",
+    "web.password-changed": "Your password was changed.",
+    "web.wrong-password": "This is not your current password.",
+    "web.too-many-sign-ins": (
+        "Too many wrong passwords for this account or from this network. Wait a minute and try again, use a "
+        "browser in which you have signed in before, or ask the operators of this service for a password "
+        "reset link."
+    ),
+}
+
+_PLATFORM: Mapping[str, str | tuple[str, str]] = {
+    "web.lti-refused": (
+        "This launch from a learning platform is not valid. Open the link there again, in a new window."
+    ),
+    "web.lti-inactive": "This learning platform is not allowed here. Ask the operators of this service.",
+    "web.lti-not-connected": "Your course is not connected yet. Its instructor must open the link first.",
+    "web.lti-nobody": (
+        "You cannot be signed in through the learning platform. Show this page to your instructor."
+    ),
+    "web.connect": "Connect course",
+    "web.connect-told": (
+        "You come from {platform} as {person}, from its course “{context}”. Choose the course here to "
+        "connect it with. From then on, students of that course are students here, teaching assistants are "
+        "TAs, and instructors are instructors."
+    ),
+    "web.connect-course": "Course",
+    "web.connect-none": "You are not an instructor of any course here. Sign in with an instructor's account.",
+    "web.platform-list": "Import class list",
+    "web.disconnect": "Disconnect",
+    "web.not-enrolled": "Not imported: {reason}",
+    "web.told-platform": ("{name} has the marks of 1 student.", "{name} has the marks of {number} students."),
+    "web.send-marks": "Send marks now",
+    "web.marks-uncapped": "Learning platforms get all points, including bonus points above the maximum.",
+    "web.marks-capped": "Learning platforms get at most the maximum points.",
+    "web.cap-marks": "Limit to the maximum",
+    "web.uncap-marks": "Send all points",
+    "web.log-cap": "limit for learning platforms changed",
+    "web.sending": "The marks are being sent.",
+}
+
+# The code after `log-` is the action that `audit.record_action` records, with hyphens for spaces.
+_LOG: Mapping[str, str] = {
+    "web.log-add-staff": "staff member added",
+    "web.log-class-list": "class list imported",
+    "web.log-connect": "learning platform connected",
+    "web.log-course": "course imported",
+    "web.log-disconnect": "learning platform disconnected",
+    "web.log-grade-again": "attempts regraded",
+    "web.log-invite": "member invited",
+    "web.log-join": "joined",
+    "web.log-link-for-a-password": "password reset link created",
+    "web.log-new-password": "password reset",
+    "web.log-published": "marks published",
+    "web.log-retry": "grading retried",
+    "web.log-times": "dates changed",
+    "web.log-marking-plan": "double marking changed",
+    "web.log-version": "version imported",
+    "web.log-try-version": "trial of a version started",
+    "web.log-apply-version": "version applied",
+    "web.log-drop-version": "version discarded",
+    "web.log-visible": "visible to students",
+}
+_SHEETS: Mapping[str, str | tuple[str, str]] = {
+    "web.sheet": "Offline marking",
+    "web.sheet-told": (
+        "The marking sheet has a row for each manually marked item of each answer. Enter points and comments "
+        "in a spreadsheet or with a program, then upload the sheet. Do not change the columns row and state."
+    ),
+    "web.sheet-waiting": "Only answers that need marking",
+    "web.sheet-groups": "Group equal answers in one row",
+    "web.sheet-names": "Include student IDs",
+    "web.sheet-download": "Download marking sheet",
+    "web.sheet-choose": "Completed marking sheet (.csv)",
+    "web.sheet-ending": "Choose a .csv file.",
+    "web.sheet-try": "Preview the changes without saving them",
+    "web.sheet-send": "Upload marking sheet",
+    "web.sheet-result": "Uploaded marking sheet",
+    "web.sheet-nothing": "Nothing was saved. Correct these errors, and upload the sheet again:",
+    "web.sheet-same": "The sheet changes nothing.",
+    "web.sheet-entered": ("The marks of 1 answer were saved.", "The marks of {number} answers were saved."),
+    "web.sheet-would": (
+        "The marks of 1 answer would change. Nothing was saved.",
+        "The marks of {number} answers would change. Nothing was saved.",
+    ),
+    "web.sheet-refused": "Not saved:",
+    "web.sheet-of-two": "two people mark this answer, so it cannot be marked in a sheet; mark it on its page",
+    "web.sheet-row": "Row",
+    "web.sheet-who": "Answer",
+    "web.sheet-cell": "Cell",
+    "web.sheet-count": "Equal answers",
+    "web.sheet-before": "Before",
+    "web.sheet-none": "none",
+    "web.sheet-comment": "Comment",
+    "web.sheet-changed": "changed",
+    "web.log-mark-sheet": "marking sheet uploaded",
+}
+_PLATFORM_FILES: Mapping[str, str | tuple[str, str]] = {
+    "web.files-platform": "Import submissions, export grades",
+    "web.archive": "Import submissions",
+    "web.archive-told": (
+        "Upload an archive of submissions from Moodle, Canvas, Gradescope or ILIAS, or one with a folder for "
+        "each student. Files are matched with the class list by ID, e-mail address and name, without "
+        "guessing. Existing attempts do not change."
+    ),
+    "web.archive-choose": "Archive (.zip)",
+    "web.archive-worksheet": "Moodle's grading worksheet (.csv), for identities and submission times",
+    "web.archive-moment": "Submission time, if the archive does not contain it",
+    "web.archive-send": "Import submissions",
+    "web.archive-result": "Result of the import",
+    "web.archive-nothing": "Nothing was imported or exported: {reason}",
+    "web.archive-new": ("1 attempt was imported.", "{number} attempts were imported."),
+    "web.archive-concerns": "Imported, but cannot be graded as they are:",
+    "web.archive-known": ("1 attempt was here already.", "{number} attempts were here already."),
+    "web.archive-unmatched": "Not imported, because they match nobody on the class list:",
+    "web.archive-refused": "Not imported:",
+    "web.archive-renamed": "Imported under another file name:",
+    "web.archive-late": "Marked as late by the platform:",
+    "web.archive-absent": ("1 student has submitted nothing.", "{number} students have submitted nothing."),
+    "web.grades": "Export grades",
+    "web.grades-told": "Provisional marks are left out, unless you include them below.",
+    "web.grades-form": "Format",
+    "web.grades-moodle": "Moodle: completed grading worksheet",
+    "web.grades-feedback": "Moodle: feedback files of all students (zip)",
+    "web.grades-canvas": "Canvas: gradebook (CSV)",
+    "web.grades-ilias": "ILIAS: CSV with semicolons",
+    "web.grades-csv": "CSV with commas",
+    "web.grades-jsonl": "JSON Lines, for programs",
+    "web.grades-fill": "File downloaded from the platform (required for Moodle, optional for Canvas)",
+    "web.grades-title": "Title of the assignment in Canvas, if it differs from the title here",
+    "web.grades-provisional": "Include provisional marks",
+    "web.grades-scale": "Convert points to the platform's maximum",
+    "web.grades-comments": "Include feedback as comments (Moodle)",
+    "web.grades-download": "Export grades",
+    "web.grades-worksheet-needed": (
+        "Moodle accepts only its own grading worksheet: download it there, and upload it here."
+    ),
+    "web.log-collect": "submissions imported",
+}
+_SIMILAR: Mapping[str, str | tuple[str, str]] = {
+    "web.similar": "Similarity",
+    "web.similar-told": (
+        "Similarity is a hint, never a verdict. The pairs are ranked, so some pair is always first. The "
+        "numbers say how similar two submissions are in what is unusual about them, not why. Submissions are "
+        "also similar if students learn together, follow the same book, or find the only possible solution. "
+        "Read both submissions, and talk to the students."
+    ),
+    "web.similar-never": "The submissions have not been compared yet.",
+    "web.similar-busy": "The submissions are being compared. Reload the page in a while.",
+    "web.similar-made": (
+        "{number} submission was compared on {moment}.",
+        "{number} submissions were compared on {moment}.",
+    ),
+    "web.similar-older": "Since then, something was submitted or regraded.",
+    "web.similar-problem": "The submissions could not be compared: {reason}",
+    "web.similar-compare": "Compare submissions",
+    "web.similar-names": "Show student IDs",
+    "web.similar-no-names": "Hide student IDs",
+    "web.similar-anonymous": (
+        "Students are shown under pseudonyms. Their submissions may still contain details that identify them."
+    ),
+    "web.similar-remarks": "Not compared, or only in part",
+    "web.similar-pairs": "Pairs",
+    "web.similar-none": "No two submissions are more similar to each other than each is to several others.",
+    "web.similar-place": "Rank",
+    "web.similar-one": "First student",
+    "web.similar-other": "Second student",
+    "web.similar-out": "Excess similarity",
+    "web.similar-same": "Shared",
+    "web.similar-most": "Mostly in",
+    "web.similar-words": "Rare shared words",
+    "web.similar-all": "the whole submission",
+    "web.similar-code": "all code",
+    "web.similar-text": "all texts",
+    "web.similar-pairs-told": (
+        "Everything that was handed out is removed first. Names, comments, layout, strings in code, and the "
+        "order of statements and functions do not count, and what many students have has little weight. "
+        "“Shared” is the share of the smaller submission that the other one also contains, in the part that "
+        "is named first; for a short part it stays low, even if all of it is equal. Pairs are ranked by "
+        "“excess similarity”: how far that share exceeds what is usual for both. Submissions that resemble "
+        "many others, for example because they follow the book, are not conspicuous."
+    ),
+    "web.similar-beside": "Side by side",
+    "web.similar-beside-told": (
+        "The same number marks the same statement on both sides, even if it was renamed or moved."
+    ),
+    "web.similar-common": "Grey text is shared by many students.",
+    "web.similar-two": "{one} and {other}",
+    "web.similar-by": "excess similarity {out} %, shared {same} %",
+    "web.similar-page-of": "Feedback for {who}",
+    "web.log-compare": "submissions compared",
+}
+_BENCH: Mapping[str, str | tuple[str, str]] = {
+    "web.bench": "Test bench",
+    "web.bench-told": (
+        "Each input runs in a fresh copy of the executed notebook, so inputs do not affect one another. The "
+        "isolation is the same as for grading, and no marks change."
+    ),
+    "web.bench-notebook": "Notebook",
+    "web.bench-change": "Choose notebook",
+    "web.bench-input": "Expression or call",
+    "web.bench-try": "Run",
+    "web.bench-results": "Results",
+    "web.bench-value": "Value",
+    "web.bench-none": "No value (None)",
+    "web.bench-output": "Printed output",
+    "web.bench-error": "Exception",
+    "web.bench-took": "{number} ms",
+    "web.bench-cut": "The output was too long and is not complete.",
+    "web.bench-ready": "Ready",
+    "web.bench-preparing": "The cells of the notebook are being run. Send the input again in a moment.",
+    "web.bench-failed": "Nothing can be tried: the cells of the notebook could not be run.",
+    "web.bench-unreadable": "Nothing can be tried: {reason}",
+    "web.bench-unavailable": "The test bench is not available: this machine cannot isolate students' code.",
+    "web.bench-busy": "The machine is busy. Send the input again in a moment.",
+    "web.bench-often": "You have sent too many inputs within a minute. Wait a moment.",
+    "web.bench-empty": "Enter an input first.",
+    "web.bench-long": "The input is too long: {number} characters, at most {most}.",
+    "web.bench-ended-time": "Stopped: it took too long.",
+    "web.bench-ended-memory": "Stopped: it needed too much memory.",
+    "web.bench-ended-output": "Stopped: it printed too much.",
+    "web.bench-ended-exited": "Stopped: the program exited.",
+    "web.bench-ended-other": "Stopped: the program crashed or violated a rule of the sandbox.",
+}
+SENTENCES: Mapping[str, str | tuple[str, str]] = {
+    **_COMMON,
+    **_STUDENT,
+    **_STAFF,
+    **_LOG,
+    **_ACCOUNT,
+    **_PLATFORM,
+    **MARKING,
+    **_SHEETS,
+    **_PLATFORM_FILES,
+    **_SIMILAR,
+    **GROUPS,
+    **VERSION_TRIALS,
+    **regrade_request_sentences.WORDS,
+    **_BENCH,
+}
+ACTIONS = frozenset(
+    code.removeprefix("web.log-").replace("-", " ") for code in SENTENCES if code.startswith("web.log-")
+)
+"""Actions in the audit log that have a translation."""

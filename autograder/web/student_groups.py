@@ -1,0 +1,108 @@
+"""Pages on which instructors form and change the groups of an assignment."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from django.contrib import messages as notices
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+
+from autograder.core.errors import CourseError
+from autograder.course import group_list
+from autograder.service import audit, student_groups
+from autograder.service.marking.refusals import ActionRefused
+from autograder.service.models import Member, Offer, Role
+from autograder.web import assignment_details
+from autograder.web.guard import Visit, require_role
+from autograder.web.responses import render_page
+from autograder.web.site import get_words
+
+_BETWEEN = re.compile(r"[\s,;]+")
+_MOST_BYTES = 1 << 20
+
+
+@require_role(Role.INSTRUCTOR, "GET", "HEAD", "POST")
+def show_student_groups(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """Show the groups, each with a form. A POST changes one group, or replaces all by those of a file."""
+    offer = visit.get_offer(assignment)
+    if request.method == "POST":
+        _change_groups(request, visit, offer)
+        return HttpResponseRedirect(request.path)
+    members = Member.objects.filter(course=visit.course, role=Role.STUDENT).order_by("student")
+    names = {entry.student: f"{entry.first_name} {entry.last_name}".strip() for entry in members}
+    grouped = {student for group_members in offer.groups.values() for student in group_members}
+    context = {
+        "visit": visit,
+        "offer": offer,
+        "groups": [
+            (name, ", ".join(group_members), [names.get(entry, "") for entry in group_members])
+            for name, group_members in sorted(offer.groups.items())
+        ],
+        "alone": [(who, name) for who, name in names.items() if who not in grouped],
+    }
+    return render_page(request, "student_groups.html", context)
+
+
+def _change_groups(request: HttpRequest, visit: Visit, offer: Offer) -> None:
+    """Change the groups, and notify the user of the result."""
+    say = get_words(request)
+    try:
+        with transaction.atomic():
+            audit.lock_log()  # serialises changes of groups
+            offer.refresh_from_db(fields=["groups"])
+            wanted = _read_groups(request, offer)
+            after = {name: list(group_members) for name, group_members in wanted.items() if group_members}
+            user, before = request.user.username, offer.groups
+            audit.record_action(
+                user, "groups", offer.assignment, course=visit.course, before=before, after=after
+            )
+            concerned = student_groups.set_groups(
+                offer, assignment_details.get_assignment(offer).rubric, wanted
+            )
+    except ActionRefused as error:
+        notices.error(request, say["t"]("refused", reason=say["t"](error.code, **error.params)))
+    except CourseError as error:
+        notices.error(request, say["t"]("refused", reason=str(error)))
+    else:
+        notices.info(request, say["counted"]("groups-changed", len(concerned)))
+
+
+def _read_groups(request: HttpRequest, offer: Offer) -> Mapping[str, list[str]]:
+    """Return all groups as the form or file requests them.
+
+    Raises:
+        ActionRefused: a new group has no name, or one that is in use.
+        CourseError: a file cannot be read.
+    """
+    sent = request.FILES.get("list")
+    if sent is not None:
+        return _parse_file(sent.read(_MOST_BYTES), offer)
+    name = request.POST.get("group", "").strip()
+    if not name or ("new" in request.POST and name in offer.groups):
+        raise ActionRefused("groups-name", group=name)
+    group_members = [member for member in _BETWEEN.split(request.POST.get("members", "")) if member]
+    return {**offer.groups, name: group_members}
+
+
+def _parse_file(data: bytes, offer: Offer) -> Mapping[str, list[str]]:
+    """Parse the groups from a file such as ``groups.csv``.
+
+    Raises:
+        CourseError: as for `group_list.read_memberships`, or a student is in two groups.
+    """
+    names = Offer.objects.filter(course=offer.course).values_list("assignment", flat=True)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "groups.csv"
+        path.write_bytes(data)
+        try:
+            lines = group_list.read_memberships(path, list(names))
+        except CourseError as error:
+            # The temporary folder's name would mean nothing to the user.
+            raise CourseError(str(error).replace(f"{folder}/", "")) from error
+    if faults := group_list.list_duplicates(lines, offer.assignment):
+        raise CourseError("; ".join(faults))
+    return {group.name: list(group.members) for group in group_list.build_groups(lines, offer.assignment)}
