@@ -95,7 +95,7 @@ def test_what_starts_while_the_pool_is_closed_is_ended() -> None:
     starts = SlowStarts()
     pool = Pool(starts)
     with ThreadPoolExecutor(1) as threads:
-        asked = threads.submit(pool.sandbox, FIRST)
+        asked = threads.submit(pool.get_sandbox, FIRST)
         assert starts.begun.wait(10)
         pool.close()
         starts.go_on.set()
