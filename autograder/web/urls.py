@@ -112,6 +112,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("frame/<str:token>", student.show_frame, name="frame"),
     path("frame/answer/<str:token>", marking.show_frame, name="answer-frame"),
     path("api/hand-in/<slug:slug>/<str:assignment>", door.submit_files, name="door"),
+    path("api/hand-in/<slug:slug>/<str:assignment>/<int:number>", door.show_attempt, name="door-attempt"),
     path("api/courses", door.list_courses, name="door-courses"),
     path("api/courses/<slug:slug>/<str:assignment>/files.zip", door.download_files, name="door-files"),
     path("api/courses/<slug:slug>/<str:assignment>/feedback", door.download_feedback, name="door-feedback"),
