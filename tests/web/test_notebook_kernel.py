@@ -21,7 +21,8 @@ CELLS = ("from coursecheck import submit\nsubmit()", "import sys\n'autograder' i
 @pytest.mark.slow
 def test_submit_runs_in_a_released_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the key of the environment, without the package; and with a key that the front end asks for."""
-    (tmp_path / "course").mkdir()
+    for name in ("course", "home"):
+        (tmp_path / name).mkdir()
     folder = course.small(tmp_path / "course")
     work = Path(shutil.copytree(folder / "release" / small_course.NAME, tmp_path / "work"))
     for name, data in course.answered(folder, mlp_answer='mlp_parameters = "8 d^2"').items():
