@@ -67,7 +67,8 @@ def _send_request(address: str, key: str, otherwise: str = "", **content: Any) -
         return transport.send_request(address, key, **content)
     except transport.TransportError as error:
         # The service's own reason is a whole message; our sentences say themselves what did not happen.
-        reason = f"{otherwise}{error.params['reason']}" if error.code == "refused" else error.describe("en")
+        refused = error.code == "submit-refused"
+        reason = f"{otherwise}{error.params['reason']}" if refused else error.describe("en")
         raise ServiceError(reason) from error
 
 

@@ -105,7 +105,7 @@ def _submit_files(
     key, slug = _find_course(assignment, check, course, headers, language)
     for name, data in contents.items():
         if key.secret.encode() in data:
-            raise TransportError("key-in-file", name=name)
+            raise TransportError("submit-key-in-file", name=name)
     # Before anything is sent: no fault of ours may hide a receipt.
     saving = tuple(_describe_saving(folder, specification, namespace, language))
     body, kind = encode_form(contents)
@@ -136,10 +136,10 @@ def _read_folder(specification: Mapping[str, Any], namespace: Mapping[str, Any])
     folders = dict.fromkeys(([current.parent] if current else []) + [Path.cwd()])
     # A renamed notebook keeps its old name in the session, but no file has that name any more.
     if current and current.name not in names and current.is_file():
-        raise TransportError("other-name", name=current.name, expected=", ".join(names))
+        raise TransportError("submit-other-name", name=current.name, expected=", ".join(names))
     folder = next((path for path in folders if any((path / name).is_file() for name in names)), None)
     if folder is None:
-        code = "no-file-colab" if "google.colab" in sys.modules else "no-file"
+        code = "submit-no-file-colab" if "google.colab" in sys.modules else "submit-no-file"
         raise TransportError(code, name=", ".join(names), folder=", ".join(map(str, folders)))
     notebooks = {name: _read_file(folder / name) for name in names if (folder / name).is_file()}
     entries = [entry for files in specification.get("files", {}).values() for entry in files]
@@ -156,7 +156,7 @@ def _read_folder(specification: Mapping[str, Any], namespace: Mapping[str, Any])
     total = sum(map(len, (*notebooks.values(), *others.values())))
     if total > MOST_BYTES:
         raise TransportError(
-            "too-large", name=str(folder), found=format_size(total), limit=format_size(MOST_BYTES)
+            "submit-too-large", name=str(folder), found=format_size(total), limit=format_size(MOST_BYTES)
         )
     return _Folder(folder, notebooks, others)
 
@@ -179,11 +179,11 @@ def _read_file(path: Path, most: int = MOST_BYTES) -> bytes:
         size = path.stat().st_size
         if size > most:
             raise TransportError(
-                "too-large", name=path.name, found=format_size(size), limit=format_size(most)
+                "submit-too-large", name=path.name, found=format_size(size), limit=format_size(most)
             )
         return path.read_bytes()
     except OSError as error:
-        raise TransportError("no-reading", name=path.name, reason=error.strerror or "–") from None
+        raise TransportError("submit-no-reading", name=path.name, reason=error.strerror or "–") from None
 
 
 def _find_course(
@@ -201,7 +201,7 @@ def _find_course(
         key = _ask_for_key(language)
         courses = _list_courses(key, assignment, headers)
     if courses is None:
-        raise TransportError("key-refused", address=key.address)
+        raise TransportError("submit-key-refused", address=key.address)
     if key.origin == "typed":
         _store_key(key)
     return key, _choose_course(courses, assignment, check, course, key)
@@ -213,7 +213,7 @@ def _list_courses(key: _Key, assignment: str, headers: Mapping[str, str]) -> Map
     try:
         return _parse_reply(send_request(place, key.secret, headers=headers), key)
     except TransportError as error:
-        if (error.code, error.status) == ("refused", KEY_REFUSED):
+        if (error.code, error.status) == ("submit-refused", KEY_REFUSED):
             return None
         raise
 
@@ -226,12 +226,12 @@ def _choose_course(courses: Mapping[str, Any], assignment: str, check: bytes, co
     """
     having = [slug for slug, entries in courses.items() if assignment in entries and course in ("", slug)]
     if not having:
-        raise TransportError("no-assignment", name=assignment, address=key.address)
+        raise TransportError("submit-no-assignment", name=assignment, address=key.address)
     digest = hashlib.sha256(check).hexdigest()
     same = [slug for slug in having if digest in courses[slug][assignment]["files"].values()]
     chosen = same if len(same) == 1 else having
     if len(chosen) > 1:
-        raise TransportError("which-course", name=assignment, found=", ".join(chosen), first=chosen[0])
+        raise TransportError("submit-which-course", name=assignment, found=", ".join(chosen), first=chosen[0])
     return chosen[0]
 
 
@@ -262,7 +262,7 @@ def _ask_for_key(language: str) -> _Key:
             typed = getpass.getpass(format_sentence("student.submit-ask", language) + " ")
     # Without a front end that can ask, ipykernel raises NotImplementedError.
     except (NotImplementedError, EOFError, OSError, getpass.GetPassWarning):
-        raise TransportError("no-key", variable=VARIABLE) from None
+        raise TransportError("submit-no-key", variable=VARIABLE) from None
     return _parse_key(typed, "typed")
 
 
@@ -274,14 +274,14 @@ def _parse_key(text: str, origin: str) -> _Key:
     """
     parts = _KEY.fullmatch(text.strip())
     if parts is None:
-        raise TransportError("not-a-key")
+        raise TransportError("submit-not-a-key")
     address = parts[1].rstrip("/")
     try:
         host = urlsplit(address).hostname or ""
     except ValueError:
-        raise TransportError("not-a-key") from None
+        raise TransportError("submit-not-a-key") from None
     if not address.startswith("https://") and host not in _LOCAL:
-        raise TransportError("not-encrypted", address=address)
+        raise TransportError("submit-not-encrypted", address=address)
     return _Key(address, parts[2], origin)
 
 
@@ -308,7 +308,7 @@ def _parse_reply(reply: bytes, key: _Key) -> Mapping[str, Any]:
     except ValueError:
         facts = None
     if not isinstance(facts, dict):
-        raise TransportError("no-service", address=key.address, found="200")
+        raise TransportError("submit-no-service", address=key.address, found="200")
     return facts
 
 

@@ -34,7 +34,7 @@ class TransportError(Exception):
     """A request failed.
 
     Args:
-        code: the sentence's code, without ``student.submit-``.
+        code: the sentence's code, without ``student.``.
         params: of the sentence.
         status: HTTP status of the response, 0 without one.
     """
@@ -45,7 +45,7 @@ class TransportError(Exception):
 
     def describe(self, language: str) -> str:
         """Return the sentence about the reason and the remedy."""
-        return format_sentence(f"student.submit-{self.code}", language, **self.params)
+        return format_sentence(f"student.{self.code}", language, **self.params)
 
 
 def send_request(
@@ -75,7 +75,7 @@ def send_request(
     try:
         return _send_once(opener, request)
     except TransportError as error:
-        if error.code not in ("busy", "unreachable"):
+        if error.code not in ("submit-busy", "submit-unreachable"):
             raise
     time.sleep(PAUSE)
     return _send_once(opener, request)
@@ -104,7 +104,9 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         """
         # Without path and query, which may hold anything.
         parts = urlsplit(facts[-1])
-        raise TransportError("redirect", address=_get_origin(req), found=f"{parts.scheme}://{parts.netloc}")
+        raise TransportError(
+            "submit-redirect", address=_get_origin(req), found=f"{parts.scheme}://{parts.netloc}"
+        )
 
 
 def _send_once(opener: urllib.request.OpenerDirector, request: urllib.request.Request) -> bytes:
@@ -118,21 +120,23 @@ def _send_once(opener: urllib.request.OpenerDirector, request: urllib.request.Re
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
         if isinstance(reason, ssl.SSLCertVerificationError):
-            raise TransportError("certificate", address=address, reason=reason.verify_message) from None
-        raise TransportError("unreachable", address=address, reason=str(reason) or "–") from None
+            raise TransportError(
+                "submit-certificate", address=address, reason=reason.verify_message
+            ) from None
+        raise TransportError("submit-unreachable", address=address, reason=str(reason) or "–") from None
 
 
 def _explain_status(error: urllib.error.HTTPError, address: str) -> TransportError:
     """Return why the service refused: by its own words, if the response has any."""
     if error.code in _BUSY:
-        return TransportError("busy", status=error.code, address=address, found=str(error.code))
+        return TransportError("submit-busy", status=error.code, address=address, found=str(error.code))
     if error.code == _TOO_LARGE:
-        return TransportError("larger-request", status=error.code)
+        return TransportError("submit-larger-request", status=error.code)
     try:
         reason = str(json.loads(error.read(_MOST_READ))["error"])
     except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
-        return TransportError("no-service", status=error.code, address=address, found=str(error.code))
-    return TransportError("refused", status=error.code, reason=reason)
+        return TransportError("submit-no-service", status=error.code, address=address, found=str(error.code))
+    return TransportError("submit-refused", status=error.code, reason=reason)
 
 
 def _get_origin(request: urllib.request.Request) -> str:
