@@ -114,6 +114,81 @@ SENTENCES: Mapping[str, str] = {
     ),
     "student.not-python": "Cell {cell}: line {line} is not valid Python, so nothing of this cell is run.",
     "student.cells-fine": "All given cells are unchanged.",
+    "student.submit-ask": "Paste your API key from the account page (it is not shown), and press Enter:",
+    "student.submit-received": "Attempt {number} received: {moment} ({names})",
+    "student.submit-digest": "SHA-256 of the submission: {digest}",
+    "student.submit-saved": "{name} was saved at {moment}. Later changes are not submitted.",
+    "student.submit-unsaved": (
+        "The submitted file does not have cells as you ran them last{found}. Save the notebook (Ctrl+S), and "
+        "run this cell again."
+    ),
+    "student.submit-no-readings": (
+        "Your submission was received, but the service could not tell now how it was read. Look at the page "
+        "of the assignment."
+    ),
+    "student.submit-failed": "Something went wrong. Submit on the page of the assignment.",
+    "student.submit-no-key": (
+        "Not submitted: there is no API key. Create one on the account page of the service, run this cell in "
+        "a notebook, and paste the key when you are asked. It may also be in the environment variable "
+        "{variable}."
+    ),
+    "student.submit-not-a-key": (
+        "Not submitted: this is not an API key. Expected a text such as https://exams.example.org#…, as the "
+        "account page shows it."
+    ),
+    "student.submit-not-encrypted": (
+        "Not submitted: {address} is not encrypted. Expected an address with https://."
+    ),
+    "student.submit-key-refused": (
+        "Not submitted: {address} does not know this API key. Create a new one on the account page, and run "
+        "this cell again."
+    ),
+    "student.submit-key-in-file": (
+        "Not submitted: your API key is written in {name}. Delete it there, save, and replace the key by a "
+        "new one on the account page."
+    ),
+    "student.submit-no-file": (
+        "Not submitted: {name} is not in the folder {folder}. Save the notebook under this name."
+    ),
+    "student.submit-no-file-colab": (
+        "Not submitted: Colab does not keep {name} in the folder {folder}. Download the notebook as .ipynb "
+        "with the menu File, and submit this file on the page of the assignment."
+    ),
+    "student.submit-other-name": (
+        "Not submitted: this notebook is called {name}; expected {expected}. Rename it."
+    ),
+    "student.submit-no-reading": "Not submitted: {name} cannot be read ({reason}).",
+    "student.submit-too-large": "Not submitted: {name} has {found}; at most {limit} are accepted.",
+    "student.submit-larger-request": "Not submitted: the files are larger than the service accepts.",
+    "student.submit-no-assignment": (
+        "Not submitted: {address} has no open assignment {name} for you. Does your API key belong to the "
+        "account with which you take this course?"
+    ),
+    "student.submit-which-course": (
+        'Not submitted: several of your courses have an assignment {name}: {found}. Write submit("{first}") '
+        "with the right one."
+    ),
+    "student.submit-refused": "Not submitted: {reason}",
+    "student.submit-busy": (
+        "{address} is busy (status {found}). Try again in a minute. If a submission arrived after all, it is "
+        "in the list of attempts."
+    ),
+    "student.submit-unreachable": (
+        "{address} cannot be reached: {reason}. Check your connection, and try again. If a submission "
+        "arrived after all, it is in the list of attempts."
+    ),
+    "student.submit-certificate": (
+        "Not submitted: the certificate of {address} cannot be verified ({reason}). Ask the course staff; do "
+        "not switch verification off."
+    ),
+    "student.submit-redirect": (
+        "Not submitted: {address} redirects to {found}, which is not followed. Check the address, which is "
+        "the part of your API key before the #."
+    ),
+    "student.submit-no-service": (
+        "Not submitted: {address} does not respond as the service does (status {found}). Check the address, "
+        "and whether your network wants you to sign in first."
+    ),
     "student.want-formula": "a text with a formula, or a number",
     "student.want-whole": "a whole number",
     "student.want-shape": "a tuple such as (2, 3)",

@@ -1,7 +1,8 @@
 """Checks the form of your answers: ``from coursecheck import check``, then ``check("task3-b")``.
 
 It shows whether there is an answer, how it is read, and whether the calls that the question prints give the
-expected results; ``check()`` reports on all questions. Correctness is decided after you submit.
+expected results; ``check()`` reports on all questions. Correctness is decided after you submit: in a course
+with a service by ``from coursecheck import submit``, then ``submit()``.
 
 This file needs only Python. Three lines of data follow below: SPECIFICATION, the questions of the assignment,
 SENTENCES, all messages in every language, and SOURCES, the unchanged modules of the grading program that read
@@ -35,11 +36,32 @@ def check(question: Any = "", language: Any = "") -> None:
         sys.stdout.write(_make_fallback_text(language))
 
 
-def _make_fallback_text(language: Any) -> str:
-    """Return the message for an answer that could not be checked."""
+def submit(course: Any = "", language: Any = "") -> None:
+    """Submit the saved notebook and the files beside it to the course's service, and show what it received.
+
+    Save the notebook first. The first time it asks for the key from the service's account page. Never raises.
+    ``course`` is needed only if several of your courses have an assignment of this name.
+    """
+    try:
+        specification = json.loads(SPECIFICATION)
+        chosen = language if isinstance(language, str) and language else specification["language"]
+        with open(__file__, "rb") as file:  # noqa: PTH123 - as short on students' computers
+            this_file = file.read()
+        namespace = sys._getframe(1).f_globals  # noqa: SLF001 - the notebook's own variables
+        submission = _module("autograder.notebook.student.submission")
+        _display_report(*submission.submit(specification, this_file, namespace, str(course), chosen))
+    except KeyboardInterrupt:
+        # Without the inner frames: IPython can show their variables, and one is the key.
+        raise KeyboardInterrupt from None
+    except Exception:  # noqa: BLE001 - errors could quote the key
+        sys.stdout.write(_make_fallback_text(language, "student.submit-failed"))
+
+
+def _make_fallback_text(language: Any, code: str = "student.no-check") -> str:
+    """Return the message for an answer that could not be checked, or a notebook that was not submitted."""
     try:
         chosen = language if isinstance(language, str) and language else json.loads(SPECIFICATION)["language"]
-        return _format_sentence("student.no-check", chosen) + "\n"
+        return _format_sentence(code, chosen) + "\n"
     except Exception:  # noqa: BLE001 - the data of this file may be damaged as well
         return _WITHOUT_CHECK
 

@@ -32,6 +32,7 @@ _STAND_INS = ("autograder.messages.catalogue", "autograder.core.records", "autog
 """Modules of the program of which the template has its own short versions."""
 _TAKEN_ALONG = (
     "autograder.notebook.student.rendering",
+    "autograder.notebook.student.submission",
     "autograder.notebook.student.surroundings",
 )
 """Modules that are copied to students, with everything that they import."""

@@ -70,6 +70,8 @@ LEASE = timedelta(seconds=30)
 MOST_TRIES = 3
 MOST_BYTES = 64 << 20
 """Maximum size of all files of one attempt together."""
+_REPEATED = uuid.UUID("5f2c1f0e-6f0b-4c57-9d0c-0a4f6f6c2f1b")
+"""Namespace of the ids of attempts that a program may send repeatedly (RFC 9562, version 5)."""
 OVERDUE = timedelta(seconds=5)
 """A waiting attempt is enqueued again after this time."""
 
@@ -82,6 +84,7 @@ def submit_files(
     *,
     by: Account | None = None,
     submitted_at: datetime | None = None,
+    once: str = "",
     allowed: Callable[[], None] = lambda: None,
 ) -> Attempt:
     """Receive a student's submission: stored, signed and enqueued, all or nothing.
@@ -93,6 +96,8 @@ def submit_files(
         signer: signs the receipt.
         by: the account that sent it; None: it was imported.
         submitted_at: submission time; default: the current time.
+        once: chosen by a program for one submission: if it is repeated, the student's attempt that has it is
+            returned. Empty: every call is another attempt.
         allowed: called while no other attempt of this student can be added; raises ServiceError to refuse.
 
     Raises:
@@ -108,12 +113,17 @@ def submit_files(
             (version,) = cursor.fetchone()
             # Serialise a student's submissions, so that attempt numbers have no gaps and no duplicates.
             cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [offer.pk, student])
-        allowed()
         existing = Attempt.objects.filter(offer=offer, student=student)
+        # Offer and student are part of it: nobody can name an attempt of somebody else.
+        identifier = uuid.uuid5(_REPEATED, f"{offer.pk}/{student}/{once}") if once else uuid.uuid4()
+        if once and (repeated := existing.filter(pk=identifier).first()):
+            return repeated
+        allowed()
         number = (existing.aggregate(last=Max("number"))["last"] or 0) + 1
         if number > offer.most_attempts:
             raise ServiceError(f"there are already {offer.most_attempts} attempts, which is the maximum")
         attempt = Attempt(
+            pk=identifier,
             offer=offer,
             version_id=version,
             student=student,

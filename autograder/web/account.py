@@ -277,7 +277,9 @@ def show_keys(request: HttpRequest) -> HttpResponse:
         label = request.POST.get("label", "")[:80] or "-"
         ProgramKey.objects.create(account=request.user, digest=hash_secret(new), label=label)
         audit.record_action(request.user.username, "make key", label)
-    context: dict[str, Any] = {"keys": ProgramKey.objects.filter(account=request.user), "new": new}
+    # With the address, a single text is all that a notebook needs.
+    shown_key = f"{request.build_absolute_uri('/').rstrip('/')}#{new}" if new else ""
+    context: dict[str, Any] = {"keys": ProgramKey.objects.filter(account=request.user), "new": shown_key}
     return render_page(request, "keys.html", context)
 
 

@@ -10,10 +10,12 @@ from typing import Any
 from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
+from msgspec import to_builtins
 
 from autograder.core.errors import ServiceError
+from autograder.notebook.student.transport import ONCE
 from autograder.service import mark_changes, versions
-from autograder.service.models import Account, Member, Offer, ProgramKey
+from autograder.service.models import Account, Attempt, Member, Offer, ProgramKey
 from autograder.web import assignment_details
 from autograder.web.account import hash_secret
 from autograder.web.guard import View, allow_anyone
@@ -63,24 +65,46 @@ def _select_members(account: Account) -> Any:
 def submit_files(request: HttpRequest, slug: str, assignment: str) -> HttpResponse:
     """Receive the multipart files named ``files``.
 
-    Respond with the receipt, or with the reason for the refusal.
+    Respond with the receipt, or with the reason for the refusal. A repetition with the same header
+    ``Idempotency-Key`` is not another attempt, and gets the same receipt.
     """
     target = _find_offer(request, slug, assignment)
     if isinstance(target, HttpResponse):
         return target
     student, offer = target
     try:
-        attempt = create_attempt(
-            request, offer, student, read_contents(request, request.FILES.getlist("files"))
-        )
+        files = read_contents(request, request.FILES.getlist("files"))
+        attempt = create_attempt(request, offer, student, files, request.headers.get(ONCE, ""))
     except ServiceError as error:
         return _build_error(str(error), 400)
     return HttpResponse(attempt.receipt + "\n", status=201, content_type="application/json")
 
 
 @_require_key("GET")
+def show_attempt(request: HttpRequest, slug: str, assignment: str, number: int) -> HttpResponse:
+    """Show whether an attempt is in time, and how its files were read."""
+    target = _find_offer(request, slug, assignment)
+    if isinstance(target, HttpResponse):
+        return target
+    student, offer = target
+    attempt = Attempt.objects.filter(offer=offer, student=student, number=number).first()
+    if attempt is None:
+        return _build_error(f"you have no attempt {number}", 404)
+    language = choose_language(request)
+    facts = {
+        "received": assignment_details.format_received(attempt, language),
+        "timing": assignment_details.describe_timing(attempt, language),
+        "checked": assignment_details.check_attempt(attempt, language),
+    }
+    return JsonResponse(to_builtins(facts))
+
+
+@_require_key("GET")
 def list_courses(request: HttpRequest) -> HttpResponse:
-    """List, by course and assignment, the SHA-256 of each file and of the feedback page (empty: no page)."""
+    """List, by course and assignment, the SHA-256 of each file and of the feedback page (empty: no page).
+
+    ``?assignment=`` limits the list to the assignments of this name.
+    """
     members = _select_members(request.user).select_related("course").order_by("course__slug")
     return JsonResponse({member.course.slug: dict(_list_assignments(request, member)) for member in members})
 
@@ -88,8 +112,12 @@ def list_courses(request: HttpRequest) -> HttpResponse:
 def _list_assignments(request: HttpRequest, member: Member) -> Iterator[tuple[str, dict[str, Any]]]:
     language = choose_language(request)
     offers = Offer.objects.filter(course=member.course, visible=True).select_related("version", "course")
+    only = request.GET.get("assignment")
     for offer in offers.order_by("pk"):
-        if assignment_details.get_times(offer, member.student, language).open:
+        if (
+            only in {None, offer.assignment}
+            and assignment_details.get_times(offer, member.student, language).open
+        ):
             files = versions.load_digests(offer.version, member.student)
             page = _render_feedback(offer, member.student, language)
             of_page = hashlib.sha256(page.encode()).hexdigest() if page else ""

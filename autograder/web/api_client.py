@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import secrets
-import urllib.error
-import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from autograder.core import atomic
 from autograder.core.errors import ServiceError
-
-KEY_FILE = "~/.config/autograder/key"
-_SECONDS = 60
+from autograder.notebook.student import transport
 
 
 def submit_files(files: Sequence[Path], page: str, key_file: Path, receipt: Path) -> str:
@@ -37,11 +34,9 @@ def submit_files(files: Sequence[Path], page: str, key_file: Path, receipt: Path
         raise ServiceError(f"a file cannot be read: {error}") from error
     if len(contents) != len(files):
         raise ServiceError("two files have the same name; submit only one of them")
-    body, kind = _encode_form(contents)
-    request = urllib.request.Request(  # noqa: S310 - http and https alone, see `_get_api_address`
-        _get_api_address(page), data=body, headers={"Authorization": f"Bearer {key}", "Content-Type": kind}
-    )
-    reply = _send_request(request, page, "not submitted: ").decode()
+    body, kind = transport.encode_form(contents)
+    headers = {"Content-Type": kind, transport.ONCE: secrets.token_hex(16)}
+    reply = _send_request(_get_api_address(page), key, "not submitted: ", body=body, headers=headers).decode()
     atomic.write_bytes(receipt, reply.encode())
     facts = json.loads(reply)
     return f"submitted: attempt {facts['attempt']}, received {facts['received']}; receipt: {receipt}"
@@ -53,28 +48,28 @@ def fetch_reply(address: str, key_file: Path) -> bytes:
     Raises:
         ServiceError: the key cannot be read, or the service cannot be reached or refused.
     """
-    # urlopen would also open file: addresses.
+    # urllib would also open file: addresses.
     if urlsplit(address).scheme not in {"http", "https"}:
         raise ServiceError(f"{address}: expected an address such as https://exams.example.org")
-    request = urllib.request.Request(address, headers={"Authorization": f"Bearer {_read_key(key_file)}"})  # noqa: S310
-    return _send_request(request, address)
+    return _send_request(address, _read_key(key_file))
 
 
 def _read_key(file: Path) -> str:
     try:
-        return atomic.read_bytes(file).decode().strip()
+        # The account page shows the service's address before the key.
+        return atomic.read_bytes(file).decode().strip().rpartition("#")[2]
     except (OSError, ValueError) as error:
         raise ServiceError(f"{file}: the key cannot be read: {error}") from error
 
 
-def _send_request(request: urllib.request.Request, address: str, otherwise: str = "") -> bytes:
+def _send_request(address: str, key: str, otherwise: str = "", **content: Any) -> bytes:
     try:
-        with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
-            return bytes(answer.read())
-    except urllib.error.HTTPError as error:
-        raise ServiceError(f"{otherwise}{_read_reason(error)}") from error
-    except OSError as error:
-        raise ServiceError(f"{otherwise}{address} cannot be reached: {error}") from error
+        return transport.send_request(address, key, **content)
+    except transport.TransportError as error:
+        # The service's own reason is a whole message; our sentences say themselves what did not happen.
+        refused = error.code == "submit-refused"
+        reason = f"{otherwise}{error.params['reason']}" if refused else error.describe("en")
+        raise ServiceError(reason) from error
 
 
 def _get_api_address(page: str) -> str:
@@ -87,22 +82,3 @@ def _get_api_address(page: str) -> str:
         f"--to {page}: expected the address of an assignment's page, such as "
         "https://exams.example.org/app/c/<course>/a/<assignment>/"
     )
-
-
-def _encode_form(contents: dict[str, bytes]) -> tuple[bytes, str]:
-    """Encode files as multipart form data (RFC 7578); return the body and its content type."""
-    border = secrets.token_hex(16)
-    parts = []
-    for name, data in contents.items():
-        # A quote or a line break in a name would end the header early.
-        quoted = name.replace("\\", "\\\\").replace('"', '\\"').replace("\r", "").replace("\n", "")
-        head = f'--{border}\r\nContent-Disposition: form-data; name="files"; filename="{quoted}"\r\n'
-        parts.append(f"{head}Content-Type: application/octet-stream\r\n\r\n".encode() + data + b"\r\n")
-    return b"".join(parts) + f"--{border}--\r\n".encode(), f"multipart/form-data; boundary={border}"
-
-
-def _read_reason(error: urllib.error.HTTPError) -> str:
-    try:
-        return str(json.loads(error.read())["error"])
-    except (ValueError, KeyError, TypeError):
-        return f"the service responded with {error.code} {error.reason}"

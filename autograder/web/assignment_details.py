@@ -57,6 +57,13 @@ class TimesView(Struct, frozen=True):
         return not self.start
 
 
+class TimingRemark(Struct, frozen=True):
+    """A sentence about the time of an attempt."""
+
+    late: bool
+    text: str
+
+
 class PartView(Struct, frozen=True):
     """The files that a group submits together, or that a member submits alone."""
 
@@ -77,6 +84,8 @@ class ReportLineView(Struct, frozen=True):
     mark: str
     text: str
     mathml: str
+    reading: str = ""
+    """The same as `mathml`, as plain text."""
 
 
 class AnswerRemarks(Struct, frozen=True):
@@ -206,6 +215,20 @@ def describe_lateness(attempt: Attempt, language: str) -> list[str]:
         ]
     facts = {"late": format_duration(late), "end": _format_by_clock(window.end, window, language)}
     return [messages.format_sentence("web.was-late", language, **facts)]
+
+
+def describe_timing(attempt: Attempt, language: str) -> list[TimingRemark]:
+    """Describe whether an attempt that was just submitted is in time, and how a late one counts."""
+    times = get_times(attempt.offer, attempt.student, language)
+    lateness = describe_lateness(attempt, language)
+    if lateness:
+        codes = [f"over-{times.over}"] * bool(times.over) + ["over-slip"] * times.covered
+        lateness += [messages.format_sentence(f"web.{code}", language) for code in codes]
+        return [TimingRemark(late=True, text=text) for text in lateness]
+    if not times.end:
+        return [TimingRemark(late=False, text=messages.format_sentence("web.no-end", language))]
+    text = messages.format_sentence("web.in-time", language, moment=times.end)
+    return [TimingRemark(late=False, text=text)]
 
 
 def make_time_formatter(offer: Offer, language: str) -> Callable[[datetime], str]:
@@ -383,7 +406,7 @@ def _describe_report(name: str, report: saved_notebook.NotebookReport) -> Checke
 
 
 def _describe_line(line: ReportLine) -> ReportLineView:
-    return ReportLineView(line.state, MARKS[line.state], line.text, line.mathml)
+    return ReportLineView(line.state, MARKS[line.state], line.text, line.mathml, line.reading)
 
 
 def get_releases(offer: Offer, student: str) -> Mapping[str, Release]:

@@ -35,6 +35,7 @@ from traitlets import default as default_of
 from autograder.core import atomic
 from autograder.core.errors import ServiceError
 from autograder.core.paths import find_path_fault, list_files_below
+from autograder.notebook.student.submission import KEY_FILE
 from autograder.web import api_client
 
 _SECRET = "submission_secret.txt"  # noqa: S105 - the name of nbgrader's file
@@ -45,9 +46,9 @@ class ServiceExchange(default.Exchange):
     """Base of all exchange actions: the service's address, and the folder that mirrors it."""
 
     address = Unicode("", help="Of the service, such as https://exams.example.org").tag(config=True)
-    key_file = Unicode(
-        api_client.KEY_FILE, help="Holds the API key that was created on the account page."
-    ).tag(config=True)
+    key_file = Unicode(KEY_FILE, help="Holds the API key that was created on the account page.").tag(
+        config=True
+    )
 
     @default_of("root")
     def _root_default(self) -> str:

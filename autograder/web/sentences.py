@@ -36,6 +36,7 @@ _STUDENT: Mapping[str, str | tuple[str, str]] = {
     "web.opens": "Opens on {moment}",
     "web.not-open": "The assignment opens on {moment}.",
     "web.ends": "Deadline: {moment}",
+    "web.in-time": "On time. Deadline: {moment}",
     "web.no-end": "No deadline",
     "web.left": "{time} left",
     "web.over": "The deadline has passed.",
@@ -232,9 +233,14 @@ _ACCOUNT: Mapping[str, str | tuple[str, str]] = {
     ),
     "web.keys": "API keys",
     "web.keys-told": (
-        "With an API key, a notebook or a terminal can submit for you (autograder submit). Store the key in "
-        "the file ~/.config/autograder/key."
+        "With an API key, a notebook or a terminal can submit for you (autograder submit). For a terminal, "
+        "store the key in the file ~/.config/autograder/key."
     ),
+    "web.key-cell": (
+        "To submit from a notebook, run these lines in a cell. The first time you are asked for the key: "
+        "paste it there, and never into a cell."
+    ),
+    "web.key-cell-first": "Save the notebook first",
     "web.key-label": "Purpose",
     "web.new-key": "Create key",
     "web.key-shown": "This is your new key. It is shown only once:",

@@ -149,8 +149,10 @@ def read_contents(request: HttpRequest, sent: Iterable[Any]) -> dict[str, bytes]
     return files_by_name
 
 
-def create_attempt(request: HttpRequest, offer: Offer, student: str, files: dict[str, bytes]) -> Attempt:
-    """Create an attempt from files of the signed-in student.
+def create_attempt(
+    request: HttpRequest, offer: Offer, student: str, files: dict[str, bytes], once: str = ""
+) -> Attempt:
+    """Create an attempt from files of the signed-in student; see `attempts.submit_files` for `once`.
 
     Raises:
         ServiceError: there are no files, none of them is expected, one cannot be read, the assignment is not
@@ -180,7 +182,9 @@ def create_attempt(request: HttpRequest, offer: Offer, student: str, files: dict
     if unreadable := uploads.find_unreadable_files(files, assignment.rubric):
         faults = " ".join(say("unreadable", file=name, reason=why) for name, why in unreadable.items())
         raise ServiceError(f"{faults} {say('not-taken')}")
-    return attempts.submit_files(offer, student, files, signer, by=request.user, allowed=check_rate)
+    return attempts.submit_files(
+        offer, student, files, signer, by=request.user, once=once, allowed=check_rate
+    )
 
 
 def _get_attempt_url(name: str, attempt: Attempt) -> str:

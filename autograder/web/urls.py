@@ -114,6 +114,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("frame/<str:token>", student.show_frame, name="frame"),
     path("frame/answer/<str:token>", marking.show_frame, name="answer-frame"),
     path("api/hand-in/<slug:slug>/<str:assignment>", api.submit_files, name="door"),
+    path("api/hand-in/<slug:slug>/<str:assignment>/<int:number>", api.show_attempt, name="door-attempt"),
     path("api/courses", api.list_courses, name="door-courses"),
     path("api/courses/<slug:slug>/<str:assignment>/files.zip", api.download_files, name="door-files"),
     path("api/courses/<slug:slug>/<str:assignment>/feedback", api.download_feedback, name="door-feedback"),

@@ -117,6 +117,7 @@ OPEN = {
     "frame",
     "answer-frame",
     "door",
+    "door-attempt",
     "door-courses",
     "door-files",
     "door-feedback",

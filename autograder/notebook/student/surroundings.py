@@ -116,8 +116,8 @@ def find_in_history(sources: Any, language: str) -> list[str]:
 
 def _is_run_anew(source: str, later: Sequence[str]) -> bool:
     """Decide whether a later cell binds all the names of this one, as after a correction."""
-    names = _find_bound_names(source)
-    return bool(names) and any(names <= _find_bound_names(text) for text in later)
+    names = find_bound_names(source)
+    return bool(names) and any(names <= find_bound_names(text) for text in later)
 
 
 def _parse_cell(source: str) -> ast.Module | None:
@@ -144,7 +144,7 @@ def _as_call(line: re.Match[str]) -> str:
     return f"{margin}get_ipython().run_line_magic({name!r}, {words.strip()!r})"
 
 
-def _find_bound_names(source: str) -> set[str]:
+def find_bound_names(source: str) -> set[str]:
     """Return the names that a cell binds outside of functions."""
     tree = _parse_cell(source)
     assigned = {
