@@ -287,9 +287,8 @@ def test_submit_takes_pictures_along(at: Small, notebook: Notebook, key: str) ->
 
 def test_submit_finds_the_course(at: Small, notebook: Notebook, key: str, tmp_path: Path) -> None:
     """By the release, where two courses have an assignment of one name."""
-    from autograder.grading.generate import generate_release
-
     from autograder.app import open_course
+    from autograder.grading.release_generation import generate_release
     from autograder.service.models import CourseRecord, Member
     from autograder.service.versions import create_or_update_offer
 
