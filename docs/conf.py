@@ -20,7 +20,9 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_heading_anchors = 4
 default_role = "literal"  # docstrings put names in single backticks
 highlight_language = "text"
-nitpick_ignore_regex = [("py:.*", ".*")]  # types of Python and of libraries: their pages are not at hand offline
+nitpick_ignore_regex = [
+    ("py:.*", ".*")
+]  # types of Python and of libraries: their pages are not at hand offline
 suppress_warnings = ["toc.empty_glob"]  # guides that the table of contents takes in once they exist
 
 html_theme = "furo"
@@ -54,7 +56,7 @@ def render_messages() -> str:
 def set_language(_app: Sphinx, page: str, _template: str, context: dict[str, Any], _tree: object) -> None:
     """Declare the language of a translated page, for screen readers and hyphenation."""
     folder, _, rest = page.partition("/")
-    if rest and len(folder) == 2:  # noqa: PLR2004
+    if rest and len(folder) == 2:
         context["language"] = folder
 
 
