@@ -44,7 +44,7 @@ READ: Sequence[str] = (
 REFUSED: Sequence[str] = (
     "8*dmodell^2", "8*width^2", "dh", "d/h n", "1/2d", "d^1/2", "log n/2",
     "n[0]", "n != 3", "d*E", r"1\frac12", "max(1,024)", "d 2", "4 128", "log n d", "8*(d",
-    "8*", "d^2000", 
+    "8*", "d^2000",
     "d.head", "", "1,5*d,", r"\sum_{i=1}^{n} i",
 )  # fmt: skip
 """Examples of refused formulas."""
@@ -103,7 +103,7 @@ def _extract_grammar() -> str:
     """Return the indented block of the parser's docstring as a code block."""
     lines = inspect.cleandoc(parse.__doc__ or "").splitlines()
     block = [line.removeprefix("    ") for line in lines if line.startswith("    ")]
-    return "\n".join(("```", *block, "```"))
+    return "\n".join(("```text", *block, "```"))
 
 
 def _list_signs() -> Iterator[tuple[str, ...]]:
