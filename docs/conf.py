@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from importlib.metadata import version as get_version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autograder.messages.catalogue import list_areas, merge_tables
@@ -20,10 +22,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_heading_anchors = 4
 default_role = "literal"  # docstrings put names in single backticks
 highlight_language = "text"
-nitpick_ignore_regex = [
-    ("py:.*", ".*")
-]  # types of Python and of libraries: their pages are not at hand offline
-suppress_warnings = ["toc.empty_glob"]  # guides that the table of contents takes in once they exist
+nitpick_ignore_regex = [("py:.*", ".*")]  # types of Python and of libraries, whose pages are elsewhere
 
 html_theme = "furo"
 html_title = "nbexam"
@@ -34,12 +33,26 @@ html_copy_source = html_show_sourcelink = False
 LABELS = ("autograder.messages.page", "autograder.web.words")
 """Tables of headings and buttons, which the list of messages leaves out."""
 MESSAGES = "<!-- messages: made when the site is built -->"
+REPAIRS: Mapping[str, str] = {
+    '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
+    '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="Pages">',
+    '<aside class="toc-drawer': '<aside aria-label="This page" class="toc-drawer',
+    "<pre>": '<pre tabindex="0">',  # wide blocks and tables scroll, also with the keyboard
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+}
+"""What the theme's HTML lacks for assistive technology, found by axe."""
+GUIDES = "<!-- further guides: inserted when the site is built -->"
 
 
-def insert_messages(_app: Sphinx, page: str, source: list[str]) -> None:
-    """Put the table of all sentences about answers into the page of messages."""
+def insert_generated(app: Sphinx, page: str, source: list[str]) -> None:
+    """Insert the table of all sentences about answers, and the guides that the contents do not name."""
     if page == "messages":
         source[0] = source[0].replace(MESSAGES, render_messages())
+    elif page == "index":
+        pages = sorted(name for name in app.env.found_docs - {page} if "/" not in name)
+        further = [name for name in pages if not re.search(rf"^{name}$", source[0], re.MULTILINE)]
+        source[0] = source[0].replace(GUIDES, "\n".join(further))
+        app.env.note_reread()  # a new page changes the contents
 
 
 def render_messages() -> str:
@@ -60,7 +73,17 @@ def set_language(_app: Sphinx, page: str, _template: str, context: dict[str, Any
         context["language"] = folder
 
 
+def repair_pages(app: Sphinx, _error: Exception | None) -> None:
+    """Apply `REPAIRS` to the pages that were written."""
+    for path in Path(app.outdir).rglob("*.html"):
+        html = path.read_text("utf-8")
+        for lacking, repaired in REPAIRS.items():
+            html = html.replace(lacking, repaired)
+        path.write_text(html, "utf-8")
+
+
 def setup(app: Sphinx) -> None:
     """Register what this site adds to Sphinx."""
-    app.connect("source-read", insert_messages)
+    app.connect("source-read", insert_generated)
     app.connect("html-page-context", set_language)
+    app.connect("build-finished", repair_pages)
