@@ -50,7 +50,7 @@ def insert_generated(app: Sphinx, page: str, source: list[str]) -> None:
         source[0] = source[0].replace(MESSAGES, render_messages())
     elif page == "index":
         pages = sorted(name for name in app.env.found_docs - {page} if "/" not in name)
-        further = [name for name in pages if not re.search(rf"^{name}$", source[0], re.MULTILINE)]
+        further = [name for name in pages if not re.search(rf"^{name}$|<{name}>$", source[0], re.MULTILINE)]
         source[0] = source[0].replace(GUIDES, "\n".join(further))
         app.env.note_reread()  # a new page changes the contents
 
