@@ -60,7 +60,7 @@ def render_messages() -> str:
     tables: dict[str, list[str]] = {}
     for code, sentence in sorted(merge_tables(area for area in list_areas() if area not in LABELS).items()):
         text = sentence if isinstance(sentence, str) else sentence[-1]
-        escaped = re.sub(r"([^\w\s.,:;?!()'“”/-])", r"\\\1", " ".join(text.split()))
+        escaped = re.sub(r"([\\`*_\[\]<>|&])", r"\\\1", " ".join(text.split()))
         head = ["", f"## {code.partition('.')[0]}", "", "| code | sentence |", "|---|---|"]
         tables.setdefault(code.partition(".")[0], head).append(f"| `{code}` | {escaped} |")
     return "\n".join(line for table in tables.values() for line in table)
