@@ -57,10 +57,11 @@ def typed_commands() -> Iterator[tuple[str, list[str]]]:
     for page, text in PAGES.items():
         if page == "CHANGELOG.md":
             continue
-        blocks = "".join(source for _, source in code_blocks(text))
-        found = re.findall(r"(?:^|[ /])(?:autograder|nbexam) (.+)$", blocks, re.MULTILINE)
+        blocks = "".join(source for _, source in code_blocks(text)).replace("\\\n", " ")
+        lines = re.sub(r"(?:^|\s)#.*", "", blocks, flags=re.MULTILINE)
+        found = re.findall(r"(?:^|[ /])(?:autograder|nbexam) (.+)$", lines, re.MULTILINE)
         for command in found + re.findall(r"`(?:autograder|nbexam) ([^`\n]+)`", text):
-            yield page, shlex.split(command, comments=True)
+            yield page, shlex.split(command)
 
 
 def find_syntax_error(language: str, source: str) -> str:
