@@ -57,12 +57,14 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Generated pages of the documentation, and the tables of messages for each language.
+# Generated pages of the documentation, the tables of messages for each language, and the site in build/docs. The build
+# checks links and anchors, needs no network, and takes every warning for an error.
 docs: $(STAMP)
 	$(BIN)/python -m autograder.messages
 	$(BIN)/python -m autograder.cli.reference > docs/cli.md.new
 	mv docs/cli.md.new docs/cli.md
 	$(BIN)/python -m autograder.authoring.doc_pages docs
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --nitpicky -d build/doctrees docs build/docs
 
 # Debian's python3 has pip, but cannot put it into a new environment without a further package: the second way does.
 $(STAMP): pyproject.toml constraints.txt

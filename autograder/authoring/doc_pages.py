@@ -27,7 +27,7 @@ def render_pages(docs: Path) -> Mapping[str, str]:
     rows = [_format_row(name, kind_pages[f"{name}.md"]) for name, kind_pages in pages_by_kind.items()]
     overview, formulas = ((docs / name).read_text("utf-8") for name in (OVERVIEW, FORMULAS))
     pages = {
-        OVERVIEW: replace_sections(overview, {"kinds": "\n".join(["| kind | |", "|---|---|", *rows])}),
+        OVERVIEW: replace_sections(overview, {"kinds": "\n".join(["| kind | for |", "|---|---|", *rows])}),
         FORMULAS: replace_sections(formulas, formula_tables.render_sections()),
     }
     return pages | {

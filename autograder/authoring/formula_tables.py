@@ -11,14 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from autograder.formulas import Unreadable, Vocabulary, to_text
 from autograder.formulas.greek import GREEK
-from autograder.formulas.mistakes.diagnose import CODES
 from autograder.formulas.nodes import FUNCTIONS
 from autograder.formulas.notation import descent_parser, parse, tokens
 from autograder.formulas.notation.characters import rewrite_characters
 from autograder.formulas.notation.formula_lists import parse_single
 from autograder.formulas.notation.vocabulary import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, SIGNS
 from autograder.formulas.values import evaluate
-from autograder.messages import fill_placeholders, get_template, load_sentences
+from autograder.messages import fill_placeholders, get_template
 from autograder.messages.parse_errors import describe_unreadable
 from autograder.pages.feedback.typeset import render_caret
 from autograder.rubric import RubricSymbol
@@ -32,28 +31,27 @@ SYMBOLS: Mapping[str, RubricSymbol] = {
 }
 """Symbols of the examples."""
 READ: Sequence[str] = (
-    "12*n_layers*d_model^2", "12 L d²", "12·n_layers·d_model**2", r"12 n_{layers} d_{\text{model}}^2",
+    "12*n_layers*d_model^2", "12 L d²", r"12 n_{layers} d_{\text{model}}^2",
     r"$12\,L\cdot d_{model}^{2}$", "12Ldd", "1,024*d", "1 024 000 d", "1_024*d", "1{,}024 d",
-    r"1,\!024 d", r"1\;024 d", "0.5*d",
     "2.5e3 n",
-    r"\frac{d^2}{2}", r"\frac12 n", "n(n-1)/2", "½n²", "[d + h]*n", r"\left(d+h\right) n",
-    "sqrt(d)", "√d", r"\sqrt[3]{n}", "log_2(n)", "log(n, 2)", "ln n", "lg(n)", "exp(-n)", "max(n, d)", "n!",
-    r"\binom{n}{2}", r"{n \choose 2}", r"{d \over 2}", r"\sum_{l=1}^{L} (d^2 + l)", "10% n",
-    "binomial(n, 2)", "dₖ", "d·h + -d", "1/2 d",
+    r"\frac{d^2}{2}", r"\frac12 n", "n(n-1)/2", "½n²", r"\left(d+h\right) n",
+    "sqrt(d)", "√d", r"\sqrt[3]{n}", "log_2(n)", "ln n", "lg(n)", "exp(-n)", "max(n, d)", "n!",
+    r"\binom{n}{2}", r"{n \choose 2}", r"\sum_{l=1}^{L} (d^2 + l)",
+    "10% n", "binomial(n, 2)", "dₖ", "d·h + -d", "1/2 d",
     "d⁻⁰·⁵", "|d|",
-    "sigmoid(n)", "σ(n)", "8*dmodel^2", "exp(-0,5*n)", "sqrt(n)*0,5",
+    "sigmoid(n)", "σ(n)", "8*dmodel^2", "exp(-0,5*n)",
 )  # fmt: skip
 """Examples of accepted formulas."""
 REFUSED: Sequence[str] = (
     "8*dmodell^2", "8*width^2", "dh", "d/h n", "1/2d", "d^1/2", "log n/2",
-    "n[0]", "n != 3", "d*E", r"1\frac12", "max(1,024)", "d 2", "4 128", "log n d", "8*(d", "8*d)",
-    "8*", "d^2000", "n = 1 = ",
-    "d.head", "lambda d: d", "", "1,5*d,", r"\sum_{i=1}^{n} 2^i",
+    "n[0]", "n != 3", "d*E", r"1\frac12", "max(1,024)", "d 2", "4 128", "log n d", "8*(d",
+    "8*", "d^2000",
+    "d.head", "", "1,5*d,", r"\sum_{i=1}^{n} 2^i",
 )  # fmt: skip
 """Examples of refused formulas."""
 RELATIONS: Sequence[str] = (
-    "d = h*d_k", "d_k == d/h", "Eq(d, h*d_k)", r"d &= h \cdot d_{k}", "d ≡ h d_k", "n < d", r"n \lt d",
-    "d > n", "n <= d/2", "n ≤ d/2", r"n \leqslant \frac{d}{2}", "d => 2n", r"d \geq 2n", "Le(n, d/2)",
+    "d = h*d_k", "Eq(d, h*d_k)", r"d &= h \cdot d_{k}", "d ≡ h d_k", "n < d",
+    "n <= d/2", "n ≤ d/2", r"n \leqslant \frac{d}{2}", "d => 2n", r"d \geq 2n", "Le(n, d/2)",
 )  # fmt: skip
 """Examples of equations and inequalities."""
 MEANINGS: Mapping[str, str] = {
@@ -91,11 +89,9 @@ def render_sections() -> dict[str, str]:
         + _format_table(("written", "read as"), _list_examples()),
         "relations": _format_table(("written", "read as"), _list_relations()),
         "refusals": _format_table(("written", "the student reads"), _list_refusals()),
-        "errors": _format_table(("code", "sentence"), _list_errors()),
         "limits": _format_table(
             ("at most", "what"), ((str(most), description) for most, description in LIMITS)
         ),
-        "diagnoses": _format_table(("code", "sentence"), _list_diagnoses()),
     }
 
 
@@ -108,7 +104,7 @@ def _extract_grammar() -> str:
     """Return the indented block of the parser's docstring as a code block."""
     lines = inspect.cleandoc(parse.__doc__ or "").splitlines()
     block = [line.removeprefix("    ") for line in lines if line.startswith("    ")]
-    return "\n".join(("```", *block, "```"))
+    return "\n".join(("```text", *block, "```"))
 
 
 def _list_signs() -> Iterator[tuple[str, ...]]:
@@ -179,21 +175,6 @@ def _list_refusals() -> Iterator[tuple[str, ...]]:
             )
         else:
             raise ValueError(f"{text!r} is read, and stands among the examples of what is refused")
-
-
-def _list_errors() -> Iterator[tuple[str, ...]]:
-    for key in load_sentences():
-        if key.startswith("unreadable."):
-            yield f"`{key}`", _format_sentence(key, {})
-
-
-def _list_diagnoses() -> Iterator[tuple[str, ...]]:
-    for code in CODES:
-        variants = [
-            get_template(key, "en") for key in load_sentences() if key.split(".")[:2] == ["diagnosis", code]
-        ]
-        # A diagnosis has several sentences; the one with most parameters is the most informative.
-        yield f"`{code}`", _escape_cell(max(variants, key=lambda text: text.count("{")))
 
 
 def _format_sentence(key: str, params: Mapping[str, str]) -> str:

@@ -1,0 +1,86 @@
+"""The documentation site builds without warnings, loads nothing from elsewhere, and can be searched."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sphinx.search.en import SearchEnglish
+
+pytestmark = pytest.mark.slow
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the site, built as ``make docs`` builds it."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--nitpicky"]
+    arguments = ["-d", str(folder / "doctrees"), str(DOCS), str(folder / "html")]
+    done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
+    assert (0, "") == (done.returncode, done.stderr)
+    return folder / "html"
+
+
+def find_pages(site: Path, query: str) -> list[str]:
+    """Search as the site does: pages with every word, those with most of them in headings first."""
+    index = json.loads(
+        (site / "searchindex.js").read_text("utf-8").removeprefix("Search.setIndex(").rstrip(")\n")
+    )
+    language = SearchEnglish({})
+    words = [
+        language.stem(word) for word in re.findall(r"\w+", query.lower()) if word not in language.stopwords
+    ]
+
+    def list_documents(table: str, word: str) -> set[int]:
+        documents = index[table].get(word, [])
+        return {documents} if isinstance(documents, int) else set(documents)
+
+    headings = [list_documents("titleterms", word) for word in words]
+    pages = [
+        list_documents("terms", word) | in_headings for word, in_headings in zip(words, headings, strict=True)
+    ]
+    ranked = sorted(
+        set.intersection(*pages), key=lambda page: (-sum(page in found for found in headings), page)
+    )
+    return [index["docnames"][page] for page in ranked]
+
+
+@pytest.mark.parametrize(
+    ("query", "page"),
+    [
+        pytest.param("late penalty", "deadlines", id="instructor"),
+        pytest.param("resubmit", "students", id="student"),
+        pytest.param("Abgabefrist", "de/students", id="student in German"),
+        pytest.param("regrade request", "marking", id="teaching assistant"),
+        pytest.param("restore backup", "service", id="operator"),
+        pytest.param("add a kind of question", "extending", id="contributor"),
+        pytest.param("unreadable.two-numbers", "messages", id="message"),
+    ],
+)
+def test_search_leads_to_the_page(site: Path, query: str, page: str) -> None:
+    """The words of readers lead to the page that answers them, among the first three."""
+    assert page in find_pages(site, query)[:3]
+
+
+def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
+    """The site works offline: scripts, styles, fonts and images are its own."""
+    loaded = re.compile(
+        r"<(?:script|img|link|iframe)[^>]*?(?:src|href)=\"(?:https?:)?//[^\"]*|url\([\"']?https?:[^)]*"
+    )
+    files = [path for path in site.rglob("*") if path.suffix in {".html", ".css"}]
+    assert [] == [
+        (path.name, address) for path in files for address in loaded.findall(path.read_text("utf-8"))
+    ]
+    assert len(files) > 40
+
+
+def test_translated_page_states_its_language(site: Path) -> None:
+    """A screen reader reads the German page in German."""
+    assert 'lang="de"' in (site / "de/students.html").read_text("utf-8")
+    assert 'lang="en"' in (site / "students.html").read_text("utf-8")
