@@ -21,7 +21,7 @@ from nbconvert.preprocessors import ExecutePreprocessor
 from PIL import Image
 from playwright.sync_api import Browser, BrowserContext, FilePayload, FloatRect, Page, sync_playwright
 
-from autograder.app.sheet_rows import write_sheet
+from autograder.app.marking_sheet_rows import write_sheet
 from autograder.authoring.demo.bad_notebooks import get_grade_id
 from autograder.authoring.demo.course import make_course
 from autograder.authoring.demo.students import EXAM, GPT2, fill_answers
