@@ -2,6 +2,8 @@
 #
 #     docker build --tag nbexam:local .
 #
+# (`podman build --format docker`: the other format drops HEALTHCHECK.)
+#
 # The base is pinned by its full version. To pin its content too, append the digest that `docker buildx imagetools
 # inspect python:3.11.14-slim-bookworm` prints: python:3.11.14-slim-bookworm@sha256:<digest>.
 ARG BASE=docker.io/library/python:3.11.14-slim-bookworm
@@ -27,9 +29,9 @@ COPY --from=wheel /wheels /wheels
 RUN /opt/nbexam/bin/pip install "$(echo /wheels/nbexam-*.whl)[course,service,objects]" ${COURSE_PACKAGES}
 
 FROM ${BASE}
-# hadolint ignore=DL3008
 # tini collects processes whose parent has ended, and passes SIGTERM on. Folders and files belong to root, so neither
 # the service nor student code can change the program.
+# hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends tini \
     && rm -rf /var/lib/apt/lists/* \

@@ -21,7 +21,8 @@ import yaml
 from autograder.cli.app import app
 from autograder.core.records import Limits
 from autograder.sandbox.inside.seccomp import ALLOWED, REFUSED
-from autograder.service.postgres import find_binaries
+from autograder.service import postgres
+from autograder.web import maintenance
 from autograder.web.site import MOST_UPLOAD
 
 ROOT = Path(__file__).parents[1]
@@ -186,8 +187,22 @@ def test_workers_may_finish_what_they_grade() -> None:
 def test_database_is_not_newer_than_the_programs_in_the_image() -> None:
     """pg_dump refuses a server of a later major version, so a backup would fail."""
     said = subprocess.run(
-        [find_binaries() / "pg_dump", "--version"], capture_output=True, text=True, check=True
+        [postgres.find_binaries() / "pg_dump", "--version"], capture_output=True, text=True, check=True
     )
     (bundled,) = re.findall(r"PostgreSQL\) (\d+)", said.stdout)
     (server,) = re.findall(r":(\d+)", SERVICES["database"]["image"])
     assert int(server) <= int(bundled)
+
+
+def test_backup_finds_the_password_where_pages_and_worker_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The password file of the database's address reaches pg_dump; it is the secret that Compose mounts."""
+    program = tmp_path / "pg_dump"
+    program.write_text(f'#!/bin/sh\nprintf %s "$PGPASSFILE" > {tmp_path}/file\n')
+    program.chmod(0o755)  # a stand-in for PostgreSQL's program
+    monkeypatch.setattr(postgres, "find_binaries", lambda: tmp_path)
+    addresses = {SERVICES[name]["environment"]["AUTOGRADER_DATABASE_URL"] for name in OURS}
+    maintenance._run_program("pg_dump", addresses.pop())
+    assert not addresses
+    assert (tmp_path / "file").read_text() == f"/run/secrets/{SERVICES['pages']['secrets'][0]}"
