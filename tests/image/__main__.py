@@ -19,7 +19,13 @@ import yaml
 ROOT = Path(__file__).parents[2]
 WORKER: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]["worker"]
 SECCOMP, APPARMOR = "seccomp=", "apparmor="
-STARTING_SECONDS = 300.0
+MOST_SECONDS = 1800.0
+PROBE = """
+import sys, urllib.request
+text = urllib.request.urlopen("http://127.0.0.1:8000/metrics").read().decode()
+sys.exit(text if 'state="graded"} 0' in text else 0)
+"""
+"""Ends with 0 as soon as one attempt is graded."""
 NO_SANDBOX = 4
 """Exit status of `autograder doctor` if a required layer is missing."""
 
@@ -74,8 +80,8 @@ def try_sandbox(trial: Trial) -> None:
 
 
 def try_service(trial: Trial) -> None:
-    """Pages, an embedded database and a worker in one container become healthy and grade the demo."""
-    with tempfile.TemporaryDirectory() as folder:
+    """Pages, an embedded database and a worker in one container grade the demo."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o777)
         name = f"nbexam-trial-{time.time_ns()}"
         serve = ("autograder", "serve", "/srv/course", "--demo", "--host", "0.0.0.0", "--workers", "2")
@@ -83,15 +89,12 @@ def try_service(trial: Trial) -> None:
         started = trial.call("run", "--detach", "--name", name, *list_options(), *volume, trial.image, *serve)
         trial.expect("the service starts", started)
         try:
-            probe = "import urllib.request as r; print(r.urlopen('http://127.0.0.1:8000/metrics').read().decode())"
-            until = time.monotonic() + STARTING_SECONDS
-            while time.monotonic() < until:
-                told = trial.call("exec", name, "python3", "-c", probe)
-                if '{state="graded"} 0' not in told.stdout and '{state="waiting"} 0' in told.stdout:
-                    break
+            until = time.monotonic() + MOST_SECONDS
+            told = trial.call("exec", name, "python3", "-c", PROBE)
+            while told.returncode and time.monotonic() < until:
                 time.sleep(2)
-            print(told.stdout)
-            trial.expect("it grades what the class of the demo handed in", told)
+                told = trial.call("exec", name, "python3", "-c", PROBE)
+            trial.expect("a worker in it grades what the class of the demo submitted", told)
         finally:
             trial.call("stop", "--time", "60", name)
             trial.call("rm", "--force", name)
