@@ -19,7 +19,7 @@ from autograder.service import postgres, setup
 KEYS = ("receipt-key", "session-key")
 """The service's keys, stored outside its database. Without the first one, no receipt could be verified."""
 _DUMP = "database.dump"
-_PARTS = {"host", "port", "user", "password", "sslmode", "sslrootcert"}
+_PARTS = {"host", "port", "user", "password", "passfile", "sslmode", "sslrootcert"}
 
 
 def get_folder(course: Path) -> Path:

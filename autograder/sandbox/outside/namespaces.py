@@ -397,7 +397,7 @@ REMEDIES = (
         "kernel.apparmor_restrict_unprivileged_userns=0 or give this interpreter an AppArmor profile; in a "
         "container allow unshare and mount (Docker's --security-opt seccomp=unconfined --security-opt "
         "apparmor=unconfined), and run as an ordinary user or as root with --cap-add SYS_ADMIN; see "
-        "docs/operators.md, In a container.",
+        "docs/image.md.",
     ),
     (
         ("open_tree", "mount_setattr", "move_mount"),
@@ -407,7 +407,7 @@ REMEDIES = (
     (
         ("mount", "pivot_root", "umount2"),
         "Mounting in a private namespace is refused. Remedies: in a container add an AppArmor profile that "
-        "allows mounts, and as root CAP_SYS_ADMIN (docs/operators.md, In a container), or run outside of the "
+        "allows mounts, and as root CAP_SYS_ADMIN (docs/image.md), or run outside of the "
         "container.",
     ),
     (("seccomp",), "The kernel was built without CONFIG_SECCOMP_FILTER. Remedy: another kernel."),
