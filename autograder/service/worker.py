@@ -30,9 +30,10 @@ from autograder.grading.assignment import Assignment
 from autograder.grading.grades import SANDBOX_FAULT
 from autograder.grading.pipeline import Grader
 from autograder.grading.store import ResultKey
+from autograder.sandbox.base import Environment
 from autograder.sandbox.levels import Isolation, compute_environment_digest
 from autograder.sandbox.outside import cgroups
-from autograder.sandbox.pool import Pool
+from autograder.sandbox.pool import Pool, start_sandbox
 from autograder.service import attempts, platforms, similarity, tasks, versions
 from autograder.service.assignment_cache import AssignmentCache
 from autograder.service.models import Attempt, TrialResult, Version
@@ -64,6 +65,10 @@ class Worker:
 
     Args:
         isolation: how student code is confined.
+
+    Raises:
+        SandboxUnavailable: when it is entered, if a layer of confinement is missing on this machine. Without
+            a sandbox, it would use up the tries of each attempt that it claims.
     """
 
     def __init__(self, isolation: Isolation = Isolation.NAMESPACES) -> None:
@@ -75,6 +80,7 @@ class Worker:
         self._in_use: dict[int, int] = {}
 
     def __enter__(self) -> Self:
+        start_sandbox(Environment(), self._isolation).close()
         cgroups.sweep_groups()
         return self
 

@@ -29,6 +29,8 @@ from autograder.web.maintenance import get_folder
 LOG = logging.getLogger("autograder.web.server")
 METRICS_KEY = "AUTOGRADER_METRICS_KEY"
 _LOOK_SECONDS = 1.0
+_NO_SANDBOX = 4
+"""Exit code of commands if this machine lacks a sandbox (`autograder.cli.options.EXIT_NO_SANDBOX`)."""
 _ENDING_SECONDS = 120.0
 _BEHIND = 10
 """The niceness of the worker: users wait for the pages, so those have priority."""
@@ -207,7 +209,9 @@ class Service:
         if self._database is not None and not self._database.is_running():
             LOG.warning("the database ended; it is started again")
             self._database.start()
-        if self._options.workers >= 0 and (self._worker is None or self._worker.poll() is not None):
+        # A worker that found no sandbox said so; it would find none again.
+        ended = self._worker is None or self._worker.poll() not in (None, _NO_SANDBOX)
+        if self._options.workers >= 0 and ended:
             self._start_worker()
         living = [process for process in self._beside if process.poll() is None]
         if self._beside and len(living) < len(self._beside):
@@ -256,6 +260,7 @@ def run_worker(
 
     Raises:
         ServiceError: no database is configured, or it is not PostgreSQL.
+        SandboxUnavailable: this machine lacks a layer of confinement.
     """
     setup.configure_django(setup.ServiceSettings(database_url or os.environ.get(setup.DATABASE_URL, "")))
     setup.migrate_tables()

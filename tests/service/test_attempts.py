@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from autograder.app import open_course
 from autograder.app.classes import grade_class
-from autograder.core.errors import ServiceError
+from autograder.core.errors import SandboxUnavailable, ServiceError
 from autograder.core.records import GradingResult, Note, Score
 from autograder.service.receipts import verify_receipt
 from autograder.store.memory import MemoryStore
@@ -354,6 +354,20 @@ def emptied(offer: Offer) -> Iterator[Any]:
                 thread.join()
 
     return empty
+
+
+def test_worker_without_a_sandbox_claims_nothing(attempt: Attempt, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would use up the tries of every attempt; another machine can grade them."""
+    from autograder.service import worker
+
+    def refuse(*_: object) -> None:
+        raise SandboxUnavailable("unshare is refused")
+
+    monkeypatch.setattr(worker, "start_sandbox", refuse)
+    with pytest.raises(SandboxUnavailable), worker.Worker() as made:
+        made.grade_attempt(attempt.pk)
+    attempt.refresh_from_db()
+    assert (attempt.state, attempt.tries) == ("waiting", 0)
 
 
 @pytest.mark.slow
