@@ -67,6 +67,7 @@ def show_attempts(request: HttpRequest, visit: Visit, assignment: str, who: str)
         "visit": visit,
         "offer": offer,
         "who": who,
+        "name": shown.get_name(offer, who),
         "rows": rows,
         "why": shown.list_counting_reasons(offer, who, language),
         "head": head,

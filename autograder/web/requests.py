@@ -84,6 +84,10 @@ def show_feedback(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
     offer = _get_published_offer(visit, assignment)
     # From here on, only later changes of the marks are news to the student.
     changes.record_seen_marks(offer, shown.get_assignment(offer), visit.student)
+    return _render_feedback(request, visit, offer)
+
+
+def _render_feedback(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     panel = _build_panel(offer, visit.student, choose_language(request))
     return render_framed(request, visit, offer, visit.student, asked=panel)
 
@@ -203,9 +207,10 @@ def submit_request(request: HttpRequest, visit: Visit, assignment: str) -> HttpR
         raise Http404
     try:
         requests.make_request(offer, visit.student, *chosen, request.POST.get("reason", ""))
-        notices.info(request, words(request)["t"]("request-made"))
     except ActionRefused as error:
         _report_refusal(request, error)
+        return _render_feedback(request, visit, offer)  # with the reason as it was typed
+    notices.success(request, words(request)["t"]("request-made"))
     return _redirect_to("feedback", visit, offer)
 
 
@@ -246,6 +251,7 @@ def list_requests(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
         "open": [entry for entry in entries if entry.state == "open"],
         "settled": [entry for entry in reversed(entries) if entry.state != "open"],
         "names": request.GET.get("names") == "yes",
+        "people": shown.map_names(visit.course),
         "until": _format_local_time(until, offer, labels.language) if until else "",
         "written": until.astimezone(_get_zone(offer)).strftime("%Y-%m-%dT%H:%M") if until else "",
         "zone": str(_get_zone(offer)),
@@ -302,6 +308,7 @@ def answer_request(request: HttpRequest, visit: Visit, number: int) -> HttpRespo
         "offer": row.offer,
         "one": _describe_request(row, rubric, labels, _map_roles(visit.course), final=True),
         "names": request.GET.get("names") == "yes",
+        "name": shown.get_name(row.offer, row.student),
         "most": requests.MOST_ANSWER,
         "typed": {name: request.POST.get(name, "") for name in ("text", "points")},
         **_collect_judgement(request, row, rubric, labels),

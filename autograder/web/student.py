@@ -344,7 +344,7 @@ def render_framed(
     """
     # The frame gets no cookies, so its address carries a signed permission.
     token = signing.dumps([offer.pk, student, choose_language(request)], salt=_FRAMES)
-    shown_there = {"visit": visit, "offer": offer, "student": student}
+    shown_there = {"visit": visit, "offer": offer, "student": student, "name": shown.get_name(offer, student)}
     context = {**shown_there, "frame": reverse("frame", args=[token]), **further}
     return render_page(request, "feedback.html", context)
 

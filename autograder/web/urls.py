@@ -9,6 +9,7 @@ from django.views.i18n import set_language
 
 from autograder.web import (
     account,
+    assignment_settings,
     attempts,
     bench,
     door,
@@ -54,8 +55,10 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/a/<str:assignment>/", staff.show_assignment, name="staff-assignment"),
     path("staff/a/<str:assignment>/visible", staff.set_visible, name="set-visible"),
     path("staff/a/<str:assignment>/published", staff.set_published, name="set-published"),
-    path("staff/a/<str:assignment>/times", staff.set_times, name="set-times"),
-    path("staff/a/<str:assignment>/extension", staff.set_extension, name="set-extension"),
+    path("staff/a/<str:assignment>/submissions/", staff.show_submissions, name="submissions"),
+    path("staff/a/<str:assignment>/settings/", assignment_settings.show_settings, name="settings"),
+    path("staff/a/<str:assignment>/times", assignment_settings.set_times, name="set-times"),
+    path("staff/a/<str:assignment>/extension", assignment_settings.set_extension, name="set-extension"),
     path("staff/a/<str:assignment>/update", staff.update_assignment, name="update"),
     path("staff/a/<str:assignment>/mark/sheet.csv", sheets.show_sheet, name="mark-sheet"),
     path("staff/a/<str:assignment>/platforms/", platform_files.show_platform_files, name="platform-files"),

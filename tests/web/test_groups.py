@@ -52,7 +52,7 @@ def test_a_group_gets_more_time_by_its_name(at: Small) -> None:
     assert {"red": {"extra_minutes": 120}} == Offer.objects.get(pk=at.offer.pk).times["groups"]
     assert ["waiting", "graded"] == [Attempt.objects.get(pk=one.pk).state for one in made]
     course.graded_without_a_box(at.offer)
-    told = text(client.get(place))
+    told = text(client.get(f"{place}settings/")) + text(client.get(f"{place}submissions/"))
     assert "<strong>red</strong>: ada, bob" in told
     assert '<option value="penalty" selected>' in told
     for who in ("ada", "bob", "zoe"):
