@@ -148,13 +148,15 @@ def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Http
     """Show the overview of an assignment: what students see, its dates, and what is left to do."""
     offer, language = visit.get_offer(assignment), choose_language(request)
     rubric = shown.get_assignment(offer).rubric
+    submitted = Attempt.objects.filter(offer=offer).values("student").distinct().count()
     (progress,) = _collect_progress(visit.course, language, only=offer)
     context = {
         "visit": visit,
         "offer": offer,
         "progress": progress,
-        "submitted": Attempt.objects.filter(offer=offer).values("student").distinct().count(),
-        "enrolled": Member.objects.filter(course=visit.course, role=Role.STUDENT).count(),
+        "submitted": submitted,
+        # Imported submissions can be of students who are not on the class list.
+        "enrolled": max(submitted, Member.objects.filter(course=visit.course, role=Role.STUDENT).count()),
         "extensions": sum(len(offer.times.get(kind, {})) for kind in ("students", "groups")),
         "to_grade": sum(row.waiting for row in queue.count_answers(offer, rubric, request.user)),
         "open_requests": offer.requests.filter(answered_at=None, withdrawn_at=None).count(),
@@ -220,7 +222,7 @@ def _collect_submissions(offer: Offer) -> list[SubmissionRow]:
         number, moment, state = last.get(who, (0, None, State.GRADED))
         standing = standings.get(who)
         if state != State.GRADED:
-            code = f"state-{state}"
+            code = "status-failed" if state == State.FAILED else f"state-{state}"
         elif standing:
             code = "final" if standing.final else "provisional"
         else:

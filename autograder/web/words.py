@@ -136,6 +136,7 @@ _STAFF: Mapping[str, str | tuple[str, str]] = {
     "web.submissions": "Submissions",
     "web.submissions-see": "View submissions",
     "web.submitted-of": "of {number} students have submitted",
+    "web.status-failed": "grading failed",
     "web.search-student": "Search name, ID or group",
     "web.no-submissions": "No submissions yet",
     "web.no-submissions-told": (

@@ -1,5 +1,6 @@
-// The account menu closes on Escape and when something else is chosen. Without this file it is closed by its own button.
+// The account menu closes on Escape and when something else is chosen; the tab of this page is scrolled into view.
 "use strict";
+document.querySelector(".tabs [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
 (() => {
   const menu = document.querySelector("header details.dropdown");
   if (!menu) return;
