@@ -213,7 +213,7 @@ def test_requests(at: Small, reader: Callable[..., Reader], language: str) -> No
     student, one = reader(locale=language), reader(locale=language)
     student.is_known(at)
     student.goto(f"{at.base}a/small/feedback/")
-    student.page.locator("details summary").first.click()
+    student.page.locator("main details summary").first.click()
     student.page.locator("textarea").first.fill("Please look again.")
     student.click(student.page.locator("details[open] form button").first)
     student.looks("student-requests")

@@ -158,7 +158,7 @@ def test_pages_of_requests(at: Small, reader: Callable[..., Reader], language: s
     one.goto(at.base)
     one.switches(language)
     one.goto(f"{at.base}a/small/feedback/")
-    one.page.locator("summary").first.click()
+    one.page.locator("main summary").first.click()
     one.looks("feedback-requests")
     staff, base = reader(), f"{at.base}staff/"
     staff.is_known(at, "instructor")
