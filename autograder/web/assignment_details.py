@@ -26,7 +26,7 @@ from autograder.rubric.lateness import COUNTS
 from autograder.rubric.timestamps import Window, format_duration, format_moment, get_zone, to_window_zone
 from autograder.rubric.variants.draws import normalise_id
 from autograder.service import attempts, mark_changes, versions
-from autograder.service.models import Attempt, CourseRecord, Member, Offer, State
+from autograder.service.models import Attempt, CourseRecord, Member, Offer, Role, State
 from autograder.service.standings import compute_student_standing, load_current_result
 from autograder.service.store import DatabaseStore
 
@@ -149,6 +149,22 @@ def get_times(offer: Offer, student: str, language: str) -> TimesView:
     covered = slip not in {"", "0"} and rule not in {"accept", "kept"}
     covered = covered and normalise_id(student) not in schedule.decided
     return TimesView("", end, "", rule, terms, slip, covered)
+
+
+def get_common_times(offer: Offer, language: str) -> TimesView:
+    """Return the times that apply to everybody without an extension."""
+    schedule = attempts.load_schedule(offer, get_assignment(offer).rubric)
+    if schedule is None:
+        return TimesView()
+    window, now = schedule.common, timezone.now()
+    start = _format_by_clock(window.start, window, language) if window.start else ""
+    return TimesView(
+        start=start,
+        end=_format_by_clock(window.end, window, language),
+        left=format_duration(_round_to_minutes(window.end - now)) if now <= window.end else "",
+        over="" if now <= window.end else schedule.late,
+        terms=window.terms.describe_terms(language),
+    )
 
 
 def _get_late_rule(offer: Offer, student: str, schedule: Schedule) -> str:
@@ -419,10 +435,21 @@ def get_releases(offer: Offer, student: str) -> Mapping[str, Release]:
     return {name: load_release(files[file], name) for file, name in notebooks.items()}
 
 
-def _get_name(offer: Offer, student: str) -> str:
-    """Return the name of a student on the class list."""
-    member = Member.objects.filter(course=offer.course, student=student).first()
-    return f"{member.first_name} {member.last_name}".strip() if member else ""
+def get_name(offer: Offer, student: str) -> str:
+    """Return the name of a student on the class list; empty if it has none."""
+    return map_names(offer.course, student).get(student, "")
+
+
+def map_names(course: CourseRecord, *students: str) -> dict[str, str]:
+    """Return the names of these students, or of the whole class list, by id.
+
+    Those without a name are left out.
+    """
+    members = Member.objects.filter(course=course, role=Role.STUDENT)
+    if students:
+        members = members.filter(student__in=students)
+    names = {member.student: f"{member.first_name} {member.last_name}".strip() for member in members}
+    return {student: name for student, name in names.items() if name}
 
 
 def render_feedback(offer: Offer, student: str, language: str) -> str | None:
@@ -443,5 +470,5 @@ def render_feedback(offer: Offer, student: str, language: str) -> str | None:
         reasons=handin.list_messages(language) if handin else (),
         changes=mark_changes.list_changes(offer, assignment, student),
         releases=get_releases(offer, student),
-        name=_get_name(offer, student),
+        name=get_name(offer, student),
     )

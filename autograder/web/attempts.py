@@ -70,6 +70,7 @@ def show_attempts(request: HttpRequest, visit: Visit, assignment: str, who: str)
         "visit": visit,
         "offer": offer,
         "who": who,
+        "name": assignment_details.get_name(offer, who),
         "rows": rows,
         "why": assignment_details.list_counting_reasons(offer, who, language),
         "head": head,

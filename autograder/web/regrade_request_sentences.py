@@ -22,8 +22,8 @@ _REQUESTS: Mapping[str, str | tuple[str, str]] = {
     "web.requests-told": (
         "If possible, somebody other than the marker answers your request. Points can go up or down."
     ),
-    "web.requests-names": "Show student IDs",
-    "web.requests-no-names": "Hide student IDs",
+    "web.requests-names": "Show names",
+    "web.requests-no-names": "Hide names",
     "web.request": "Request {number}",
     "web.request-ask": "Request a regrade",
     "web.request-reason": "What should be checked again, and why?",

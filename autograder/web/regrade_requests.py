@@ -29,7 +29,7 @@ from autograder.service.models import CourseRecord, Member, Offer, PlatformCours
 from autograder.service.store import DatabaseStore, get_bonus_points
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
-from autograder.web.responses import render_page
+from autograder.web.responses import render_framed, render_page
 from autograder.web.site import choose_language, get_words
 
 _POINTS = re.compile(r"[-+−]?[0-9]{1,6}(?:[.,][0-9]{1,6})?")
@@ -86,7 +86,13 @@ def get_published_offer(visit: Visit, assignment: str) -> Offer:
     return offer
 
 
-def build_panel(offer: Offer, student: str, language: str) -> RequestsPanel:
+def render_feedback(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
+    """Show the feedback for the attempt that counts, with the regrade requests below it."""
+    panel = _build_panel(offer, visit.student, choose_language(request))
+    return render_framed(request, visit, offer, visit.student, panel=panel)
+
+
+def _build_panel(offer: Offer, student: str, language: str) -> RequestsPanel:
     """Return the requests of a student, and the items they may still ask about."""
     rubric, labels = assignment_details.get_assignment(offer).get_rubric(student), Labels(language)
     final, items = _list_askable(offer, rubric, student)
@@ -197,9 +203,10 @@ def submit_request(request: HttpRequest, visit: Visit, assignment: str) -> HttpR
         raise Http404
     try:
         regrade_requests.make_request(offer, visit.student, *chosen, request.POST.get("reason", ""))
-        notices.info(request, get_words(request)["t"]("request-made"))
     except ActionRefused as error:
         _report_refusal(request, error)
+        return render_feedback(request, visit, offer)  # with the reason as it was typed
+    notices.success(request, get_words(request)["t"]("request-made"))
     return _redirect_to("feedback", visit, offer)
 
 
@@ -240,6 +247,7 @@ def list_requests(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
         "open": [entry for entry in entries if entry.state == "open"],
         "settled": [entry for entry in reversed(entries) if entry.state != "open"],
         "names": request.GET.get("names") == "yes",
+        "people": assignment_details.map_names(visit.course),
         "until": _format_local_time(until, offer, labels.language) if until else "",
         "written": until.astimezone(_get_zone(offer)).strftime("%Y-%m-%dT%H:%M") if until else "",
         "zone": str(_get_zone(offer)),
@@ -296,6 +304,7 @@ def answer_request(request: HttpRequest, visit: Visit, number: int) -> HttpRespo
         "offer": row.offer,
         "one": _describe_request(row, rubric, labels, _map_roles(visit.course), final=True),
         "names": request.GET.get("names") == "yes",
+        "name": assignment_details.get_name(row.offer, row.student),
         "most": regrade_requests.MOST_ANSWER,
         "typed": {name: request.POST.get(name, "") for name in ("text", "points")},
         **_collect_judgement(request, row, rubric, labels),

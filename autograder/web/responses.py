@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from autograder.service import blobs
 from autograder.service.models import Offer
+from autograder.web import assignment_details
 from autograder.web.guard import Visit
 from autograder.web.site import choose_language
 
@@ -72,7 +73,8 @@ def render_framed(
     """
     # The frame gets no cookies, so its address carries a signed permission.
     token = signing.dumps([offer.pk, student, choose_language(request)], salt=FRAME_SALT)
-    shown_there = {"visit": visit, "offer": offer, "student": student}
+    name = assignment_details.get_name(offer, student)
+    shown_there = {"visit": visit, "offer": offer, "student": student, "name": name}
     context = {**shown_there, "frame": reverse("frame", args=[token]), **further}
     return render_page(request, "feedback.html", context)
 

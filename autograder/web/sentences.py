@@ -20,6 +20,11 @@ _COMMON: Mapping[str, str | tuple[str, str]] = {
     "web.sign-out": "Sign out",
     "web.account": "Account",
     "web.save": "Save",
+    "web.here": "You are here",
+    "web.search": "Search",
+    "web.status": "Status",
+    "web.table-rows": ("1 entry", "{number} entries"),
+    "web.table-matches": "{number} of {total} entries match",
     "web.error-403": "You do not have permission to see this page.",
     "web.error-404": "This page does not exist, or you do not have access to it.",
     "web.error-400": "The request is not valid.",
@@ -33,6 +38,18 @@ _COMMON: Mapping[str, str | tuple[str, str]] = {
 }
 _STUDENT: Mapping[str, str | tuple[str, str]] = {
     "web.no-assignments": "There are no assignments yet.",
+    "web.no-assignments-student": "Your instructor makes them visible when they are ready.",
+    "web.assignment": "Assignment",
+    "web.not-open-yet": "Not open yet",
+    "web.submission": "Submission",
+    "web.received-at": "Received",
+    "web.attempts-read": (
+        "Open a submission to check how your answers were read, and to download its receipt."
+    ),
+    "web.nothing-yet-told": "You can submit several times: every submission is checked right away.",
+    "web.result": "Result",
+    "web.result-later": "Not published yet",
+    "web.receipt-title": "Receipt",
     "web.opens": "Opens on {moment}",
     "web.not-open": "The assignment opens on {moment}.",
     "web.ends": "Deadline: {moment}",
@@ -116,8 +133,40 @@ _STUDENT: Mapping[str, str | tuple[str, str]] = {
     "web.refused": "Not accepted: {reason}",
 }
 _STAFF: Mapping[str, str | tuple[str, str]] = {
-    "web.results": "Results",
+    "web.overview": "Overview",
+    "web.submissions": "Submissions",
+    "web.submissions-see": "View submissions",
+    "web.submitted-of": "of {number} students have submitted",
+    "web.status-failed": "grading failed",
+    "web.search-student": "Search name, ID or group",
+    "web.no-submissions": "No submissions yet",
+    "web.no-submissions-told": (
+        "Students can submit as soon as the assignment is visible and open. Submissions from another "
+        "platform can be imported."
+    ),
+    "web.settings": "Settings",
+    "web.grade-answers": "Grade answers",
+    "web.to-grade": ("answer needs manual grading", "answers need manual grading"),
+    "web.nothing-to-grade": "No answers need manual grading.",
+    "web.open-requests": ("1 open regrade request", "{number} open regrade requests"),
+    "web.what-students-see": "What students see",
+    "web.grades-published": "Marks published",
+    "web.publish-told": (
+        "All students see their marks and feedback at once, also provisional ones. You can unpublish marks, "
+        "but students may have seen them."
+    ),
+    "web.publish-now": "Publish now",
+    "web.no-assignments-told": (
+        "The operators of the service import a course folder with the command autograder serve; its "
+        "assignments then appear here."
+    ),
     "web.members": "Members",
+    "web.members-none": (
+        "No students yet. Import a class list, or connect a course of your learning platform."
+    ),
+    "web.search-member": "Search name, ID or e-mail",
+    "web.roster-import": "Import class list",
+    "web.audit-none": "Nothing has been recorded yet.",
     "web.audit": "Audit log",
     "web.name": "Name",
     "web.version": "Version {number}",
@@ -138,10 +187,24 @@ _STAFF: Mapping[str, str | tuple[str, str]] = {
         "per attempt. Lower most_mb, or collect larger files in another way."
     ),
     "web.update": "Import from the course folder",
+    "web.update-told": (
+        "Reads the assignment from the course folder again. If the new version can change marks, you see its "
+        "effect first and then decide."
+    ),
+    "web.no-folder": (
+        "The assignment was not imported from a folder of this machine, so it cannot be updated here."
+    ),
     "web.updated": "Version {number} is in use now.",
     "web.same-version": "Nothing has changed in the course folder.",
     "web.again": "Regrade all graded attempts",
     "web.regraded": ("1 attempt is being regraded.", "{number} attempts are being regraded."),
+    "web.again-told": (
+        "The graded submission is run and graded again. Marks can change; manual marks are kept. This "
+        "cannot be undone.",
+        "All {number} graded submissions are run and graded again. Marks can change; manual marks are "
+        "kept. This cannot be undone.",
+    ),
+    "web.again-now": "Regrade now",
     "web.retry": "Try again",
     "web.reason": "Reason",
     "web.times": "Dates",
@@ -198,8 +261,19 @@ _STAFF: Mapping[str, str | tuple[str, str]] = {
     "web.chain-broken": "The log was changed: its hash chain breaks at entry {number}.",
     "web.newest": "Newest digest: {digest}",
     "web.dates-told": (
-        "Write times as 2031-02-12T10:00:00, in the time zone above. Without start and deadline, the "
-        "assignment is always open."
+        "Dates are read by the clock of the time zone, for example Europe/Berlin. Without start and "
+        "deadline, the assignment is always open."
+    ),
+    "web.dates-save": "Save dates",
+    "web.dates-saved": "The dates were saved.",
+    "web.dates-change": "Change dates",
+    "web.extensions-none": "No student has an extension.",
+    "web.extension-add": "Add extension",
+    "web.extension-save": "Save extension",
+    "web.extension-saved": "The extension of {student} was saved.",
+    "web.extension-removed": "{student} has no extension any more.",
+    "web.extension-told": (
+        "Enter a deadline ({zone}) or extra minutes. Fields that you leave empty keep their values."
     ),
     "web.number": "Attempts",
     "web.yes": "yes",
@@ -243,6 +317,9 @@ _ACCOUNT: Mapping[str, str | tuple[str, str]] = {
     "web.key-cell-first": "Save the notebook first",
     "web.key-label": "Purpose",
     "web.new-key": "Create key",
+    "web.keys-none": "You have no API keys.",
+    "web.key-remove-told": "Programs that use the key {label} can no longer sign in. This cannot be undone.",
+    "web.key-remove": "Remove key",
     "web.key-shown": "This is your new key. It is shown only once:",
     "web.used": "last used {moment}",
     "web.never-used": "never used",
@@ -285,6 +362,10 @@ _PLATFORM: Mapping[str, str | tuple[str, str]] = {
     "web.connect-none": "You are not an instructor of any course here. Sign in with an instructor's account.",
     "web.platform-list": "Import class list",
     "web.disconnect": "Disconnect",
+    "web.disconnect-told": (
+        "{name} gets no more marks, and its links lead nowhere until an instructor connects the course again."
+    ),
+    "web.disconnect-now": "Disconnect now",
     "web.not-enrolled": "Not imported: {reason}",
     "web.told-platform": ("{name} has the marks of 1 student.", "{name} has the marks of {number} students."),
     "web.send-marks": "Send marks now",
@@ -411,8 +492,8 @@ _SIMILAR: Mapping[str, str | tuple[str, str]] = {
     "web.similar-older": "Since then, something was submitted or regraded.",
     "web.similar-problem": "The submissions could not be compared: {reason}",
     "web.similar-compare": "Compare submissions",
-    "web.similar-names": "Show student IDs",
-    "web.similar-no-names": "Hide student IDs",
+    "web.similar-names": "Show names",
+    "web.similar-no-names": "Hide names",
     "web.similar-anonymous": (
         "Students are shown under pseudonyms. Their submissions may still contain details that identify them."
     ),

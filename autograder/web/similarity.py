@@ -69,7 +69,10 @@ def _make_name_function(offer: Offer, *, named: bool) -> Callable[[str], str]:
     """Return the function that names students: their ids, or aliases."""
     # Without the secret, aliases could be found by hashing all ids of the class.
     secret = bytes(offer.course.secret)
-    return lambda who: to_printable_text(who, 200) if named else make_pseudonym(secret, offer.assignment, who)
+    if not named:
+        return lambda who: make_pseudonym(secret, offer.assignment, who)
+    names = assignment_details.map_names(offer.course)
+    return lambda who: to_printable_text(f"{names[who]} ({who})" if who in names else who, 200)
 
 
 def _describe_comparison(

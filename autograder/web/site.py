@@ -105,7 +105,7 @@ def build_settings(
 
 _FIXED: Mapping[str, Any] = {
     "STATIC_URL": "/static/",
-    "STATICFILES_DIRS": [FOLDER / "static"],
+    "STATICFILES_DIRS": [FOLDER / "static", TEMPLATES / "look"],
     "WHITENOISE_USE_FINDERS": True,
     "WHITENOISE_MAX_AGE": 3600,
     "LANGUAGES": [
@@ -216,7 +216,7 @@ def _build_url(name: str, /, **parts: object) -> str:
 
 
 _SHELL = (
-    *("title", "skip", "courses", "account", "sign-in", "sign-out", "user-name", "password"),
+    *("title", "skip", "here", "courses", "account", "sign-in", "sign-out", "user-name", "password"),
     "too-many",
     *("signed-out", "sign-out-sure", "password-changed"),
     *("new-codes", "new-codes-told", "make-codes", "factor-off", "factor-off-told"),

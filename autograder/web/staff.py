@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Iterable, Mapping
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.contrib import messages as notices
 from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
 from django.db import transaction
-from django.db.models import Count, Max, Q
+from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -22,11 +23,12 @@ from msgspec import Struct
 from autograder.app import open_course
 from autograder.app.class_lists import read_students
 from autograder.app.class_roll import copy_shared_marks
-from autograder.core.errors import AutograderError, CourseError, RubricError
-from autograder.course import schedule
+from autograder.core.errors import AutograderError, CourseError
+from autograder.grading.grades import Standing
 from autograder.rubric import Rubric
 from autograder.rubric.timestamps import format_duration
 from autograder.service import attempts, audit, mark_changes, tasks, trials
+from autograder.service.marking import queue
 from autograder.service.models import (
     Account,
     Attempt,
@@ -41,7 +43,7 @@ from autograder.service.models import (
 from autograder.service.models_results import SentScore
 from autograder.service.standings import load_standings
 from autograder.service.store import DatabaseStore
-from autograder.web import assignment_details, late_rule_form
+from autograder.web import assignment_details, tables
 from autograder.web.account import create_invitation as make_invitation
 from autograder.web.guard import Visit, require_role
 from autograder.web.responses import render_framed, render_page
@@ -49,10 +51,8 @@ from autograder.web.sentences import ACTIONS
 from autograder.web.site import choose_language, get_words
 from autograder.web.version_trials import redirect_to_trial
 
-_LATE = ("review", "accept", "refuse", "penalty")
-_AS_FOR_ALL = "as-for-all"
-"""Removes an individual rule for a student's late attempts."""
-_MOST_ENTRIES = 500
+_ENTRIES = 100
+"""Entries of the audit log on a page."""
 _MINUTE = timedelta(minutes=1)
 
 
@@ -60,21 +60,46 @@ class ProgressRow(Struct, frozen=True):
     """The grading progress of an assignment."""
 
     offer: Offer
+    times: assignment_details.TimesView
     done: int
     total: int
     failed: int
+    waiting: int
     rate: int
     """Attempts graded in the last minute."""
     left: str
     """The estimated remaining time at this rate; empty if it is unknown or nothing is waiting."""
 
 
-def _collect_progress(course: CourseRecord) -> list[ProgressRow]:
+class SubmissionRow(Struct, frozen=True):
+    """A student in the table of submissions."""
+
+    student: str
+    member: Member | None
+    """None: not on the class list."""
+    group: str
+    number: int
+    """Attempts of the student."""
+    received_at: datetime | None
+    """When the last attempt arrived; None: another member of the group submitted, or nobody."""
+    state: str
+    """The code of the sentence that describes it."""
+    standing: Standing | None
+
+    @property
+    def name(self) -> str:
+        """Family name first, as class lists are sorted."""
+        names = (self.member.last_name, self.member.first_name) if self.member else ()
+        return ", ".join(filter(None, names))
+
+
+def _collect_progress(course: CourseRecord, language: str, *, only: Offer | None = None) -> list[ProgressRow]:
     lately = Q(state=State.GRADED, graded_at__gt=timezone.now() - _MINUTE)
+    offers = [only] if only else Offer.objects.filter(course=course).select_related("version").order_by("pk")
     # One query for all assignments.
     rows = {
         row["offer"]: row
-        for row in Attempt.objects.filter(offer__course=course)
+        for row in Attempt.objects.filter(offer__in=offers)
         .values("offer")
         .annotate(
             total=Count("pk"),
@@ -84,73 +109,126 @@ def _collect_progress(course: CourseRecord) -> list[ProgressRow]:
         )
     }
     progress_rows = []
-    for offer in Offer.objects.filter(course=course).select_related("version").order_by("pk"):
+    for offer in offers:
         row = rows.get(offer.pk, {"total": 0, "done": 0, "failed": 0, "rate": 0})
         waiting = row["total"] - row["done"] - row["failed"]
         # Extrapolated from the last minute; without finished attempts there is no estimate.
         left = format_duration(_MINUTE * waiting / row["rate"]) if waiting and row["rate"] else ""
-        progress_rows.append(ProgressRow(offer, row["done"], row["total"], row["failed"], row["rate"], left))
+        progress_rows.append(
+            ProgressRow(
+                offer,
+                assignment_details.get_common_times(offer, language),
+                row["done"],
+                row["total"],
+                row["failed"],
+                waiting,
+                row["rate"],
+                left,
+            )
+        )
     return progress_rows
 
 
 @require_role(Role.TA)
 def show_course(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show the assignments of a course and their grading progress."""
-    return render_page(request, "staff.html", {"visit": visit, "rows": _collect_progress(visit.course)})
+    rows = _collect_progress(visit.course, choose_language(request))
+    return render_page(request, "staff.html", {"visit": visit, "rows": rows})
 
 
 @require_role(Role.TA)
 def show_progress(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show the part of the page that changes during grading."""
-    return render_page(request, "_progress.html", {"visit": visit, "rows": _collect_progress(visit.course)})
+    rows = _collect_progress(visit.course, choose_language(request))
+    return render_page(request, "_progress.html", {"visit": visit, "rows": rows})
 
 
 @require_role(Role.TA)
 def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """Show an assignment: the standing of each student, failures, and settings."""
+    """Show the overview of an assignment: what students see, its dates, and what is left to do."""
+    offer, language = visit.get_offer(assignment), choose_language(request)
+    rubric = assignment_details.get_assignment(offer).rubric
+    submitted = Attempt.objects.filter(offer=offer).values("student").distinct().count()
+    (progress,) = _collect_progress(visit.course, language, only=offer)
+    context = {
+        "visit": visit,
+        "offer": offer,
+        "progress": progress,
+        "submitted": submitted,
+        # Imported submissions can be of students who are not on the class list.
+        "enrolled": max(submitted, Member.objects.filter(course=visit.course, role=Role.STUDENT).count()),
+        "extensions": sum(len(offer.times.get(kind, {})) for kind in ("students", "groups")),
+        "to_grade": sum(row.waiting for row in queue.count_answers(offer, rubric, request.user)),
+        "open_requests": offer.requests.filter(answered_at=None, withdrawn_at=None).count(),
+        "possible": rubric.assignment.points,
+        "too_much": _get_excess_size(rubric),
+        "most": attempts.MOST_BYTES >> 20,
+        "when": assignment_details.make_time_formatter(offer, language),
+        "platforms": _count_sent_marks(offer),
+        "trials": offer.trials.filter(settled="").select_related("version"),
+        "instructor": visit.has_role(Role.INSTRUCTOR),
+        "head": visit.has_role(Role.HEAD_TA),
+    }
+    return render_page(request, "staff_assignment.html", context)
+
+
+@require_role(Role.TA)
+def show_submissions(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """Show every student with their submissions and points, and the attempts whose grading failed."""
     offer = visit.get_offer(assignment)
-    offer_attempts = Attempt.objects.filter(offer=offer)
-    last = (
-        offer_attempts.values("student")
-        .annotate(number=Max("number"), moment=Max("submitted_at"))
-        .order_by("student")
-    )
-    student_standings = load_standings(offer, assignment_details.get_assignment(offer))
-    rows = {row["student"]: row for row in last}
-    for who in student_standings.keys() - rows.keys():  # another member of the group submitted
-        rows[who] = {"student": who, "number": 0, "moment": None}
-    return render_page(
-        request,
-        "staff_assignment.html",
-        {
-            "visit": visit,
-            "offer": offer,
-            "rows": [(rows[who], student_standings.get(who)) for who in sorted(rows)],
-            "possible": assignment_details.get_assignment(offer).rubric.assignment.points,
-            "failed": offer_attempts.filter(state=State.FAILED).order_by("submitted_at"),
-            "times": offer.times,
-            "terms": late_rule_form.to_fields(offer.times),
-            "ways": ("", *late_rule_form.WAYS),
-            "units": late_rule_form.UNITS,
-            "day_lengths": late_rule_form.DAY_LENGTHS,
-            "own_times": sorted(
-                (who, entry)
-                for whose in ("students", "groups")
-                for who, entry in offer.times.get(whose, {}).items()
-            ),
-            "groups": [(entry.name, ", ".join(entry.members)) for entry in attempts.list_groups(offer)],
-            "late": _LATE,
-            "as_for_all": _AS_FOR_ALL,
-            "too_much": _get_excess_size(assignment_details.get_assignment(offer).rubric),
-            "most": attempts.MOST_BYTES >> 20,
-            "when": assignment_details.make_time_formatter(offer, choose_language(request)),
-            "platforms": _count_sent_marks(offer),
-            "trials": offer.trials.filter(settled="").select_related("version"),
-            "folder": visit.course.slug in settings.RUNNING.folders,
-            "instructor": visit.has_role(Role.INSTRUCTOR),
-            "head": visit.has_role(Role.HEAD_TA),
-        },
-    )
+    failed = Attempt.objects.filter(offer=offer, state=State.FAILED).order_by("submitted_at")
+    rows = _collect_submissions(offer)
+    columns: dict[str, Callable[[SubmissionRow], Any]] = {
+        "name": lambda row: (row.name.casefold() or row.student, row.student),
+        "student": lambda row: row.student,
+        "status": lambda row: row.state,
+        "points": lambda row: (row.standing is not None, row.standing.total if row.standing else 0),
+        "number": lambda row: row.number,
+        "moment": lambda row: (row.received_at is not None, row.received_at),
+    }
+    context = {
+        "visit": visit,
+        "offer": offer,
+        "table": tables.build_table(
+            request, rows, columns, lambda row: f"{row.name} {row.student} {row.group}"
+        ),
+        "possible": assignment_details.get_assignment(offer).rubric.assignment.points,
+        "failed": failed,
+        "names": {row.student: row.name for row in rows},
+        "when": assignment_details.make_time_formatter(offer, choose_language(request)),
+        "graded": Attempt.objects.filter(offer=offer, state=State.GRADED).count(),
+        "instructor": visit.has_role(Role.INSTRUCTOR),
+        "head": visit.has_role(Role.HEAD_TA),
+    }
+    return render_page(request, "submissions.html", context)
+
+
+def _collect_submissions(offer: Offer) -> list[SubmissionRow]:
+    """Return a row for everybody on the class list, and for others who submitted."""
+    members = {
+        member.student: member for member in Member.objects.filter(course=offer.course, role=Role.STUDENT)
+    }
+    groups = {who: group.name for group in attempts.list_groups(offer) for who in group.members}
+    standings = load_standings(offer, assignment_details.get_assignment(offer))
+    last: dict[str, tuple[int, datetime, str]] = {}
+    for who, number, moment, state in (
+        Attempt.objects.filter(offer=offer)
+        .order_by("number")
+        .values_list("student", "number", "submitted_at", "state")
+    ):
+        last[who] = (number, moment, state)
+    rows = []
+    for who in members.keys() | last.keys() | standings.keys():
+        number, moment, state = last.get(who, (0, None, State.GRADED))
+        standing = standings.get(who)
+        if state != State.GRADED:
+            code = "status-failed" if state == State.FAILED else f"state-{state}"
+        elif standing:
+            code = "final" if standing.final else "provisional"
+        else:
+            code = "nothing-yet"
+        rows.append(SubmissionRow(who, members.get(who), groups.get(who, ""), number, moment, code, standing))
+    return rows
 
 
 def _get_excess_size(rubric: Rubric) -> int:
@@ -178,9 +256,9 @@ def show_feedback(request: HttpRequest, visit: Visit, assignment: str, who: str)
     return render_framed(request, visit, visit.get_offer(assignment), who)
 
 
-def _redirect_to_assignment(visit: Visit, offer: Offer) -> HttpResponse:
+def _redirect_to_assignment(visit: Visit, offer: Offer, route: str = "staff-assignment") -> HttpResponse:
     kwargs = {"slug": visit.course.slug, "assignment": offer.assignment}
-    return HttpResponseRedirect(reverse("staff-assignment", kwargs=kwargs))
+    return HttpResponseRedirect(reverse(route, kwargs=kwargs))
 
 
 def _note_action(
@@ -233,120 +311,6 @@ def _copy_group_marks(offer: Offer) -> None:
 
 
 @require_role(Role.INSTRUCTOR, "POST")
-def set_times(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """Set the common dates; empty fields remove them."""
-    offer = visit.get_offer(assignment)
-    fields = ("start", "end", "zone", "late")
-    typed = {name: request.POST.get(name, "").strip() for name in fields}
-    wanted: dict[str, Any] = {name: value for name, value in typed.items() if value}
-    if not (wanted.get("start") or wanted.get("end")):
-        wanted = {}
-    else:  # keep other values of exams.toml, such as extensions
-        kept = {
-            name: value
-            for name, value in offer.times.items()
-            if name not in (*fields, *late_rule_form.TABLES)
-        }
-        wanted |= {**kept, **late_rule_form.read_terms(request.POST, offer)}
-    bank_changes = late_rule_form.list_bank_changes(offer, wanted.get("slip_days"))
-    return _save_times(request, visit, offer, wanted, bank_changes)
-
-
-@require_role(Role.INSTRUCTOR, "POST")
-def set_extension(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """Change the extension of a student or a group.
-
-    Empty fields keep their values; an empty form removes it.
-    """
-    offer = visit.get_offer(assignment)
-    student = request.POST.get("student", "").strip()
-    extension: dict[str, Any] = {}
-    if extra := request.POST.get("extra_minutes", "").strip():
-        # Anything but a short number stays text, so that the error message quotes it.
-        extension["extra_minutes"] = int(extra) if extra.isdecimal() and len(extra) < 10 else extra
-    extension |= {name: value for name in ("end", "late") if (value := request.POST.get(name, "").strip())}
-    member = Member.objects.filter(course=visit.course, student=student).exclude(student="").exists()
-    # A student's id wins over a group of the same name.
-    kind = "students" if member or student not in offer.groups else "groups"
-    everybody = offer.times.get(kind, {})
-    other_extensions = {who: terms for who, terms in everybody.items() if who != student}
-    if extension:
-        extension = _merge_extension(everybody.get(student, {}), extension)
-    is_known = member or student in offer.groups
-    say = get_words(request)["t"]
-    if not is_known or not offer.times:
-        notices.error(request, say("no-times") if is_known else say("not-in-class", student=student))
-        return _redirect_to_assignment(visit, offer)
-    return _save_times(
-        request,
-        visit,
-        offer,
-        {**offer.times, kind: {**other_extensions, **({student: extension} if extension else {})}},
-    )
-
-
-def _merge_extension(before: Mapping[str, Any], typed: dict[str, Any]) -> dict[str, Any]:
-    """Return the new values, and the previous ones of all other fields.
-
-    An individual deadline and extra minutes replace one another.
-    """
-    other = {"end": "extra_minutes", "extra_minutes": "end"}
-    dropped = {other[name] for name in typed if name in other}
-    kept = {name: value for name, value in before.items() if name not in dropped} | typed
-    if kept.get("late") == _AS_FOR_ALL:
-        del kept["late"]
-    return kept
-
-
-def _save_times(
-    request: HttpRequest,
-    visit: Visit,
-    offer: Offer,
-    wanted: dict[str, Any],
-    further_changes: Iterable[tuple[Offer, dict[str, Any]]] = (),
-) -> HttpResponse:
-    """Save the times of this and other assignments, and regrade the students they affect."""
-    changed = [(offer, wanted), *further_changes]
-    try:
-        concerned = [
-            (changed_offer, times, _list_affected(changed_offer, times)) for changed_offer, times in changed
-        ]
-    except RubricError as error:
-        notices.error(request, get_words(request)["t"]("bad-times", reason=str(error)))
-        return _redirect_to_assignment(visit, offer)
-    # All times are checked by now: an invalid value leaves every assignment as it was.
-    with transaction.atomic():
-        for changed_offer, times, students in concerned:
-            _note_action(
-                request, visit, "times", changed_offer.assignment, before=changed_offer.times, after=times
-            )
-            Offer.objects.filter(pk=changed_offer.pk).update(times=times)
-            attempts.grade_again(Attempt.objects.filter(offer=changed_offer, student__in=students))
-    return _redirect_to_assignment(visit, offer)
-
-
-def _list_affected(offer: Offer, wanted: dict[str, Any]) -> list[str]:
-    """Return the students who get another deadline or late rule.
-
-    Raises:
-        RubricError: the new times are invalid.
-    """
-    rubric, groups = assignment_details.get_assignment(offer).rubric, attempts.list_groups(offer)
-    after = schedule.read_schedule(wanted, rubric, offer.assignment, groups) if wanted else None
-    before = attempts.load_schedule(offer, rubric)
-    students = set(Attempt.objects.filter(offer=offer).values_list("student", flat=True))
-    return [
-        who
-        for who in students
-        if any(
-            (before and (before.get_window(member), before.get_rule(member)))
-            != (after and (after.get_window(member), after.get_rule(member)))
-            for member in attempts.list_group_members(offer, who)
-        )
-    ]
-
-
-@require_role(Role.INSTRUCTOR, "POST")
 def update_assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Import an assignment from the course's folder again."""
     offer, say = visit.get_offer(assignment), get_words(request)["t"]
@@ -364,7 +328,7 @@ def update_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Ht
                 _note_action(request, visit, "version", assignment, **numbers)
     except AutograderError as error:
         notices.error(request, say("refused", reason=str(error)))
-        return _redirect_to_assignment(visit, offer)
+        return _redirect_to_assignment(visit, offer, "settings")
     if trial is not None:
         notices.info(request, say("trial-begun", number=trial.version.number))
         return redirect_to_trial(visit, trial)
@@ -372,7 +336,7 @@ def update_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Ht
     notices.info(
         request, say("same-version") if same else say("updated", number=updated_offer.version.number)
     )
-    return _redirect_to_assignment(visit, offer)
+    return _redirect_to_assignment(visit, offer, "settings")
 
 
 @require_role(Role.HEAD_TA, "POST")
@@ -387,7 +351,7 @@ def grade_again(request: HttpRequest, visit: Visit, assignment: str) -> HttpResp
         mark_changes.record_reason(offer, request.POST.get("reason", ""), request.user)
         number = attempts.grade_again(graded)
     notices.info(request, get_words(request)["counted"]("regraded", number))
-    return _redirect_to_assignment(visit, offer)
+    return _redirect_to_assignment(visit, offer, "submissions")
 
 
 @require_role(Role.HEAD_TA, "POST")
@@ -401,7 +365,7 @@ def retry_attempt(request: HttpRequest, visit: Visit, identifier: uuid.UUID) -> 
             request, visit, "retry", f"{attempt.offer.assignment}: {attempt.student} {attempt.number}"
         )
         attempts.retry_attempt(attempt)
-    return _redirect_to_assignment(visit, attempt.offer)
+    return _redirect_to_assignment(visit, attempt.offer, "submissions")
 
 
 @require_role(Role.INSTRUCTOR)
@@ -411,11 +375,24 @@ def show_members(request: HttpRequest, visit: Visit) -> HttpResponse:
 
 
 def _render_members(request: HttpRequest, visit: Visit, **extra_context: Any) -> HttpResponse:
-    everybody = Member.objects.filter(course=visit.course).select_related("account")
+    everybody = Member.objects.filter(course=visit.course).select_related("account").order_by("pk")
+    columns: dict[str, Callable[[Member], Any]] = {
+        "name": lambda member: (member.last_name or member.student).casefold(),
+        "student": lambda member: member.student,
+        "role": lambda member: member.role,
+        "email": lambda member: member.email.casefold(),
+        "account": lambda member: member.account_id is None,
+    }
     context = {
         "visit": visit,
-        "members": everybody.order_by("role", "student", "last_name", "pk"),
+        "table": tables.build_table(
+            request,
+            everybody,
+            columns,
+            lambda member: f"{member.first_name} {member.last_name} {member.student} {member.email}",
+        ),
         "roles": _list_assignable_roles(visit),
+        "enrolled": everybody.filter(role=Role.STUDENT).exists(),
         "resets": request.user.is_superuser,
         "platforms": PlatformCourse.objects.filter(course=visit.course).select_related(
             "context__deployment__registration"
@@ -524,11 +501,11 @@ def reset_password(request: HttpRequest, visit: Visit, member: int) -> HttpRespo
 @require_role(Role.INSTRUCTOR)
 def show_audit_log(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show the changes in the course, and whether the log is intact."""
-    entries = AuditEntry.objects.filter(course=visit.course).order_by("-pk")[:_MOST_ENTRIES]
+    entries = AuditEntry.objects.filter(course=visit.course).order_by("-pk")
     newest = AuditEntry.objects.order_by("-pk").first()
     context = {
         "visit": visit,
-        "entries": entries,
+        "page": Paginator(entries, _ENTRIES).get_page(request.GET.get("page")),
         "broken": audit.find_broken_entry(),
         "newest": newest.digest if newest else "",
         "actions": ACTIONS,

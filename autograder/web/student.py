@@ -36,7 +36,6 @@ from autograder.web.responses import (
     FRAME_SALT,
     FRAME_SECONDS,
     make_download,
-    render_framed,
     render_in_frame,
     render_page,
     send_stored_file,
@@ -315,8 +314,7 @@ def show_feedback(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
     offer = regrade_requests.get_published_offer(visit, assignment)
     # From here on, only later changes of the marks are news to the student.
     mark_changes.record_shown_marks(offer, assignment_details.get_assignment(offer), visit.student)
-    panel = regrade_requests.build_panel(offer, visit.student, choose_language(request))
-    return render_framed(request, visit, offer, visit.student, panel=panel)
+    return regrade_requests.render_feedback(request, visit, offer)
 
 
 @allow_anyone()

@@ -29,8 +29,8 @@ _MOST_BYTES = 1 << 20
 def show_student_groups(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Show the groups, each with a form. A POST changes one group, or replaces all by those of a file."""
     offer = visit.get_offer(assignment)
-    if request.method == "POST":
-        _change_groups(request, visit, offer)
+    # A refused form is shown again as it was typed.
+    if request.method == "POST" and _change_groups(request, visit, offer):
         return HttpResponseRedirect(request.path)
     members = Member.objects.filter(course=visit.course, role=Role.STUDENT).order_by("student")
     names = {entry.student: f"{entry.first_name} {entry.last_name}".strip() for entry in members}
@@ -47,8 +47,8 @@ def show_student_groups(request: HttpRequest, visit: Visit, assignment: str) -> 
     return render_page(request, "student_groups.html", context)
 
 
-def _change_groups(request: HttpRequest, visit: Visit, offer: Offer) -> None:
-    """Change the groups, and notify the user of the result."""
+def _change_groups(request: HttpRequest, visit: Visit, offer: Offer) -> bool:
+    """Change the groups, and notify the user of the result; return whether they were accepted."""
     say = get_words(request)
     try:
         with transaction.atomic():
@@ -68,7 +68,9 @@ def _change_groups(request: HttpRequest, visit: Visit, offer: Offer) -> None:
     except CourseError as error:
         notices.error(request, say["t"]("refused", reason=str(error)))
     else:
-        notices.info(request, say["counted"]("groups-changed", len(concerned)))
+        notices.success(request, say["counted"]("groups-changed", len(concerned)))
+        return True
+    return False
 
 
 def _read_groups(request: HttpRequest, offer: Offer) -> Mapping[str, list[str]]:

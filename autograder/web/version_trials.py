@@ -56,6 +56,7 @@ def show_trial(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
         ),
         "effect": None if version_trial.settled else trials.compute_effect(version_trial),
         "told": lambda message: render_sentence(message, choose_language(request)),
+        "names": assignment_details.map_names(visit.course),
         "instructor": visit.has_role(Role.INSTRUCTOR),
         "when": assignment_details.make_time_formatter(version_trial.offer, choose_language(request)),
     }

@@ -51,7 +51,7 @@ def test_staff_see_all_attempts_with_their_files(at: Small) -> None:
     told = text(client.get(of_ada(at)))
     assert "Attempt 1 of ada" in told
     assert "cannot be read: formulas: The file is an HTML page" in told
-    assert of_ada(at) in text(client.get(f"{at.base}staff/a/{at.offer.assignment}/"))
+    assert of_ada(at) in text(client.get(f"{at.base}staff/a/{at.offer.assignment}/submissions/"))
     assert "Count this attempt" not in told
     broken = at.offer.attempts.get(number=2)
     answer = client.get(f"{at.base}staff/attempts/{broken.pk}/files/code.ipynb")

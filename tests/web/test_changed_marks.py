@@ -97,7 +97,7 @@ def test_what_staff_say_when_they_grade_again_is_told(at: Small) -> None:
     client = published(at)
     feedback(client, at)
     staff = at.client("head-ta")
-    page = text(staff.get(f"{at.base}staff/a/{NAME}/"))
+    page = text(staff.get(f"{at.base}staff/a/{NAME}/submissions/"))
     assert 'name="reason"' in page
     staff.post(f"{at.base}staff/a/{NAME}/again", {"reason": "13 is right as well."})
     for attempt in Attempt.objects.filter(offer=at.offer, state="waiting"):

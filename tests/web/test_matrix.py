@@ -35,6 +35,8 @@ ALLOWED = {
     "staff": (STAFF, "GET HEAD"),
     "progress": (STAFF, "GET HEAD"),
     "staff-assignment": (STAFF, "GET HEAD"),
+    "submissions": (STAFF, "GET HEAD"),
+    "settings": (LEADING, "GET HEAD"),
     "staff-feedback": (STAFF, "GET HEAD"),
     "mark-sheet": (STAFF, "GET HEAD POST"),
     "requests": (STAFF, "GET HEAD"),

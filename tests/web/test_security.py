@@ -38,6 +38,8 @@ def test_pages_hold_no_script_and_style_of_their_own(at: Small) -> None:
         (at.client(), page(at)),
         (at.client(), f"{page(at)}1/"),
         (at.client("instructor"), f"{at.base}staff/a/small/"),
+        (at.client("instructor"), f"{at.base}staff/a/small/submissions/"),
+        (at.client("instructor"), f"{at.base}staff/a/small/settings/"),
         (at.client("instructor"), f"{at.base}staff/members/"),
     ):
         told = text(client.get(place))

@@ -71,7 +71,7 @@ def test_a_sheet_is_downloaded_filled_in_and_entered(at: Small, client: Any) -> 
     """Marks of items, who gave them, and an entry in the log; students are named where it is asked for."""
     from autograder.service.models import CellMark
 
-    assert "Offline marking" in text(client.get(f"{at.base}staff/a/small/"))
+    assert "Offline marking" in text(client.get(f"{at.base}staff/a/small/mark/"))
     rows = downloaded(at, client)
     assert not {"ada", "bob"} & {row["who"] for row in rows}
     assert {"ada", "bob"} == {row["who"] for row in downloaded(at, client, "?names=on")}

@@ -148,7 +148,7 @@ def test_penalties_and_slip_days_are_stated_where_dates_are(at: Small, client: A
     assert "Late penalty: 2.5 percent of the possible points for each day" in read
     assert "A day has 24 hours" in read
     assert "Slip days left: 5" in read
-    again = text(client.get(page(at)))
+    again = text(client.get(f"{page(at)}settings/"))
     for value in (
         'value="2.5"',
         'value="72"',

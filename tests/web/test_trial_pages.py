@@ -70,7 +70,7 @@ def test_from_the_folder_to_what_counts(two: Small, tmp_path: Path) -> None:
     assert [403, 403] == [head.post(f"{place}{one}").status_code for one in ("apply", "drop")]
     assert "Version 2 is in use now" in text(leader.post(f"{place}apply", follow=True))
     assert "already" in text(leader.post(f"{place}apply", follow=True))
-    told = text(head.get(staff))
+    told = text(head.get(staff)) + text(head.get(f"{staff}submissions/"))
     assert "2.5 of 14.5" in told
     assert "being tried" not in told
     assert [("try version", 1, 2), ("apply version", 1, 2)] == entries(two)
@@ -81,7 +81,7 @@ def test_what_is_dropped_changes_nothing(two: Small) -> None:
     """The version that is offered stays."""
     place, leader = address(two, tried(two)), two.client("instructor")
     assert "Nothing has changed." in text(leader.post(f"{place}drop", follow=True))
-    assert "1 of 13" in text(two.client("ta").get(f"{two.base}staff/a/small/"))
+    assert "1 of 13" in text(two.client("ta").get(f"{two.base}staff/a/small/submissions/"))
     assert "already dropped" in text(leader.post(f"{place}apply", follow=True))
 
 

@@ -34,6 +34,8 @@ from autograder.web.site import choose_language, get_words
 
 _FRAMES = "autograder.answer-frame"
 _NAMES = "names"
+_SEEN = "question"
+"""Key of the session: the cell whose question the marker has already read."""
 _EMPTY: Mapping[str, Any] = {"items": {}, "comment": "", "remarks": {}, "flagged": False}
 _NUMBER = re.compile(r"-?[0-9]{1,4}(?:[.,][0-9]{1,4})?")
 
@@ -305,10 +307,13 @@ def _build_common_context(
     release = assignment_details.get_releases(answer_context.offer, answer_context.row.student)[
         answer_context.cell.question.notebook
     ]
+    first = request.session.get(_SEEN) != answer_context.row.place_id
+    request.session[_SEEN] = answer_context.row.place_id
     return {
         "visit": visit,
         "offer": answer_context.offer,
         "row": answer_context.row,
+        "first": first,
         "view": build_answer_view(
             answer_context.rubric,
             release,
@@ -318,6 +323,7 @@ def _build_common_context(
             language=language,
         ),
         "names": request.session.get(_NAMES, False),
+        "name": assignment_details.get_name(answer_context.offer, answer_context.row.student),
         "frame": _get_frame_url(answer_context, language) if _has_outputs(answer_context, graded) else "",
         "attempt": answers.find_attempt(answer_context.offer, answer_context.row.student),
         "bench": settings.RUNNING.bench is not None,

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 MARKING: Mapping[str, str | tuple[str, str]] = {
-    "web.mark-title": "Marking",
-    "web.mark-nothing": "No answer of this assignment needs manual marking, or nothing has been graded yet.",
+    "web.mark-title": "Grading",
+    "web.mark-nothing": "No answers to grade",
+    "web.mark-nothing-told": (
+        "Answers that need manual grading appear here as soon as they were graded automatically."
+    ),
+    "web.mark-start": "Grade {number}",
     "web.mark-question": "Question",
     "web.mark-waiting": "Waiting",
     "web.mark-suggested": "With suggestion",
@@ -66,8 +70,8 @@ MARKING: Mapping[str, str | tuple[str, str]] = {
     "web.mark-undo": "Undo",
     "web.mark-undone": "Your last action was undone.",
     "web.mark-nothing-to-undo": "You have no action to undo.",
-    "web.mark-show-names": "Show student IDs",
-    "web.mark-hide-names": "Hide student IDs",
+    "web.mark-show-names": "Show names",
+    "web.mark-hide-names": "Hide names",
     "web.mark-keys": "Keyboard shortcuts",
     "web.mark-key-digits": "points of the item",
     "web.mark-key-half": "half of the item's points",
@@ -102,7 +106,6 @@ MARKING: Mapping[str, str | tuple[str, str]] = {
     "web.mark-page-before": "Previous page",
     "web.mark-page-after": "Next page",
     "web.mark-more-variants": "… and {number} more texts, which are not shown here.",
-    "web.mark-back-to-groups": "Back to the groups",
     "web.mark-take-out": "Remove from group",
     "web.mark-decide": "Two people gave this answer different marks. The marks that you save are final.",
     "web.mark-whole": (

@@ -13,7 +13,7 @@ from autograder.pages.feedback.sanitise import clean_mathml
 from autograder.pages.feedback.typeset import render_tex
 from tests.cli.running import ROOT
 
-STYLES = ("pages/templates/sheet.css", "pages/templates/style.css", "web/static/style.css")
+STYLES = ("pages/templates/sheet.css", "pages/templates/look/palette.css")
 FRACTION, ROOT_SIGN = r"\frac{g(y)}{d_{model}}", r"\sqrt{h}"
 
 

@@ -13,9 +13,9 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator
 
 from tests.web.people import PASSWORD, Small
 
-WIDE, NARROW = 1280, 390
-"""Pixels: of a laptop and of a telephone."""
-HEIGHT = 860
+WIDE, NARROW, WIDEST = 1366, 390, 1920
+"""Pixels: of a laptop, of a telephone and of a desk."""
+HEIGHT = 768
 SHOTS = os.environ.get("SCREENSHOTS", "")
 """A folder: a picture of every page that is looked at is put there."""
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice")
@@ -34,7 +34,10 @@ class Reader:
     def __init__(self, browser: Browser, address: str, **options: Any) -> None:
         self.address = address
         self.context: BrowserContext = browser.new_context(
-            base_url=address, viewport={"width": WIDE, "height": HEIGHT}, **{"locale": "en", **options}
+            base_url=address,
+            viewport={"width": WIDE, "height": HEIGHT},
+            reduced_motion="reduce",  # colours that still change have no contrast yet
+            **{"locale": "en", **options},
         )
         self.context.set_default_timeout(300_000)
         self.page: Page = self.context.new_page()
@@ -94,6 +97,9 @@ class Reader:
     def switches(self, language: str) -> None:
         """Choose a language by the page's own switch."""
         if self.language() != language:
+            menu = self.page.locator("header details.dropdown > summary")
+            if menu.count():
+                menu.click()
             self.click(self.page.locator(f'button[name="language"][value="{language}"]'))
         assert language == self.language()
 
@@ -131,10 +137,11 @@ class Reader:
     # ------------------------------------------------------------ what must hold
 
     def looks(self, name: str) -> None:
-        """Whatever must hold of every page, at both widths."""
+        """Whatever must hold of every page, at every width, light and dark."""
         self.looked_at.append(name)
-        for width in (WIDE, NARROW):
+        for width, scheme in ((WIDE, "light"), (NARROW, "dark"), (WIDEST, "dark")):
             self.page.set_viewport_size({"width": width, "height": HEIGHT})
+            self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             where = f"{name} at {width} px"
             assert 0 >= self.page.evaluate(_OVER), f"{where}: wider than the window"
             clipped = self.page.evaluate(_CLIPPED)
@@ -143,6 +150,7 @@ class Reader:
             found = self.unreachable()
             assert not found, f"{where}: {found}"
         self.page.set_viewport_size({"width": WIDE, "height": HEIGHT})
+        self.page.emulate_media(color_scheme="null")
         assert not self.wrong, f"{name}: {self.wrong}"
 
     def unreachable(self) -> list[str]:

@@ -194,10 +194,11 @@ def test_sheets(
     for name, value in (("tried", "1"), ("refused", "99"), ("entered", "1")):
         with sent.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows([header, *([*row[:at], value, *row[at + 1 :]] for row in rows)])
-        one.goto(page)
+        one.goto(f"{page}mark/")
+        one.page.locator("#sheet > summary").click()
         one.page.set_input_files("#sheet-file", sent)
         one.page.locator("#sheet-try").set_checked(name == "tried")
-        one.click(one.page.locator("form[enctype] p", has=one.page.locator("button")).last.locator("button"))
+        one.click(one.page.locator("form[enctype] button"))
         one.looks(f"sheet-{name}")
     assert "2" == class_.row("ada").points
 
@@ -212,7 +213,7 @@ def test_requests(at: Small, reader: Callable[..., Reader], language: str) -> No
     student, one = reader(locale=language), reader(locale=language)
     student.is_known(at)
     student.goto(f"{at.base}a/small/feedback/")
-    student.page.locator("details summary").first.click()
+    student.page.locator("main details summary").first.click()
     student.page.locator("textarea").first.fill("Please look again.")
     student.click(student.page.locator("details[open] form button").first)
     student.looks("student-requests")

@@ -54,7 +54,8 @@ def test_the_newer_pages(full: Small, reader: Callable[..., Reader], language: s
         "statistics": f"{staff}statistics/",
         "groups-formed": f"{staff}groups/",
         "platform-files": f"{staff}platforms/",
-        "staff-times": staff,
+        "staff-overview": staff,
+        "staff-settings": f"{staff}settings/",
     }
     sheets = {}
     for name, path in pages.items():

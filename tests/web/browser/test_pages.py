@@ -128,6 +128,9 @@ def test_pages_of_staff(full: Small, reader: Callable[..., Reader], language: st
     pages = {
         "staff": base,
         "staff-assignment": f"{base}a/small/",
+        "submissions": f"{base}a/small/submissions/",
+        "submissions-found": f"{base}a/small/submissions/?q=ada&sort=-points",
+        "settings": f"{base}a/small/settings/",
         "staff-feedback": f"{base}a/small/of/ada/",
         "members": f"{base}members/",
         "audit": f"{base}audit/",
@@ -155,7 +158,7 @@ def test_pages_of_requests(at: Small, reader: Callable[..., Reader], language: s
     one.goto(at.base)
     one.switches(language)
     one.goto(f"{at.base}a/small/feedback/")
-    one.page.locator("summary").first.click()
+    one.page.locator("main summary").first.click()
     one.looks("feedback-requests")
     staff, base = reader(), f"{at.base}staff/"
     staff.is_known(at, "instructor")

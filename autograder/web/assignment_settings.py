@@ -1,0 +1,259 @@
+"""The settings of an assignment: dates, late rules, extensions, version and groups."""
+
+from __future__ import annotations
+
+import zoneinfo
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages as notices
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+
+from autograder.core.errors import RubricError
+from autograder.course import schedule
+from autograder.rubric.timestamps import get_zone
+from autograder.service import attempts, audit
+from autograder.service.models import Attempt, Member, Offer, PlatformCourse, Role
+from autograder.web import assignment_details, late_rule_form
+from autograder.web.guard import Visit, require_role
+from autograder.web.responses import render_page
+from autograder.web.site import get_words
+
+_LATE = ("review", "accept", "refuse", "penalty")
+_AS_FOR_ALL = "as-for-all"
+"""Removes an individual rule for a student's late attempts."""
+_FIELDS = ("start", "end", "zone", "late")
+_MINUTES = len("2031-02-12T10:00")
+"""The length of what a browser sends for a time without seconds."""
+
+
+@require_role(Role.INSTRUCTOR)
+def show_settings(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """Show the settings of an assignment."""
+    return _render_settings(request, visit, visit.get_offer(assignment))
+
+
+def _render_settings(
+    request: HttpRequest,
+    visit: Visit,
+    offer: Offer,
+    *,
+    dates: Mapping[str, str] | None = None,
+    extension: Mapping[str, str] | None = None,
+    problem: str = "",
+) -> HttpResponse:
+    """Render the settings.
+
+    Args:
+        request: of the reader.
+        visit: of the reader.
+        offer: the assignment.
+        dates: what was typed into the form of the dates and refused.
+        extension: what was typed into the form of the extensions and refused.
+        problem: why it was refused.
+    """
+    zone, times = offer.times.get("zone", ""), offer.times
+    stored = {name: format_local(str(times.get(name, "")), zone) for name in ("start", "end")}
+    stored |= {
+        "zone": zone or ("UTC" if times else _guess_zone(visit)),
+        "late": times.get("late", _LATE[0]),
+    }
+    students = Member.objects.filter(course=visit.course, role=Role.STUDENT).order_by("student")
+    members = {member.student: member for member in students}
+    context = {
+        "visit": visit,
+        "offer": offer,
+        "dates": {**stored, **late_rule_form.to_fields(times), **(dates or {})},
+        "dates_problem": problem if dates is not None else "",
+        "extension": dict.fromkeys(("student", "extra_minutes", "end", "late"), "") | dict(extension or {}),
+        "extension_problem": problem if extension is not None else "",
+        "extensions": [
+            (who, members.get(who), {**entry, **_format_moments(entry, zone)})
+            for kind in ("students", "groups")
+            for who, entry in sorted(times.get(kind, {}).items())
+        ],
+        "students": members.values(),
+        "ways": ("", *late_rule_form.WAYS),
+        "units": late_rule_form.UNITS,
+        "day_lengths": late_rule_form.DAY_LENGTHS,
+        "late": _LATE,
+        "as_for_all": _AS_FOR_ALL,
+        "zones": sorted(name for name in zoneinfo.available_timezones() if "/" in name or name == "UTC"),
+        "groups": [(entry.name, ", ".join(entry.members)) for entry in attempts.list_groups(offer)],
+        "trials": offer.trials.filter(settled="").select_related("version"),
+        "folder": visit.course.slug in settings.RUNNING.folders,
+        "platforms": PlatformCourse.objects.filter(course=visit.course).exists(),
+    }
+    return render_page(request, "settings.html", context)
+
+
+def _guess_zone(visit: Visit) -> str:
+    """Return the time zone of the course's latest dates; empty if it has none."""
+    dated = Offer.objects.filter(course=visit.course).exclude(times={}).order_by("-pk")
+    zones = (times.get("zone", "") for times in dated.values_list("times", flat=True))
+    return next(filter(None, zones), "")
+
+
+def _format_moments(entry: Mapping[str, Any], zone: str) -> dict[str, str]:
+    return {name: format_local(str(entry[name]), zone) for name in ("start", "end") if name in entry}
+
+
+def format_local(stored: str, zone: str) -> str:
+    """Return a stored time as a ``datetime-local`` field has it: in the zone, without an offset."""
+    try:
+        moment = datetime.fromisoformat(stored)
+        if moment.tzinfo is not None:
+            moment = moment.astimezone(get_zone(zone) if zone else UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
+        return stored
+    return moment.isoformat(timespec="seconds" if moment.second else "minutes")
+
+
+def _read_moment(typed: str, stored: str, zone: str) -> str:
+    """Return the time to store for a field; one that was not changed keeps its offset."""
+    if stored and typed == format_local(stored, zone):
+        return stored
+    return f"{typed}:00" if len(typed) == _MINUTES else typed
+
+
+def _redirect_to_settings(visit: Visit, offer: Offer, section: str) -> HttpResponse:
+    kwargs = {"slug": visit.course.slug, "assignment": offer.assignment}
+    return HttpResponseRedirect(f"{reverse('settings', kwargs=kwargs)}#{section}")
+
+
+@require_role(Role.INSTRUCTOR, "POST")
+def set_times(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """Set the common dates; empty fields remove them. A refused form is shown again as it was typed."""
+    offer, stored_zone = visit.get_offer(assignment), ""
+    typed = {name: request.POST.get(name, "").strip() for name in _FIELDS}
+    if typed["zone"] == (offer.times.get("zone", "") or "UTC"):
+        stored_zone = offer.times.get("zone", "")
+        stored = offer.times
+    else:  # in another zone the same clock time is another moment
+        stored = {}
+    wanted: dict[str, Any] = {name: value for name, value in typed.items() if value}
+    for name in ("start", "end"):
+        if name in wanted:
+            wanted[name] = _read_moment(wanted[name], str(stored.get(name, "")), stored_zone)
+    if not (wanted.get("start") or wanted.get("end")):
+        wanted = {}
+    else:  # keep other values of exams.toml, such as extensions
+        kept = {
+            name: value
+            for name, value in offer.times.items()
+            if name not in (*_FIELDS, *late_rule_form.TABLES)
+        }
+        wanted |= {**kept, **late_rule_form.read_terms(request.POST, offer)}
+    try:
+        _save_times(
+            request,
+            visit,
+            [(offer, wanted), *late_rule_form.list_bank_changes(offer, wanted.get("slip_days"))],
+        )
+    except RubricError as error:
+        sent = {
+            name: request.POST[name] for name in (*_FIELDS, *late_rule_form.FIELDS) if name in request.POST
+        }
+        problem = get_words(request)["t"]("bad-times", reason=str(error))
+        return _render_settings(request, visit, offer, dates=sent, problem=problem)
+    notices.success(request, get_words(request)["t"]("dates-saved"))
+    return _redirect_to_settings(visit, offer, "dates")
+
+
+@require_role(Role.INSTRUCTOR, "POST")
+def set_extension(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """Change the extension of a student or a group.
+
+    Empty fields keep their values; an empty form removes it. A refused form is shown again as it was typed.
+    """
+    offer, say = visit.get_offer(assignment), get_words(request)["t"]
+    typed = {name: request.POST.get(name, "").strip() for name in ("student", "extra_minutes", "end", "late")}
+    student, zone = typed["student"], offer.times.get("zone", "")
+    extension: dict[str, Any] = {}
+    if extra := typed["extra_minutes"]:
+        # Anything but a short number stays text, so that the error message quotes it.
+        extension["extra_minutes"] = int(extra) if extra.isdecimal() and len(extra) < 10 else extra
+    if typed["end"]:
+        end = _read_moment(typed["end"], "", zone)
+        # The common dates then state offsets, and the page shows them in UTC.
+        extension["end"] = end if zone or end == typed["end"] else f"{end}Z"
+    if typed["late"]:
+        extension["late"] = typed["late"]
+    member = Member.objects.filter(course=visit.course, student=student).exclude(student="").exists()
+    # A student's id wins over a group of the same name.
+    kind = "students" if member or student not in offer.groups else "groups"
+    everybody = offer.times.get(kind, {})
+    other_extensions = {who: terms for who, terms in everybody.items() if who != student}
+    if extension:
+        extension = _merge_extension(everybody.get(student, {}), extension)
+    is_known = member or student in offer.groups
+    if not is_known or not offer.times:
+        problem = say("no-times") if is_known else say("not-in-class", student=student)
+        return _render_settings(request, visit, offer, extension=typed, problem=problem)
+    wanted = {**offer.times, kind: {**other_extensions, **({student: extension} if extension else {})}}
+    try:
+        _save_times(request, visit, [(offer, wanted)])
+    except RubricError as error:
+        problem = say("bad-times", reason=str(error))
+        return _render_settings(request, visit, offer, extension=typed, problem=problem)
+    notices.success(request, say("extension-saved" if extension else "extension-removed", student=student))
+    return _redirect_to_settings(visit, offer, "extensions")
+
+
+def _merge_extension(before: Mapping[str, Any], typed: dict[str, Any]) -> dict[str, Any]:
+    """Return the new values, and the previous ones of all other fields.
+
+    An individual deadline and extra minutes replace one another.
+    """
+    other = {"end": "extra_minutes", "extra_minutes": "end"}
+    dropped = {other[name] for name in typed if name in other}
+    kept = {name: value for name, value in before.items() if name not in dropped} | typed
+    if kept.get("late") == _AS_FOR_ALL:
+        del kept["late"]
+    return kept
+
+
+def _save_times(request: HttpRequest, visit: Visit, changed: Iterable[tuple[Offer, dict[str, Any]]]) -> None:
+    """Save the times of assignments, and regrade the students they affect.
+
+    Raises:
+        RubricError: the times of one of them are invalid; then none is saved.
+    """
+    concerned = [(offer, times, _list_affected(offer, times)) for offer, times in changed]
+    with transaction.atomic():
+        for offer, times, students in concerned:
+            audit.record_action(
+                request.user.username,
+                "times",
+                offer.assignment,
+                course=visit.course,
+                before=offer.times,
+                after=times,
+            )
+            Offer.objects.filter(pk=offer.pk).update(times=times)
+            attempts.grade_again(Attempt.objects.filter(offer=offer, student__in=students))
+
+
+def _list_affected(offer: Offer, wanted: dict[str, Any]) -> list[str]:
+    """Return the students who get another deadline or late rule.
+
+    Raises:
+        RubricError: the new times are invalid.
+    """
+    rubric, groups = assignment_details.get_assignment(offer).rubric, attempts.list_groups(offer)
+    after = schedule.read_schedule(wanted, rubric, offer.assignment, groups) if wanted else None
+    before = attempts.load_schedule(offer, rubric)
+    students = set(Attempt.objects.filter(offer=offer).values_list("student", flat=True))
+    return [
+        who
+        for who in students
+        if any(
+            (before and (before.get_window(member), before.get_rule(member)))
+            != (after and (after.get_window(member), after.get_rule(member)))
+            for member in attempts.list_group_members(offer, who)
+        )
+    ]

@@ -1,0 +1,69 @@
+"""Tables that the server searches, sorts and splits into pages: they work without JavaScript."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Generic, TypeVar
+from urllib.parse import urlencode
+
+from django.core.paginator import Page, Paginator
+from django.http import HttpRequest
+from msgspec import Struct
+
+PER_PAGE = 200
+"""Rows of a page: a table of this length is still searched at a glance by the browser."""
+
+Row = TypeVar("Row")
+
+
+class Table(Struct, Generic[Row], frozen=True, eq=False):
+    """The page of a table that the address asks for."""
+
+    page: Page[Row]
+    query: str
+    sort: str
+    """The column that the rows are sorted by."""
+    descending: bool
+    total: int
+    """Rows before the search."""
+
+    @property
+    def order(self) -> str:
+        """The order, as the address states it: ``-points``."""
+        return f"-{self.sort}" if self.descending else self.sort
+
+    def get_sort_url(self, column: str) -> str:
+        """Return the address that sorts by a column, or reverses its order."""
+        reverse = column == self.sort and not self.descending
+        return f"?{urlencode({'q': self.query, 'sort': f'-{column}' if reverse else column})}"
+
+    @property
+    def page_query(self) -> str:
+        """The start of the address of another page in the same order."""
+        return f"{urlencode({'q': self.query, 'sort': self.order})}&"
+
+
+def build_table(
+    request: HttpRequest,
+    rows: Iterable[Row],
+    columns: Mapping[str, Callable[[Row], Any]],
+    text: Callable[[Row], str],
+) -> Table[Row]:
+    """Select the rows of a page.
+
+    Args:
+        request: states ``q``, ``sort`` and ``page``; anything invalid is ignored.
+        rows: all rows.
+        columns: the sort key of each column; the first one is the default.
+        text: the text of a row that is searched.
+    """
+    everything = list(rows)
+    query, order = request.GET.get("q", "").strip(), request.GET.get("sort", "")
+    column = order.removeprefix("-")
+    if column not in columns:
+        column, order = next(iter(columns)), ""
+    words = query.casefold().split()
+    matching = [row for row in everything if all(word in text(row).casefold() for word in words)]
+    matching.sort(key=columns[column], reverse=order.startswith("-"))
+    page = Paginator(matching, PER_PAGE).get_page(request.GET.get("page"))
+    return Table(page, query, column, order.startswith("-"), len(everything))

@@ -1,0 +1,80 @@
+"""The table of submissions: everybody on the class list, searched and sorted without a script."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.service import course
+from tests.web.people import Small
+from tests.web.test_staff import graded, page
+from tests.web.test_student import text
+
+
+@pytest.fixture
+def class_(at: Small) -> Small:
+    """Three students: one is graded, one waits, one has not submitted; names sort otherwise than ids."""
+    from autograder.service.models import Member
+
+    names = {"ada": ("Ada", "Zuse"), "bob": ("Bob", "Mills"), "cem": ("<b>Cem</b>", "Adams")}
+    for who, (first, last) in names.items():
+        Member.objects.create(course=at.record, role="student", student=who, first_name=first, last_name=last)
+    graded(at, "ada")
+    course.handed_in(at.offer, "bob", course.released(at.folder))
+    return at
+
+
+def students(at: Small, query: str) -> list[str]:
+    """The ids in the table, from top to bottom."""
+    told = text(at.client("ta").get(f"{page(at)}submissions/{query}"))
+    return re.findall(r'<td data-of="Student ID">(\w+)</td>', told)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", ["cem", "bob", "ada"]),
+        ("?sort=-name", ["ada", "bob", "cem"]),
+        ("?sort=student", ["ada", "bob", "cem"]),
+        ("?sort=-number&q=m", ["bob", "cem"]),
+        ("?sort=points", ["bob", "cem", "ada"]),
+        ("?q=zuse+ADA", ["ada"]),
+        ("?q=nobody", []),
+        ("?sort=password&page=99&q=", ["cem", "bob", "ada"]),
+    ],
+)
+def test_students_are_found_and_sorted(class_: Small, query: str, expected: list[str]) -> None:
+    """By name unless the address says otherwise; what it cannot mean is ignored."""
+    found = students(class_, query)
+    if query.startswith("?sort=points"):  # those without points, in any order, come first
+        assert ({"bob", "cem"}, "ada") == (set(found[:2]), found[2])
+    else:
+        assert expected == found
+
+
+def test_everybody_has_a_name_and_a_state(class_: Small) -> None:
+    """Also whoever has submitted nothing; names are text."""
+    told = text(class_.client("ta").get(f"{page(class_)}submissions/"))
+    assert "Zuse, Ada" in told
+    assert "Adams, &lt;b&gt;Cem&lt;/b&gt;" in told
+    states = re.findall(r'<span class="badge \w*">([^<]+)</span></td>', told)
+    assert ["Nothing submitted yet", "waiting to be graded", "provisional"] == states
+
+
+def test_only_who_may_change_them_sees_the_settings(class_: Small) -> None:
+    """The tab and its page are for instructors; regrading asks first."""
+    settings = f'href="{page(class_)}settings/"'
+    assert settings not in text(class_.client("head-ta").get(page(class_)))
+    assert settings in text(class_.client("instructor").get(page(class_)))
+    told = text(class_.client("head-ta").get(f"{page(class_)}submissions/"))
+    assert "This cannot be undone." in told
+    assert "This cannot be undone." not in text(class_.client("ta").get(f"{page(class_)}submissions/"))
+
+
+def test_members_are_found(class_: Small) -> None:
+    """By a part of their names."""
+    told = text(class_.client("instructor").get(f"{class_.base}staff/members/?q=mil"))
+    assert "Mills, Bob" in told
+    assert "Zuse" not in told
+    assert "1 of 4 entries match" in told
