@@ -10,7 +10,6 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages as notices
-from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Count, Max, Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -20,17 +19,15 @@ from django.utils import timezone
 from msgspec import Struct
 
 from autograder.app import open_course
-from autograder.app.lists import read_students
 from autograder.app.roll import copy_shared_marks
-from autograder.core.errors import AutograderError, CourseError, RubricError
-from autograder.course import schedule
+from autograder.core.errors import AutograderError, RubricError
 from autograder.rubric import Rubric
 from autograder.rubric.timestamps import format_duration
 from autograder.service import attempts, audit, changes, tasks, trials
+from autograder.service.marking import queue
 from autograder.service.models import (
     Account,
     Attempt,
-    AuditEntry,
     CourseRecord,
     Member,
     Offer,
@@ -40,19 +37,16 @@ from autograder.service.models import (
 )
 from autograder.service.standing import load_standings
 from autograder.service.store import DatabaseStore
-from autograder.service.telling import SentScore
+from autograder.service.telling import Draft, SentScore
 from autograder.web import late_terms, shown
-from autograder.web.account import create_invitation as make_invitation
 from autograder.web.guard import Visit, require_role
 from autograder.web.site import choose_language, words
 from autograder.web.student import render_framed, render_page
 from autograder.web.version_trials import redirect_to_trial
-from autograder.web.words import ACTIONS
 
 _LATE = ("review", "accept", "refuse", "penalty")
 _AS_FOR_ALL = "as-for-all"
 """Removes an individual rule for a student's late attempts."""
-_MOST_ENTRIES = 500
 _MINUTE = timedelta(minutes=1)
 
 
@@ -96,7 +90,14 @@ def _collect_progress(course: CourseRecord) -> list[ProgressRow]:
 @require_role(Role.TA)
 def show_course(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show the assignments of a course and their grading progress."""
-    return render_page(request, "staff.html", {"visit": visit, "rows": _collect_progress(visit.course)})
+    drafts = Draft.objects.filter(course=visit.course, settled="").select_related("by").order_by("-pk")
+    context = {
+        "visit": visit,
+        "rows": _collect_progress(visit.course),
+        "drafts": drafts,
+        "when": shown.make_course_time_formatter(visit.course, choose_language(request)),
+    }
+    return render_page(request, "staff.html", context)
 
 
 @require_role(Role.TA)
@@ -117,7 +118,10 @@ def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Http
     )
     student_standings = load_standings(offer, shown.get_assignment(offer))
     rows = {row["student"]: row for row in last}
-    for who in student_standings.keys() - rows.keys():  # another member of the group submitted
+    students = Member.objects.filter(course=visit.course, role=Role.STUDENT)
+    absent = set(students.values_list("student", flat=True))
+    # Some have a standing without an attempt: another member of the group submitted.
+    for who in (absent | student_standings.keys()) - rows.keys():
         rows[who] = {"student": who, "number": 0, "moment": None}
     return render_page(
         request,
@@ -203,8 +207,12 @@ def set_visible(request: HttpRequest, visit: Visit, assignment: str) -> HttpResp
 
 @require_role(Role.INSTRUCTOR, "POST")
 def set_published(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """Publish the marks of an assignment, or withdraw them."""
+    """Publish the marks of an assignment, or withdraw them; unfinished marks need a confirmation."""
     offer, wanted = visit.get_offer(assignment), request.POST.get("wanted") == "yes"
+    if wanted and offer.published_at is None and "confirmed" not in request.POST:
+        open_work = _count_open_work(offer, request.user)
+        if any(open_work.values()):
+            return render_page(request, "publish.html", {"visit": visit, "offer": offer, "open": open_work})
     # Publishing again keeps the first date.
     since = (offer.published_at or timezone.now()) if wanted else None
     with transaction.atomic():
@@ -218,6 +226,19 @@ def set_published(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
         if PlatformCourse.objects.filter(course=visit.course).exists():
             tasks.enqueue_scores(offer.pk)
     return _redirect_to_assignment(visit, offer)
+
+
+def _count_open_work(offer: Offer, account: Account) -> dict[str, int]:
+    """Count what is unfinished: answers to mark, students with provisional marks, ungraded attempts."""
+    assignment, rows = shown.get_assignment(offer), Attempt.objects.filter(offer=offer)
+    cells = queue.count_answers(offer, assignment.rubric, account)
+    standings = load_standings(offer, assignment).values()
+    return {
+        "answers": sum(cell.waiting for cell in cells),
+        "provisional": sum(not standing.final for standing in standings),
+        "waiting": rows.filter(state__in=(State.WAITING, State.RUNNING)).count(),
+        "failed": rows.filter(state=State.FAILED).count(),
+    }
 
 
 def _copy_group_marks(offer: Offer) -> None:
@@ -236,11 +257,15 @@ def set_times(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespon
     fields = ("start", "end", "zone", "late")
     typed = {name: request.POST.get(name, "").strip() for name in fields}
     wanted: dict[str, Any] = {name: value for name, value in typed.items() if value}
+    if minutes := request.POST.get("minutes", "").strip():
+        wanted["minutes"] = late_terms.parse_whole(minutes)
     if not (wanted.get("start") or wanted.get("end")):
         wanted = {}
     else:  # keep other values of exams.toml, such as extensions
         kept = {
-            name: value for name, value in offer.times.items() if name not in (*fields, *late_terms.TABLES)
+            name: value
+            for name, value in offer.times.items()
+            if name not in (*fields, "minutes", *late_terms.TABLES)
         }
         wanted |= {**kept, **late_terms.read_terms(request.POST, offer)}
     bank_changes = late_terms.list_bank_changes(offer, wanted.get("slip_days"))
@@ -326,8 +351,8 @@ def _list_affected(offer: Offer, wanted: dict[str, Any]) -> list[str]:
     Raises:
         RubricError: the new times are invalid.
     """
-    rubric, teams = shown.get_assignment(offer).rubric, attempts.list_groups(offer)
-    after = schedule.read_schedule(wanted, rubric, offer.assignment, teams) if wanted else None
+    rubric = shown.get_assignment(offer).rubric
+    after = attempts.read_times(offer, wanted, rubric)
     before = attempts.load_schedule(offer, rubric)
     students = set(Attempt.objects.filter(offer=offer).values_list("student", flat=True))
     return [
@@ -353,6 +378,7 @@ def update_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Ht
             updated_offer, trial = trials.import_assignment(
                 visit.course, open_course(folder), assignment, request.user
             )
+            Offer.objects.filter(pk=offer.pk).update(uploaded=False)
             # A version that can change marks starts a trial, and the previous one stays offered.
             if trial is None:
                 numbers = {"before": offer.version.number, "after": updated_offer.version.number}
@@ -397,136 +423,3 @@ def retry_attempt(request: HttpRequest, visit: Visit, identifier: uuid.UUID) -> 
         )
         attempts.retry_attempt(attempt)
     return _redirect_to_assignment(visit, attempt.offer)
-
-
-@require_role(Role.INSTRUCTOR)
-def show_members(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Show the members of the course."""
-    return _render_members(request, visit)
-
-
-def _render_members(request: HttpRequest, visit: Visit, **extra_context: Any) -> HttpResponse:
-    everybody = Member.objects.filter(course=visit.course).select_related("account")
-    context = {
-        "visit": visit,
-        "members": everybody.order_by("role", "student", "last_name", "pk"),
-        "roles": _list_assignable_roles(visit),
-        "resets": request.user.is_superuser,
-        "platforms": PlatformCourse.objects.filter(course=visit.course).select_related(
-            "context__deployment__registration"
-        ),
-        "link": "",
-        "invited": None,
-        "until": None,
-        "when": shown.make_course_time_formatter(visit.course, choose_language(request)),
-        **extra_context,
-    }
-    return render_page(request, "members.html", context)
-
-
-def _list_assignable_roles(visit: Visit) -> list[str]:
-    """Return the roles that the visitor may assign: TAs and head TAs, or all for an administrator."""
-    staff = [Role.TA, Role.HEAD_TA, Role.INSTRUCTOR, Role.ADMINISTRATOR]
-    return [role.value for role in staff if visit.role == Role.ADMINISTRATOR or role in staff[:2]]
-
-
-@require_role(Role.INSTRUCTOR, "POST")
-def import_list(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Import a class list; members who are already on it keep their accounts."""
-    say, sent = words(request), request.FILES.get("list")
-    if sent is None:
-        notices.error(request, say["t"]("no-files"))
-        return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
-    try:
-        students = read_students(sent.read())
-    except CourseError as error:
-        notices.error(request, say["t"]("bad-list", reason=str(error)))
-        return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
-    with transaction.atomic():
-        before = _map_students(visit.course)
-        DatabaseStore(visit.course).enroll_students(students)
-        after = _map_students(visit.course)
-        changed = sorted(who for who in after if before.get(who) != after[who])
-        _note_action(
-            request,
-            visit,
-            "class list",
-            visit.course.slug,
-            before={who: before[who] for who in changed if who in before},
-            after={who: after[who] for who in changed},
-        )
-    notices.info(request, say["counted"]("imported", len(students)))
-    return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
-
-
-def _map_students(course: CourseRecord) -> dict[str, str]:
-    """Return the name and address of each student, by id."""
-    students = Member.objects.filter(course=course, role=Role.STUDENT)
-    return {
-        student.student: f"{student.first_name} {student.last_name} {student.email}".strip()
-        for student in students
-    }
-
-
-@require_role(Role.INSTRUCTOR, "POST")
-def add_staff(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Add a member to the course staff."""
-    role = request.POST.get("role", "")
-    if role not in _list_assignable_roles(visit):
-        raise Http404
-    name = request.POST.get("name", "").strip()[:150] or "-"
-    with transaction.atomic():
-        member = Member.objects.create(course=visit.course, role=role, last_name=name)
-        _note_action(request, visit, "add staff", name, after=role)
-    return _show_invitation(request, visit, member)
-
-
-@require_role(Role.INSTRUCTOR, "POST")
-def invite_member(request: HttpRequest, visit: Visit, member: int) -> HttpResponse:
-    """Create a link with which a member creates an account. It is shown only once."""
-    course_member = get_object_or_404(Member, pk=member, course=visit.course, account=None)
-    # An instructor must not hand out a role that they may not assign.
-    if course_member.role != Role.STUDENT and course_member.role not in _list_assignable_roles(visit):
-        raise Http404
-    return _show_invitation(request, visit, course_member)
-
-
-def _show_invitation(
-    request: HttpRequest, visit: Visit, member: Member, account: Account | None = None
-) -> HttpResponse:
-    link, invitation = make_invitation(member, account)
-    who = member.student or member.last_name
-    _note_action(request, visit, "link for a password" if account else "invite", who)
-    return _render_members(
-        request, visit, link=request.build_absolute_uri(link), invited=who, until=invitation.expires_at
-    )
-
-
-@require_role(Role.ADMINISTRATOR, "POST")
-def reset_password(request: HttpRequest, visit: Visit, member: int) -> HttpResponse:
-    """Create a link with which a member sets a new password. It is shown only once.
-
-    It opens everything the account may see, in other courses too, so only administrators of the service may
-    do this.
-    """
-    # An administrator of this course alone is not enough.
-    if not request.user.is_superuser:
-        raise PermissionDenied
-    course_member = get_object_or_404(Member, pk=member, course=visit.course, account__is_superuser=False)
-    return _show_invitation(request, visit, course_member, course_member.account)
-
-
-@require_role(Role.INSTRUCTOR)
-def show_audit_log(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Show the changes in the course, and whether the log is intact."""
-    entries = AuditEntry.objects.filter(course=visit.course).order_by("-pk")[:_MOST_ENTRIES]
-    newest = AuditEntry.objects.order_by("-pk").first()
-    context = {
-        "visit": visit,
-        "entries": entries,
-        "broken": audit.find_broken_entry(),
-        "newest": newest.digest if newest else "",
-        "actions": ACTIONS,
-        "when": shown.make_course_time_formatter(visit.course, choose_language(request)),
-    }
-    return render_page(request, "audit.html", context)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from autograder.web import requests_words
+from autograder.web.courses_words import COURSES
 from autograder.web.marking.words import MARKING
+from autograder.web.members_words import MEMBERS
 from autograder.web.teams_words import TEAMS
 from autograder.web.version_trials_words import VERSION_TRIALS
 
@@ -108,6 +110,23 @@ _STUDENT: Mapping[str, str | tuple[str, str]] = {
     "web.chosen": "Attempt {number} counts now. Its marks appear as soon as it is graded.",
     "web.choice-dropped": "The attempt that counts is chosen automatically again.",
     "web.cannot-read": "cannot be read",
+    "web.can-read": "can be read",
+    "web.sent-by": "sent by {name}",
+    "web.download-attempts": "Download all attempts (zip)",
+    "web.download-class": "Download the counting attempts of the class (zip)",
+    "web.upload-title": "Upload for {student}",
+    "web.upload-told": (
+        "Submits files for the student, also after the deadline or if there is a later attempt. The time of "
+        "submission decides whether the attempt is late. The reason is recorded in the audit log; "
+        "the student sees it if you make the attempt count."
+    ),
+    "web.upload-files": "Notebooks and other files, or a zip archive of them",
+    "web.upload-when": "Time of submission ({zone}); empty: now",
+    "web.upload": "Upload",
+    "web.uploaded": "Attempt {number} of {student} was submitted.",
+    "web.upload-reason": "enter a reason of at most 1,000 characters",
+    "web.upload-moment": "the time of submission is not a valid time, or in the future",
+    "web.log-upload-attempt": "attempt uploaded by staff",
     "web.log-choose-attempt": "counting attempt changed",
     "web.none-wanted": "None of these files is expected. Submit: {names}",
     "web.not-wanted": "This file is not expected. It is stored but not graded.",
@@ -173,7 +192,6 @@ _STAFF: Mapping[str, str | tuple[str, str]] = {
     "web.imported": ("Imported 1 student.", "Imported {number} students."),
     "web.invite": "Invite",
     "web.invitation": "Give this link to {name}. It works once, until {moment}:",
-    "web.has-account": "has an account",
     "web.forgotten": "Create password reset link",
     "web.no-account": "no account yet",
     "web.role": "Role",
@@ -182,7 +200,6 @@ _STAFF: Mapping[str, str | tuple[str, str]] = {
     "web.role-head-ta": "head TA",
     "web.role-instructor": "instructor",
     "web.role-administrator": "administrator",
-    "web.add-staff": "Add staff member",
     "web.email": "E-mail",
     "web.who": "User",
     "web.action": "Action",
@@ -485,6 +502,8 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     **_PLATFORM_FILES,
     **_SIMILAR,
     **TEAMS,
+    **MEMBERS,
+    **COURSES,
     **VERSION_TRIALS,
     **requests_words.WORDS,
     **_BENCH,
