@@ -68,9 +68,10 @@ def sources(folder: Path, **changed: bytes) -> dict[str, bytes]:
 def pack(files: Mapping[str, bytes], link: str = "") -> io.BytesIO:
     """An archive; optionally one of its files is a symbolic link."""
     packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(packed, "w") as archive:
         for name, data in files.items():
             info = zipfile.ZipInfo(name)
+            info.compress_type = zipfile.ZIP_DEFLATED
             info.external_attr = ((stat.S_IFLNK if name == link else stat.S_IFREG) | 0o644) << 16
             archive.writestr(info, data)
     packed.seek(0)
@@ -218,7 +219,7 @@ def test_a_version_that_changes_marks_is_tried_first(
     record: CourseRecord, by: Account, folder: Path, tmp_path: Path
 ) -> None:
     """If there are attempts; groups stay, and the folder is not imported again when the server starts."""
-    from autograder.service import drafts, trials
+    from autograder.service import drafts, trials, versions
     from autograder.service.models import Offer
 
     drafts.offer_draft(passed(record, by, folder), by)
@@ -229,7 +230,7 @@ def test_a_version_that_changes_marks_is_tried_first(
     other = course.small(tmp_path / "other")
     path = other / RUBRIC
     path.write_text(path.read_text().replace("Where the mask is", "Where a mask is") + "\n# changed\n")
-    (other / ".autograder" / "secret").write_bytes(bytes(record.secret))
+    versions.write_secret(record, other)
     _, trial = drafts.offer_draft(passed(record, by, other), by)
     assert trial is not None
     offer.refresh_from_db()

@@ -72,7 +72,7 @@ def test_a_head_ta_chooses_and_takes_it_back(at: Small) -> None:
     client, student = at.client("head-ta"), at.client()
     second = at.offer.attempts.get(number=2)
     choose = f"{at.base}staff/attempts/{second.pk}/choose"
-    assert 1 == text(client.get(of_ada(at))).count("Count this attempt"), "the other one counts already"
+    assert 1 == text(client.get(of_ada(at))).count(">Count this attempt<"), "the other one counts already"
     assert "enter a reason; the student will see it" in text(client.post(choose, {"reason": ""}, follow=True))
     told = text(client.post(choose, {"reason": "Agreed <b>on paper</b>."}, follow=True))
     assert "Attempt 2 counts now." in told
