@@ -85,6 +85,8 @@ def test_a_course_is_run(at: Small, reader: Callable[..., Reader], tmp_path: Pat
     assert "of 13" in one.page.frame_locator("iframe.made").locator("body").inner_text()
     one.follow(at.offer.title)
     one.press("Publish marks")
+    assert "16 answers await marking." in one.text()
+    one.press("Publish incomplete marks")
     assert "Marks have been published since" in one.text()
     one.press("Unpublish marks")
     assert "Marks are not published" in one.text()
