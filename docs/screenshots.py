@@ -146,7 +146,7 @@ def mark_answers(context: BrowserContext) -> None:
             row["points"] = str(Decimal(row["possible"].replace(",", ".")) * halves / 2)
     filled = FilePayload(name="marks.csv", mimeType="text/csv", buffer=write_sheet(rows))
     page = context.new_page()
-    page.goto(STAFF)
+    page.goto(f"{STAFF}mark/")
     page.set_input_files("#sheet-file", filled)
     page.get_by_role("button", name="Upload marking sheet").click()
     page.get_by_role("status").wait_for()

@@ -10,7 +10,7 @@ extra_minutes = 30
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Annotated, Any
 
@@ -52,6 +52,8 @@ class IndividualTimes(Struct, frozen=True):
     end: datetime | None = None
     late: Rule | None = None
     """The decision of staff about a late submission of this student, or one with an unknown time."""
+    opened: Annotated[datetime, Meta(tz=True)] | None = None
+    """When the student opened the assignment, if each has `Times.minutes` from then on; with an offset."""
 
 
 class SlipBank(Struct, frozen=True):
@@ -70,6 +72,8 @@ class Times(Struct, frozen=True):
     """Default: none; then the end is a deadline, and nothing is too early."""
     end: datetime | None = None
     """Default: the start plus the minutes that the rubric allows."""
+    minutes: Annotated[int, Meta(ge=1, le=30 * 24 * 60)] | None = None
+    """Working time of each student from the moment they open the assignment, but not beyond the end."""
     zone: str = ""
     """The zone of the times; required if they have no offset from UTC."""
     late: Rule = "review"
@@ -136,6 +140,17 @@ class Schedule(Struct, frozen=True):
     """Decisions of staff about single students, by canonical id."""
     counts: Counts | None = None
     """The attempt that counts; None: depends on the rule (`lateness.COUNTS`)."""
+    minutes: int = 0
+    """Working time from the moment a student opens the assignment; 0: everybody has the whole window."""
+    clocks: Mapping[str, int] = {}
+    """The same of single students, by canonical id: more with extra time, 0 if it runs or is replaced."""
+
+    def get_unopened_minutes(self, student: str) -> int:
+        """Return the working time that starts when a student opens the assignment.
+
+        0: there is none, or it runs already.
+        """
+        return self.clocks.get(normalise_id(student), self.minutes)
 
     def get_window(self, student: str) -> Window:
         """Return the window of one student."""
@@ -437,39 +452,75 @@ def _build_schedule(
     zone = _get_zone(times, place)
     needed = _get_minimum_length(rubric)
     common = _build_common_window(times, zone, rubric, place)
+    _check_working_time(times, needed, place)
 
-    def read_individual(entry: Any, entry_place: str) -> tuple[Window, Rule | None]:
-        if not isinstance(entry, Mapping):
-            raise RubricError("expected a table with extra_minutes, start, end or late", entry_place)
-        individual_times = tables.convert_table(entry, IndividualTimes, entry_place)
-        if individual_times.late == "penalty" and times.penalty is None:
-            raise RubricError('late = "penalty" needs a table penalty', entry_place)
-        return _build_individual_window(
-            individual_times, common, zone, needed, times.zone, place=entry_place
-        ), individual_times.late
+    def read_individual(entry: Any, entry_place: str) -> tuple[Window, IndividualTimes]:
+        own = _convert_individual(entry, times, entry_place)
+        return _build_individual_window(own, common, zone, needed, times.zone, place=entry_place), own
 
     individual: dict[str, Window] = {}
+    entries: dict[str, list[IndividualTimes]] = {}
     decided: dict[str, Rule] = {}
     for student, entry in times.students.items():
         entry_place = f"{place}: student {student!r}"
         if normalise_id(student) in individual:
             raise RubricError("stands twice; each may stand once", entry_place)
-        individual[normalise_id(student)], late = read_individual(entry, entry_place)
-        if late:
-            decided[normalise_id(student)] = late
+        individual[normalise_id(student)], individual_times = read_individual(entry, entry_place)
+        entries[normalise_id(student)] = [individual_times]
+        if individual_times.late:
+            decided[normalise_id(student)] = individual_times.late
     members = {group.name: group.members for group in groups}
     for name, entry in times.groups.items():
         entry_place = f"{place}: group {name!r}"
         if name not in members:
             raise RubricError(f"there is no such group; {tables.suggest_name(name, members)}", entry_place)
-        window, late = read_individual(entry, entry_place)
+        window, group_times = read_individual(entry, entry_place)
         for student in map(normalise_id, members[name]):
             # Individual extra time is kept if it is longer than the group's.
             individual[student] = max(
                 individual.get(student, window), window, key=lambda candidate: candidate.end
             )
-            decided |= {student: late} if late and student not in decided else {}
-    return Schedule(common, individual, times.late, decided, times.counts)
+            entries.setdefault(student, []).append(group_times)
+            if group_times.late:
+                decided.setdefault(student, group_times.late)
+    clocks = _limit_working_times(individual, entries, times.minutes)
+    minutes = times.minutes or 0
+    return Schedule(common, individual, times.late, decided, times.counts, minutes=minutes, clocks=clocks)
+
+
+def _convert_individual(entry: Any, times: Times, place: str) -> IndividualTimes:
+    """Convert the table of a student or group.
+
+    Raises:
+        RubricError: it is no such table.
+    """
+    if not isinstance(entry, Mapping):
+        raise RubricError("expected a table with extra_minutes, start, end or late", place)
+    individual = tables.convert_table(entry, IndividualTimes, place)
+    if individual.late == "penalty" and times.penalty is None:
+        raise RubricError('late = "penalty" needs a table penalty', place)
+    return individual
+
+
+def _check_working_time(times: Times, needed: timedelta, place: str) -> None:
+    """Check that the working time is not shorter than the rubric promises.
+
+    Raises:
+        RubricError: it is.
+    """
+    if times.minutes is not None and timedelta(minutes=times.minutes) < needed:
+        promised = timestamps.format_duration(needed)
+        raise RubricError(f"{times.minutes} are fewer than the rubric allows: {promised}", place, "minutes")
+
+
+def _limit_working_times(
+    windows: dict[str, Window], entries: Mapping[str, Sequence[IndividualTimes]], minutes: int | None
+) -> dict[str, int]:
+    """Apply the working time to the windows of students with individual times; see `Schedule.clocks`."""
+    clocks: dict[str, int] = {}
+    for student, applied in entries.items() if minutes else ():
+        clocks[student], windows[student] = _apply_clock(windows[student], applied, minutes or 0)
+    return clocks
 
 
 def _get_minimum_length(rubric: Rubric) -> timedelta:
@@ -534,6 +585,27 @@ def _build_individual_window(
     else:
         end = _add_elapsed(start, common.end.astimezone(UTC) - common.start.astimezone(UTC) + extra)
     return replace(_check_window(start, end, needed, zone_name, place), terms=common.terms)
+
+
+def _apply_clock(window: Window, applied: Sequence[IndividualTimes], minutes: int) -> tuple[int, Window]:
+    """Return the minutes that start when a student opens the assignment (0: they run), and the window.
+
+    The window ends when the working time is over. Extra minutes extend both. An individual end, which staff
+    set, replaces the working time.
+
+    Args:
+        window: of the student, without a limit to the working time.
+        applied: times of the student and of the student's group.
+        minutes: the common working time.
+    """
+    if any(entry.end for entry in applied):
+        return 0, window
+    minutes += max(entry.extra_minutes for entry in applied)
+    opened = [entry.opened for entry in applied if entry.opened]
+    if not opened:
+        return minutes, window
+    over = _add_elapsed(min(opened).astimezone(window.end.tzinfo), timedelta(minutes=minutes))
+    return 0, replace(window, end=min(window.end, over))
 
 
 def _get_zone(times: Times, place: str) -> tzinfo | None:

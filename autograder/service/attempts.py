@@ -52,7 +52,7 @@ from autograder.grading.pipeline import SubmittedFiles
 from autograder.grading.store import GradedEntry, ResultKey
 from autograder.rubric import Rubric
 from autograder.rubric.variants.draws import normalise_id
-from autograder.service import blobs, tasks, versions
+from autograder.service import blobs, openings, tasks, versions
 from autograder.service.models import (
     Account,
     Attempt,
@@ -181,9 +181,17 @@ def compute_files_digest(student: str, files: Mapping[str, bytes]) -> str:
 
 def load_files(attempt: Attempt) -> dict[str, bytes]:
     """Return the files of an attempt by name."""
-    files = dict(attempt.files.values_list("name", "blob_id"))
-    blob_data = blobs.load_blobs(files.values())
-    return {name: blob_data[digest] for name, digest in files.items()}
+    return _load_contents(load_digests(attempt.pk))
+
+
+def load_digests(attempt: uuid.UUID) -> dict[str, str]:
+    """Return the SHA-256 of each file of an attempt, by name."""
+    return dict(AttemptFile.objects.filter(attempt=attempt).order_by("name").values_list("name", "blob_id"))
+
+
+def _load_contents(digests: Mapping[str, str]) -> dict[str, bytes]:
+    contents = blobs.load_blobs(digests.values())
+    return {name: contents[digest] for name, digest in digests.items()}
 
 
 def select_files_to_grade(attempt: Attempt, rubric: Rubric) -> SubmittedFiles:
@@ -210,15 +218,20 @@ def resolve_graded_files(attempt: Attempt, rubric: Rubric) -> tuple[str, dict[st
 
 def load_counted_files(handin: Handin, rubric: Rubric) -> dict[str, bytes]:
     """Return all files that count for a student; for a group member, individual files plus the group's."""
-    files = load_files(Attempt(pk=uuid.UUID(handin.folder.name)))
+    return _load_contents(load_counted_digests(handin, rubric))
+
+
+def load_counted_digests(handin: Handin, rubric: Rubric) -> dict[str, str]:
+    """Return the SHA-256 of each file that counts for a student, by name; see `load_counted_files`."""
+    files = load_digests(uuid.UUID(handin.folder.name))
     if handin.group is None or not rubric.assignment.individual:
         return files
     alone = list_part_files(rubric, alone=True)
     own_files = files if handin.own == handin.folder else {}
     if handin.own is not None and handin.own != handin.folder:
-        own_files = load_files(Attempt(pk=uuid.UUID(handin.own.name)))
-    group_files = {name: data for name, data in files.items() if name not in alone}
-    return group_files | {name: data for name, data in own_files.items() if name in alone}
+        own_files = load_digests(uuid.UUID(handin.own.name))
+    group_files = {name: digest for name, digest in files.items() if name not in alone}
+    return group_files | {name: digest for name, digest in own_files.items() if name in alone}
 
 
 def build_submission(student: str, rubric: Rubric, files: Mapping[str, bytes]) -> SubmittedFiles:
@@ -446,7 +459,9 @@ def _resolve_handins(
     if students is not None:
         attempts = attempts.filter(student__in=students)
     handins: dict[str, list[Handin]] = {}
-    for attempt in attempts.only("pk", "student", "submitted_at").order_by("student", "-number"):
+    # By time before number: staff may upload an attempt that was made before another one.
+    rows = attempts.only("pk", "student", "submitted_at").order_by("student", "-submitted_at", "-number")
+    for attempt in rows:
         handins.setdefault(attempt.student, []).append(_to_handin(attempt))
     return select_attempts(
         handins,
@@ -557,11 +572,19 @@ def load_schedule(offer: Offer, rubric: Rubric) -> Schedule | None:
     Raises:
         RubricError: the times are impossible.
     """
-    return (
-        schedule.read_schedule(offer.times, rubric, offer.assignment, list_groups(offer))
-        if offer.times
-        else None
-    )
+    return read_times(offer, offer.times, rubric)
+
+
+def read_times(offer: Offer, times: Mapping[str, Any], rubric: Rubric) -> Schedule | None:
+    """Return the schedule that these times make for an assignment, with the openings of its students.
+
+    Raises:
+        RubricError: the times are impossible.
+    """
+    if not times:
+        return None
+    table = openings.add_openings(offer, times)
+    return schedule.read_schedule(table, rubric, offer.assignment, list_groups(offer))
 
 
 def _to_handin(attempt: Attempt) -> Handin:

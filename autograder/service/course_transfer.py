@@ -33,7 +33,7 @@ from autograder.grading.assignment import Assignment
 from autograder.grading.batch import read_handin
 from autograder.grading.store import GradedEntry, ResultKey, Store, Student, decode_result
 from autograder.rubric import Rubric
-from autograder.service import attempts, audit, blobs, mark_changes, trials, versions
+from autograder.service import attempts, audit, blobs, mark_changes, openings, trials, versions
 from autograder.service.models import (
     Attempt,
     CourseFile,
@@ -230,13 +230,10 @@ def export_course(record: CourseRecord, folder: Path) -> Course:
         course = versions.lay_out(offer.version, folder)
     for course_file in record.files.select_related("blob"):
         atomic.write_bytes(folder / course_file.path, bytes(course_file.blob.data))
-    atomic.write_bytes(
-        course.roster, _format_roster(Member.objects.filter(course=record, role=Role.STUDENT)).encode()
-    )
+    write_roster(record, course)
     if times := _build_times(offers):
         atomic.write_bytes(course.exams, msgspec.toml.encode(times))
-    if any(offer.groups for offer in offers):
-        atomic.write_bytes(course.groups, _format_groups(offers).encode())
+    write_groups(offers, course)
     for offer in offers:
         _export_attempts(offer, course)
         _export_results(record, offer, course)
@@ -247,7 +244,9 @@ def export_course(record: CourseRecord, folder: Path) -> Course:
 
 def _build_times(offers: Iterable[Offer]) -> dict[str, Any]:
     """Return the contents of ``exams.toml``: each offer's times, and the slip days common to all."""
-    times = {offer.assignment: dict(offer.times) for offer in offers if offer.times}
+    times = {
+        offer.assignment: dict(openings.add_openings(offer, offer.times)) for offer in offers if offer.times
+    }
     # Each offer stores the slip days and its place in the order; the file states them once.
     banks = {name: table.pop("slip_days") for name, table in times.items() if "slip_days" in table}
     if not banks:
@@ -256,6 +255,19 @@ def _build_times(offers: Iterable[Offer]) -> dict[str, Any]:
     first = banks[order[0]]
     slip = {"days": first["days"], "most": first["most"], "assignments": order}
     return {schedule.COMMON: {"slip_days": slip}, **times}
+
+
+def write_roster(record: CourseRecord, course: Course) -> None:
+    """Write the class list into a course folder."""
+    students = Member.objects.filter(course=record, role=Role.STUDENT)
+    atomic.write_bytes(course.roster, _format_roster(students).encode())
+
+
+def write_groups(offers: Iterable[Offer], course: Course) -> None:
+    """Write the groups into a course folder, if there are any."""
+    grouped = [offer for offer in offers if offer.groups]
+    if grouped:
+        atomic.write_bytes(course.groups, _format_groups(grouped).encode())
 
 
 def _format_groups(offers: Iterable[Offer]) -> str:

@@ -12,10 +12,13 @@ from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import MD5, Lower
+from django.utils.crypto import salted_hmac
 
 from autograder.service.models_results import (  # noqa: F401 - Django finds them here
     ChosenAttempt,
     Comparison,
+    Draft,
+    OpenedAssignment,
     SentScore,
     ShownMarks,
     StatedReason,
@@ -26,6 +29,13 @@ class Account(AbstractUser):
     """A person who can sign in. Their permissions follow from their memberships (`Member`)."""
 
     language = models.CharField(max_length=8, blank=True)
+    access_number = models.PositiveIntegerField(default=0)
+    """Part of the hash in each session: incrementing it ends all sessions of the account."""
+
+    def get_session_auth_hash(self) -> str:
+        """Return the value with which a session stays valid: it changes with password and `access_number`."""
+        value = f"{self.access_number}:{self.password}"
+        return salted_hmac("autograder.service.Account", value, algorithm="sha256").hexdigest()
 
     class Meta(AbstractUser.Meta):
         """A user name is unique regardless of case, because signing in ignores case."""
@@ -121,6 +131,8 @@ class Offer(models.Model):
     """Student ids by group name; empty: everyone submits alone."""
     formed_here = models.BooleanField(default=False)
     """Staff formed the groups in the service: the folder's groups.csv is no longer read."""
+    uploaded = models.BooleanField(default=False)
+    """Staff uploaded the version in the browser: the server does not import the folder when it starts."""
     most_attempts = models.PositiveIntegerField(default=50)
     bonus = models.JSONField(default=dict)
     """Additional bonus points by student, as text: from the folder's bonus.csv."""
@@ -158,8 +170,24 @@ class Role(enum.StrEnum):
     ADMINISTRATOR = "administrator"
 
 
+class MemberManager(models.Manager["Member"]):
+    """Finds the members who were not removed."""
+
+    def get_queryset(self) -> models.QuerySet[Member]:
+        """Return the members who were not removed."""
+        return super().get_queryset().filter(removed_at=None)
+
+
 class Member(models.Model):
-    """A person in a course, with or without an account yet."""
+    """A person in a course, with or without an account yet.
+
+    A removed member stays as a row without an account: neither the course folder nor a learning platform can
+    bring the person back, only staff.
+    """
+
+    objects = MemberManager()
+    everyone: models.Manager[Member] = models.Manager()
+    """Also finds removed members."""
 
     course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="members")
     account = models.ForeignKey(Account, models.PROTECT, null=True, related_name="memberships")
@@ -169,6 +197,7 @@ class Member(models.Model):
     first_name = models.CharField(max_length=150, blank=True)
     last_name = models.CharField(max_length=150, blank=True)
     email = models.EmailField(blank=True)
+    removed_at = models.DateTimeField(null=True)
 
     class Meta:
         """An account and a student id occur once in a course."""

@@ -1,4 +1,4 @@
-"""More tables: marks that were shown or sent, reasons for changes, chosen attempts, comparisons."""
+"""More tables: marks that were shown or sent, reasons, chosen attempts, comparisons, drafts."""
 
 from __future__ import annotations
 
@@ -77,3 +77,44 @@ class SentScore(models.Model):
         """One per student."""
 
         constraints = (models.UniqueConstraint(fields=["item", "user"], name="sent_score"),)
+
+
+class OpenedAssignment(models.Model):
+    """The moment at which a student opened an assignment that limits the working time (`Times.minutes`)."""
+
+    offer = models.ForeignKey("service.Offer", models.PROTECT, related_name="openings")
+    student = models.CharField(max_length=128)
+    at = models.DateTimeField()
+
+    class Meta:
+        """The first opening counts."""
+
+        constraints = (models.UniqueConstraint(fields=["offer", "student"], name="opened_assignment"),)
+
+
+class Draft(models.Model):
+    """An uploaded assignment that a worker checks before it is offered (`autograder.service.drafts`)."""
+
+    course = models.ForeignKey("service.CourseRecord", models.PROTECT, related_name="drafts")
+    assignment = models.CharField(max_length=128)
+    archive = models.ForeignKey("service.Blob", models.PROTECT, related_name="+")
+    base = models.ForeignKey("service.Version", models.PROTECT, null=True, related_name="+")
+    """The version offered at the upload: a draft that replaces another one is not offered."""
+    version = models.ForeignKey("service.Version", models.PROTECT, null=True, related_name="+")
+    """The version made from it; None: the check has not passed yet."""
+    by = models.ForeignKey("service.Account", models.PROTECT, related_name="+")
+    made_at = models.DateTimeField(auto_now_add=True)
+    full = models.BooleanField(default=False)
+    """The check also grades deliberately wrong answers."""
+    state = models.CharField(max_length=8, default="waiting")
+    """``waiting``, ``running``, ``passed`` or ``failed``."""
+    queued_at = models.DateTimeField()
+    alive_at = models.DateTimeField(null=True)
+    """The last sign of life of the worker that checks it."""
+    tries = models.PositiveSmallIntegerField(default=0)
+    done = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(default=0)
+    findings = models.JSONField(default=list)
+    """Each an `autograder.grading.verify.VerifyFinding`."""
+    settled = models.CharField(max_length=9, blank=True)
+    """``offered`` or ``discarded``; empty: it is open."""

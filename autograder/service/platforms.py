@@ -44,6 +44,7 @@ from autograder.service.store import DatabaseStore
 
 SECONDS = 10.0
 """Time limit for a platform's answer."""
+REMOVED = "the staff of the course have removed this member; only they can add the member again"
 _MOST_PAGES = 200
 """Maximum number of pages of a list; ends the loop if a platform's pages form a cycle."""
 _TAG = "autograder"
@@ -255,6 +256,8 @@ def find_or_create_student(
         PlatformMember.objects.filter(user=user, member__course=course).select_related("member").first()
     )
     if existing is not None:
+        if existing.member.removed_at:
+            raise ServiceError(f"{existing.member.student}: {REMOVED}")
         return existing.member
     claim = claims.get("person_sourcedid" if student == "sourcedid" else student)
     name = claim.strip() if isinstance(claim, str) else ""
@@ -265,7 +268,7 @@ def find_or_create_student(
     fault = "it is a variable that the platform did not replace" if is_variable else find_name_fault(name)
     if fault:
         raise ServiceError(f"{name!a}: {fault}")
-    students = Member.objects.filter(course=course, role=Role.STUDENT)
+    students = Member.everyone.filter(course=course, role=Role.STUDENT)
     matching = students.filter(email__iexact=name) if student == "email" else students.filter(student=name)
     member = matching.first()
     if member is None:
@@ -273,6 +276,8 @@ def find_or_create_student(
             [Student(name, user.given_name[:150], user.family_name[:150], user.email)]
         )
         member = students.get(student=name)
+    elif member.removed_at:
+        raise ServiceError(f"{name!a}: {REMOVED}")
     elif student == "sub" or PlatformMember.objects.filter(member=member).exists():
         # A platform's internal numbers are unrelated to equal ids on the class list.
         raise ServiceError(f"{name!a}: this ID already belongs to somebody else")

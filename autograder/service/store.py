@@ -107,7 +107,8 @@ class DatabaseStore:
             for student in students:
                 fields = ("first_name", "last_name", "email")
                 values = {name: value for name in fields if (value := getattr(student, name))}
-                Member.objects.update_or_create(
+                # A removed student stays removed.
+                Member.everyone.update_or_create(
                     course=self._course,
                     student=student.id,
                     defaults=values,

@@ -20,9 +20,9 @@ from autograder.core.errors import describe_error
 from autograder.service.setup import PATIENCE_SECONDS
 
 LOG = logging.getLogger("autograder.service.tasks")
-GRADING, TRIALS, SCORES, COMPARING = "grading", "trials", "scores", "comparing"
+GRADING, TRIALS, SCORES, COMPARING, DRAFTS = "grading", "trials", "scores", "comparing", "drafts"
 """Queues, and the tasks in them: attempts to grade; attempts to grade in trials; assignments with marks for
-learning platforms; assignments to compare for similarity."""
+learning platforms; assignments to compare for similarity; uploaded assignments to check."""
 _AFTER_OTHERS = -1
 _AGAIN_SECONDS = 1.0
 """Delay before connecting again to an unavailable database."""
@@ -46,6 +46,11 @@ def enqueue_scores(offer: int) -> bool:
 def enqueue_comparison(offer: int) -> bool:
     """Enqueue a comparison, to run when no attempt waits; return False if it is already enqueued."""
     return _enqueue_job(COMPARING, str(offer), lock=f"comparison {offer}", priority=_AFTER_OTHERS)
+
+
+def enqueue_draft(draft: int) -> bool:
+    """Enqueue the check of a draft, to run when no attempt waits; return False if it is already enqueued."""
+    return _enqueue_job(DRAFTS, str(draft), lock=f"draft {draft}", priority=_AFTER_OTHERS)
 
 
 def _enqueue_job(queue: str, subject: str, *, lock: str = "", priority: int = 0) -> bool:

@@ -253,10 +253,15 @@ def lay_out(version: Version, folder: Path) -> Course:
             atomic.link_file(first, copy)
     for name in ("assignments", "rubrics"):
         (folder / name).mkdir(exist_ok=True)
+    write_secret(version.course, folder)
+    return Course.from_folder(folder)
+
+
+def write_secret(record: CourseRecord, folder: Path) -> None:
+    """Write a course's secret where only the grader may read it."""
     private = folder / PRIVATE
     private.mkdir(mode=0o700, exist_ok=True)
-    atomic.write_bytes(private / "secret", bytes(version.course.secret), mode=0o600)
-    return Course.from_folder(folder)
+    atomic.write_bytes(private / "secret", bytes(record.secret), mode=0o600)
 
 
 def _make_path(version: Version, folder: Path, path: str) -> Path:

@@ -34,7 +34,7 @@ from autograder.sandbox.base import Environment
 from autograder.sandbox.levels import Isolation, compute_environment_digest
 from autograder.sandbox.outside import cgroups
 from autograder.sandbox.pool import Pool, start_sandbox
-from autograder.service import attempts, platforms, similarity, tasks, versions
+from autograder.service import attempts, drafts, platforms, similarity, tasks, versions
 from autograder.service.assignment_cache import AssignmentCache
 from autograder.service.models import Attempt, TrialResult, Version
 from autograder.service.trials import grading
@@ -165,6 +165,21 @@ class Worker:
         finally:
             connections.close_all()
 
+    def check_draft(self, draft: int) -> None:
+        """Check an uploaded assignment; errors are stored with it, none is raised."""
+        close_old_connections()
+        row = drafts.claim_draft(draft)
+        if row is None:
+            return
+        try:
+            with _keep_alive(lambda: drafts.show_life(row)):
+                drafts.check_draft(row, self._isolation)
+        except Exception as error:  # noqa: BLE001 - another worker may succeed
+            LOG.warning("draft %s could not be checked: %s", draft, describe_error(error))
+            drafts.give_back(row, describe_error(error))
+        finally:
+            connections.close_all()
+
     @contextlib.contextmanager
     def _use_version(self, version: Version) -> Iterator[_ReadyVersion]:
         """Use a version, which is prepared at its first use; the least recently used ones are closed."""
@@ -251,6 +266,7 @@ def run_worker(worker: Worker, *, concurrency: int, stop: threading.Event) -> No
         tasks.GRADING: lambda attempt: worker.grade_attempt(uuid.UUID(attempt)),
         tasks.TRIALS: lambda result: worker.grade_trial(int(result)),
         tasks.COMPARING: lambda offer: worker.compare_works(int(offer)),
+        tasks.DRAFTS: lambda draft: worker.check_draft(int(draft)),
     }
     tasks.process_queues(work, concurrency, stop)
     for thread in threads:
@@ -285,6 +301,7 @@ def _run_sweeps(stop: threading.Event) -> None:
             if requeued := attempts.sweep_attempts():
                 LOG.info("%d attempts were queued again", requeued)
             grading.sweep_trials()
+            drafts.sweep_drafts()
             if number % _SWEEPS == 0:
                 platforms.sweep_scores()
         except Exception as error:  # noqa: BLE001 - the next round tries again

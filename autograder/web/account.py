@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Any, ClassVar
 
@@ -16,7 +17,8 @@ from django.contrib.auth.forms import SetPasswordForm, UserCreationForm
 from django.core import signing
 from django.core.cache import cache
 from django.db import IntegrityError, transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
@@ -169,15 +171,25 @@ def create_invitation(member: Member | None, account: Account | None = None) -> 
     return reverse("join", kwargs={"token": token}), invitation
 
 
+def create_invitations(members: Collection[Member]) -> dict[int, str]:
+    """Create an invitation for each member, and return the paths of the links by the member's number."""
+    tokens = {member.pk: secrets.token_urlsafe(32) for member in members}
+    expires_at = timezone.now() + INVITED
+    with transaction.atomic():
+        Invitation.objects.filter(member__in=members, account=None).delete()
+        Invitation.objects.bulk_create(
+            Invitation(digest=hash_secret(tokens[member.pk]), member=member, expires_at=expires_at)
+            for member in members
+        )
+    return {number: reverse("join", kwargs={"token": token}) for number, token in tokens.items()}
+
+
 @allow_anyone("GET", "HEAD", "POST")
 def open_invitation(request: HttpRequest, token: str) -> HttpResponse:
     """Create an account, join with an existing one, or choose a new password, as the invitation says."""
     with transaction.atomic():
         # The row stays locked until the end, so that two requests cannot both use one link.
-        invitations = Invitation.objects.select_for_update().filter(
-            digest=hash_secret(token), expires_at__gt=timezone.now()
-        )
-        invitation = invitations.first()
+        invitation = _lock_invitations(hash_secret(token)).first()
         if invitation is None:
             return render_page(request, "error.html", {"code": "invitation-gone"}, status=404)
         if request.method == "POST" and "own" in request.POST and _may_join(request, invitation):
@@ -249,17 +261,24 @@ def copy_details(account: Account, member: Member | None) -> None:
 
 def take_invitation(request: HttpRequest) -> Invitation | None:
     """Return the invitation that the session has opened, if it is still valid. It is returned only once."""
-    invitations = Invitation.objects.select_for_update().filter(
-        digest=request.session.pop(_OPENED, ""), expires_at__gt=timezone.now(), account=None
-    )
-    return invitations.first()
+    return _lock_invitations(request.session.pop(_OPENED, "")).filter(account=None).first()
+
+
+def _lock_invitations(digest: str) -> QuerySet[Invitation]:
+    """Lock the invitation with this digest, if it is valid: neither expired, nor for a removed member."""
+    invitations = Invitation.objects.select_for_update(of=("self",))
+    return invitations.filter(digest=digest, expires_at__gt=timezone.now(), member__removed_at=None)
 
 
 def accept_invitation(account: Account, invitation: Invitation) -> None:
-    """Give an account to the invited member, and delete the invitation."""
+    """Give an account to the invited member, and delete the invitation.
+
+    Raises:
+        Http404: the member was removed.
+    """
     member = invitation.member
-    if member is not None:
-        Member.objects.filter(pk=member.pk).update(account=account)
+    if member is not None and not Member.objects.filter(pk=member.pk).update(account=account):
+        raise Http404  # removed just now
     invitation.delete()
     course = member.course if member else None
     audit.record_action(

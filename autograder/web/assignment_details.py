@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.utils import timezone
@@ -50,11 +51,13 @@ class TimesView(Struct, frozen=True):
     """How many slip days the student has left; empty if the assignment has none."""
     covered: bool = False
     """Whether slip days can cover a delay, so that the rule in `over` does not apply to it."""
+    minutes: str = ""
+    """The working time, if it starts only when the student opens the assignment; otherwise empty."""
 
     @property
     def open(self) -> bool:
         """Whether files can be downloaded and submitted."""
-        return not self.start
+        return not (self.start or self.minutes)
 
 
 class TimingRemark(Struct, frozen=True):
@@ -139,6 +142,8 @@ def get_times(offer: Offer, student: str, language: str) -> TimesView:
     slip = get_slip_days(offer, student, schedule)
     if window.start and now < window.start:
         return TimesView(_format_by_clock(window.start, window, language), end, "", "", terms, slip)
+    if now <= window.end and (minutes := schedule.get_unopened_minutes(student)):
+        return TimesView("", end, "", "", terms, slip, minutes=format_duration(timedelta(minutes=minutes)))
     if now <= window.end:
         return TimesView("", end, format_duration(_round_to_minutes(window.end - now)), "", terms, slip)
     # The grace period comes before every rule.
@@ -263,19 +268,24 @@ def make_time_formatter(offer: Offer, language: str) -> Callable[[datetime], str
 
 
 def make_course_time_formatter(course: CourseRecord, language: str) -> Callable[[datetime], str]:
-    """Return a formatter of moments, to the second, in the time zone of a course if it has one, or UTC."""
-    dates = Offer.objects.filter(course=course).exclude(times={}).values_list("times", flat=True)
-    zones = {offer_times.get("zone", "") for offer_times in dates}
-    try:
-        # One clock cannot show dates of several zones.
-        zone = get_zone(zones.pop() if len(zones) == 1 else "UTC")
-    except ValueError:  # times with an offset need no zone
-        zone = get_zone("UTC")
+    """Return a formatter of moments, to the second, in the time zone of a course."""
+    zone = find_course_zone(course)
 
     def format_time(moment: datetime) -> str:
         return format_moment(moment.astimezone(zone).replace(microsecond=0), zone.key, language)
 
     return format_time
+
+
+def find_course_zone(course: CourseRecord) -> ZoneInfo:
+    """Return the time zone of a course if all its dates have the same one, or UTC."""
+    dates = Offer.objects.filter(course=course).exclude(times={}).values_list("times", flat=True)
+    zones = {offer_times.get("zone", "") for offer_times in dates}
+    try:
+        # One clock cannot show dates of several zones.
+        return get_zone(zones.pop() if len(zones) == 1 else "UTC")
+    except ValueError:  # times with an offset need no zone
+        return get_zone("UTC")
 
 
 def _format_by_clock(moment: datetime, window: Window, language: str) -> str:
@@ -441,11 +451,11 @@ def get_name(offer: Offer, student: str) -> str:
 
 
 def map_names(course: CourseRecord, *students: str) -> dict[str, str]:
-    """Return the names of these students, or of the whole class list, by id.
+    """Return the names of these students, or of everybody who is or was on the class list, by id.
 
     Those without a name are left out.
     """
-    members = Member.objects.filter(course=course, role=Role.STUDENT)
+    members = Member.everyone.filter(course=course, role=Role.STUDENT)
     if students:
         members = members.filter(student__in=students)
     names = {member.student: f"{member.first_name} {member.last_name}".strip() for member in members}

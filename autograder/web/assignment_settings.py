@@ -14,7 +14,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
 from autograder.core.errors import RubricError
-from autograder.course import schedule
 from autograder.rubric.timestamps import get_zone
 from autograder.service import attempts, audit
 from autograder.service.models import Attempt, Member, Offer, PlatformCourse, Role
@@ -26,7 +25,7 @@ from autograder.web.site import get_words
 _LATE = ("review", "accept", "refuse", "penalty")
 _AS_FOR_ALL = "as-for-all"
 """Removes an individual rule for a student's late attempts."""
-_FIELDS = ("start", "end", "zone", "late")
+_FIELDS = ("start", "end", "zone", "late", "minutes")
 _MINUTES = len("2031-02-12T10:00")
 """The length of what a browser sends for a time without seconds."""
 
@@ -61,6 +60,7 @@ def _render_settings(
     stored |= {
         "zone": zone or ("UTC" if times else _guess_zone(visit)),
         "late": times.get("late", _LATE[0]),
+        "minutes": str(times.get("minutes", "")),
     }
     students = Member.objects.filter(course=visit.course, role=Role.STUDENT).order_by("student")
     members = {member.student: member for member in students}
@@ -139,6 +139,8 @@ def set_times(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespon
     for name in ("start", "end"):
         if name in wanted:
             wanted[name] = _read_moment(wanted[name], str(stored.get(name, "")), stored_zone)
+    if "minutes" in wanted:
+        wanted["minutes"] = late_rule_form.parse_whole(wanted["minutes"])
     if not (wanted.get("start") or wanted.get("end")):
         wanted = {}
     else:  # keep other values of exams.toml, such as extensions
@@ -244,8 +246,8 @@ def _list_affected(offer: Offer, wanted: dict[str, Any]) -> list[str]:
     Raises:
         RubricError: the new times are invalid.
     """
-    rubric, groups = assignment_details.get_assignment(offer).rubric, attempts.list_groups(offer)
-    after = schedule.read_schedule(wanted, rubric, offer.assignment, groups) if wanted else None
+    rubric = assignment_details.get_assignment(offer).rubric
+    after = attempts.read_times(offer, wanted, rubric)
     before = attempts.load_schedule(offer, rubric)
     students = set(Attempt.objects.filter(offer=offer).values_list("student", flat=True))
     return [

@@ -1,24 +1,32 @@
-"""Staff pages about the attempts of one student: see which one counts, and choose another one."""
+"""Staff pages about the attempts of one student: see, download, upload, and choose the one that counts."""
 
 from __future__ import annotations
 
 import uuid
+from datetime import datetime
 
+from django import forms
+from django.conf import settings
 from django.contrib import messages as notices
+from django.db import transaction
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
+from django.utils import timezone
 from msgspec import Struct
 
 from autograder.core.errors import ServiceError
-from autograder.service import attempt_choice, attempts
-from autograder.service.models import Attempt, Role, State
+from autograder.rubric.timestamps import resolve_local_time
+from autograder.service import attempt_choice, attempts, audit, blobs, mark_changes
+from autograder.service.models import Attempt, Member, Offer, Role, State
 from autograder.service.models_results import ChosenAttempt
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
-from autograder.web.responses import render_page, send_stored_file
+from autograder.web.responses import make_download, render_page, send_stored_file
 from autograder.web.site import choose_language, get_words
+from autograder.web.student import pack_files, place_upload, read_contents, send_archive
 
 
 class AttemptRow(Struct, frozen=True):
@@ -43,12 +51,9 @@ def show_attempts(request: HttpRequest, visit: Visit, assignment: str, who: str)
         assignment_details.get_counting_codes(offer, who),
     )
     head = visit.has_role(Role.HEAD_TA)
-    # Receipts are not shown here, so they are not loaded.
-    group_attempts = Attempt.objects.filter(
-        offer=offer, student__in=attempts.list_group_members(offer, who)
-    ).defer("receipt")
+    group_attempts = _find_attempts(offer, who)
     rows = []
-    for attempt in group_attempts.order_by("-submitted_at", "pk"):
+    for attempt in group_attempts.select_related("by").order_by("-submitted_at", "pk"):
         readable = attempts.find_readability(attempt, rubric)
         code = counts.get(str(attempt.pk), "")
         # A failed attempt has no result that could count.
@@ -63,9 +68,6 @@ def show_attempts(request: HttpRequest, visit: Visit, assignment: str, who: str)
                 may_choose,
             )
         )
-    # An unknown student and one without attempts get the same answer.
-    if not rows:
-        raise Http404
     context = {
         "visit": visit,
         "offer": offer,
@@ -74,6 +76,7 @@ def show_attempts(request: HttpRequest, visit: Visit, assignment: str, who: str)
         "rows": rows,
         "why": assignment_details.list_counting_reasons(offer, who, language),
         "head": head,
+        "zone": assignment_details.find_course_zone(visit.course).key,
         "chosen": ChosenAttempt.objects.filter(attempt__in=group_attempts).exists(),
     }
     return render_page(request, "attempts_of.html", context)
@@ -84,6 +87,136 @@ def download_attempt_file(_: HttpRequest, visit: Visit, identifier: uuid.UUID, n
     """Download a file of an attempt as it arrived; the browser must not display it."""
     row = get_object_or_404(_get_attempt(visit, identifier).files, name=name)
     return send_stored_file(row.blob_id, name)
+
+
+def _find_attempts(offer: Offer, who: str) -> QuerySet[Attempt]:
+    """Return the attempts of a student and of their group.
+
+    Raises:
+        Http404: there are none, and no such student is or was on the class list.
+    """
+    # Receipts are long and rarely needed, so they are not loaded.
+    members = attempts.list_group_members(offer, who)
+    found = Attempt.objects.filter(offer=offer, student__in=members).defer("receipt")
+    if not (found.exists() or Member.everyone.filter(course=offer.course, student=who).exists()):
+        raise Http404
+    return found
+
+
+@require_role(Role.TA)
+def download_receipt(_: HttpRequest, visit: Visit, identifier: uuid.UUID) -> HttpResponseBase:
+    """Download the signed receipt of an attempt, as its student has it."""
+    attempt = _get_attempt(visit, identifier)
+    name = f"receipt-{attempt.offer.assignment}-{attempt.student}-{attempt.number}.json"
+    return make_download(attempt.receipt.encode() + b"\n", name)
+
+
+@require_role(Role.TA)
+def download_attempt(_: HttpRequest, visit: Visit, identifier: uuid.UUID) -> HttpResponseBase:
+    """Download all files of an attempt."""
+    attempt = _get_attempt(visit, identifier)
+    name = f"{attempt.student}-{attempt.offer.assignment}-{attempt.number}"
+    return send_archive(pack_files(name, attempts.load_digests(attempt.pk)), name)
+
+
+@require_role(Role.TA)
+def download_attempts(_: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponseBase:
+    """Download all attempts of a student and of their group, each in a folder."""
+    files = {
+        f"{attempt.student}-{attempt.number}/{name}": digest
+        for attempt in _find_attempts(visit.get_offer(assignment), who).order_by("submitted_at", "pk")
+        for name, digest in attempts.load_digests(attempt.pk).items()
+    }
+    name = f"{who}-{assignment}"
+    return send_archive(pack_files(name, files), name)
+
+
+@require_role(Role.TA)
+def download_class(_: HttpRequest, visit: Visit, assignment: str) -> HttpResponseBase:
+    """Download the files that count for each student, in the layout of nbgrader's folder ``submitted``."""
+    offer = visit.get_offer(assignment)
+    rubric = assignment_details.get_assignment(offer).rubric
+    files = {
+        f"{student}/{assignment}/{name}": digest
+        for student, handin in attempts.find_counting_attempts(offer, rubric).items()
+        for name, digest in attempts.load_counted_digests(handin, rubric).items()
+    }
+    return send_archive(pack_files("submitted", files), f"{assignment}-submitted")
+
+
+class UploadForm(forms.Form):
+    """The reason for an upload by staff, and the time at which the files were submitted."""
+
+    reason = forms.CharField(max_length=mark_changes.MOST_REASON)
+    moment = forms.CharField(required=False, max_length=40)
+    """By the clock of the course; empty: now."""
+
+
+@require_role(Role.HEAD_TA, "POST")
+def upload_attempt(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponse:
+    """Submit files for a student, with a reason, also if a later attempt exists; it may count at once."""
+    offer, say = visit.get_offer(assignment), get_words(request)["t"]
+    get_object_or_404(Member.everyone, course=visit.course, student=who)
+    try:
+        attempt = _submit_for(request, offer, who)
+    except ServiceError as error:
+        notices.error(request, say("refused", reason=str(error)))
+    else:
+        notices.info(request, say("uploaded", number=attempt.number, student=who))
+    return _redirect_to_attempts(visit, assignment, who)
+
+
+def _submit_for(request: HttpRequest, offer: Offer, who: str) -> Attempt:
+    """Submit the uploaded files for a student.
+
+    Raises:
+        ServiceError: the reason, the time or the files are not usable.
+    """
+    say, form = get_words(request)["t"], UploadForm(request.POST)
+    if not form.is_valid():
+        raise ServiceError(say("upload-reason"))
+    reason, moment = form.cleaned_data["reason"], _resolve_moment(offer, form.cleaned_data["moment"])
+    if moment > timezone.now():
+        raise ServiceError(say("upload-moment"))
+    files = place_upload(request, offer, read_contents(request, request.FILES.getlist("files")))
+    blobs.store_blobs(files.values())  # before the log is locked, because files can be large
+    counts = "count" in request.POST
+    with transaction.atomic():
+        # The log is locked before any row: see `audit.lock_log`.
+        audit.lock_log()
+        attempt = attempts.submit_files(
+            offer, who, files, settings.RUNNING.signer, by=request.user, submitted_at=moment
+        )
+        after = {"reason": reason, "submitted": moment.isoformat(timespec="seconds"), "counts": counts}
+        subject = f"{offer.assignment}: {who} {attempt.number}"
+        audit.record_action(
+            request.user.username, "upload attempt", subject, course=offer.course, after=after
+        )
+        if counts:
+            attempt_choice.choose_attempt(
+                attempt, reason, assignment_details.get_assignment(offer).rubric, request.user
+            )
+    return attempt
+
+
+def _resolve_moment(offer: Offer, typed: str) -> datetime:
+    """Return the moment that was typed by the clock of the course; the current one if nothing was.
+
+    Raises:
+        ServiceError: it is not a time, or an hour that does not exist or happens twice at a clock change.
+    """
+    if not typed:
+        return timezone.now()
+    try:
+        local = datetime.fromisoformat(typed)
+        # A stated offset wins over the zone of the course.
+        return (
+            local
+            if local.tzinfo
+            else resolve_local_time(local, assignment_details.find_course_zone(offer.course))
+        )
+    except ValueError as error:
+        raise ServiceError(str(error)) from error
 
 
 @require_role(Role.HEAD_TA, "POST")

@@ -55,15 +55,15 @@ def read_terms(sent: QueryDict, offer: Offer) -> dict[str, Any]:
     typed = {name: sent.get(name, "").strip() for name in FIELDS}
     terms: dict[str, Any] = {}
     if typed["grace"]:
-        terms["grace_minutes"] = _parse_whole(typed["grace"])
+        terms["grace_minutes"] = parse_whole(typed["grace"])
     if typed["way"]:
         terms["penalty"] = _read_penalty(typed)
     # The default is not stored.
     if typed["late_days"] not in {"", DAY_LENGTHS[0]}:
         terms["late_days"] = typed["late_days"]
     if typed["slip_days"]:
-        days = _parse_whole(typed["slip_days"])
-        most = _parse_whole(typed["slip_most"]) if typed["slip_most"] else days
+        days = parse_whole(typed["slip_days"])
+        most = parse_whole(typed["slip_most"]) if typed["slip_most"] else days
         position = (offer.times.get("slip_days") or {}).get("place", _get_next_position(offer.course))
         terms["slip_days"] = {"days": days, "most": most, "place": position}
     return terms
@@ -77,16 +77,16 @@ def _read_penalty(typed: Mapping[str, str]) -> dict[str, Any]:
         name: typed[field].translate(_SIGN) for field, name in _LIMITS.items() if typed[field]
     }
     if "closed_after_hours" in limits:
-        limits["closed_after_hours"] = _parse_whole(limits["closed_after_hours"])
+        limits["closed_after_hours"] = parse_whole(limits["closed_after_hours"])
     return {typed["way"]: amount, "unit": typed["unit"] or "percent", **limits}
 
 
 def _parse_step(text: str) -> dict[str, Any]:
     hours, _, take = text.partition(":")
-    return {"after_hours": _parse_whole(hours.strip()), "take": take.strip()}
+    return {"after_hours": parse_whole(hours.strip()), "take": take.strip()}
 
 
-def _parse_whole(text: str) -> int | str:
+def parse_whole(text: str) -> int | str:
     """Parse a whole number; return any other text unchanged."""
     # Longer digit strings stay text as well, so that the reader refuses them like any other typo.
     return int(text) if text.isdecimal() and text.isascii() and len(text) < 10 else text

@@ -319,6 +319,8 @@ def _resolve_member(lti_launch: LtiLaunch, course: CourseRecord, role: Role | No
     )
     if platform_member is not None:
         member = platform_member.member
+        if member.removed_at:
+            raise ServiceError(platforms.REMOVED)
         _check_staff_role(Role(member.role), role)
     elif role == Role.STUDENT:
         member = platforms.find_or_create_student(

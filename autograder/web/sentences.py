@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from autograder.web import regrade_request_sentences
+from autograder.web.course_sentences import COURSES
 from autograder.web.marking.sentences import MARKING
+from autograder.web.member_sentences import MEMBERS
 from autograder.web.student_group_sentences import GROUPS
 from autograder.web.version_trial_sentences import VERSION_TRIALS
 
@@ -126,6 +128,23 @@ _STUDENT: Mapping[str, str | tuple[str, str]] = {
     "web.chosen": "Attempt {number} counts now. Its marks appear as soon as it is graded.",
     "web.choice-dropped": "The attempt that counts is chosen automatically again.",
     "web.cannot-read": "cannot be read",
+    "web.can-read": "can be read",
+    "web.sent-by": "sent by {name}",
+    "web.download-attempts": "Download all attempts (zip)",
+    "web.download-class": "Download the counting attempts of the class (zip)",
+    "web.upload-title": "Upload for {student}",
+    "web.upload-told": (
+        "Submits files for the student, also after the deadline or if there is a later attempt. The time of "
+        "submission decides whether the attempt is late. The reason is recorded in the audit log; "
+        "the student sees it if you make the attempt count."
+    ),
+    "web.upload-files": "Notebooks and other files, or a zip archive of them",
+    "web.upload-when": "Time of submission ({zone}); empty: now",
+    "web.upload": "Upload",
+    "web.uploaded": "Attempt {number} of {student} was submitted.",
+    "web.upload-reason": "enter a reason of at most 1,000 characters",
+    "web.upload-moment": "the time of submission is not a valid time, or in the future",
+    "web.log-upload-attempt": "attempt uploaded by staff",
     "web.log-choose-attempt": "counting attempt changed",
     "web.none-wanted": "None of these files is expected. Submit: {names}",
     "web.not-wanted": "This file is not expected. It is stored but not graded.",
@@ -157,8 +176,8 @@ _STAFF: Mapping[str, str | tuple[str, str]] = {
     ),
     "web.publish-now": "Publish now",
     "web.no-assignments-told": (
-        "The operators of the service import a course folder with the command autograder serve; its "
-        "assignments then appear here."
+        "Instructors upload assignments here, or the operators of the service import a course folder with "
+        "the command autograder serve."
     ),
     "web.members": "Members",
     "web.members-none": (
@@ -192,7 +211,8 @@ _STAFF: Mapping[str, str | tuple[str, str]] = {
         "effect first and then decide."
     ),
     "web.no-folder": (
-        "The assignment was not imported from a folder of this machine, so it cannot be updated here."
+        "The assignment was not imported from a folder of this machine. Upload new versions on the page of "
+        "the course."
     ),
     "web.updated": "Version {number} is in use now.",
     "web.same-version": "Nothing has changed in the course folder.",
@@ -237,7 +257,6 @@ _STAFF: Mapping[str, str | tuple[str, str]] = {
     "web.imported": ("Imported 1 student.", "Imported {number} students."),
     "web.invite": "Invite",
     "web.invitation": "Give this link to {name}. It works once, until {moment}:",
-    "web.has-account": "has an account",
     "web.forgotten": "Create password reset link",
     "web.no-account": "no account yet",
     "web.role": "Role",
@@ -246,7 +265,6 @@ _STAFF: Mapping[str, str | tuple[str, str]] = {
     "web.role-head-ta": "head TA",
     "web.role-instructor": "instructor",
     "web.role-administrator": "administrator",
-    "web.add-staff": "Add staff member",
     "web.email": "E-mail",
     "web.who": "User",
     "web.action": "Action",
@@ -572,6 +590,8 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     **_PLATFORM_FILES,
     **_SIMILAR,
     **GROUPS,
+    **MEMBERS,
+    **COURSES,
     **VERSION_TRIALS,
     **regrade_request_sentences.WORDS,
     **_BENCH,

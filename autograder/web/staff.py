@@ -10,8 +10,6 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages as notices
-from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.db import transaction
 from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -21,18 +19,15 @@ from django.utils import timezone
 from msgspec import Struct
 
 from autograder.app import open_course
-from autograder.app.class_lists import read_students
 from autograder.app.class_roll import copy_shared_marks
-from autograder.core.errors import AutograderError, CourseError
+from autograder.core.errors import AutograderError
 from autograder.grading.grades import Standing
 from autograder.rubric import Rubric
 from autograder.rubric.timestamps import format_duration
 from autograder.service import attempts, audit, mark_changes, tasks, trials
 from autograder.service.marking import queue
 from autograder.service.models import (
-    Account,
     Attempt,
-    AuditEntry,
     CourseRecord,
     Member,
     Offer,
@@ -40,19 +35,15 @@ from autograder.service.models import (
     Role,
     State,
 )
-from autograder.service.models_results import SentScore
+from autograder.service.models_results import Draft, SentScore
 from autograder.service.standings import load_standings
 from autograder.service.store import DatabaseStore
 from autograder.web import assignment_details, tables
-from autograder.web.account import create_invitation as make_invitation
 from autograder.web.guard import Visit, require_role
 from autograder.web.responses import render_framed, render_page
-from autograder.web.sentences import ACTIONS
 from autograder.web.site import choose_language, get_words
 from autograder.web.version_trials import redirect_to_trial
 
-_ENTRIES = 100
-"""Entries of the audit log on a page."""
 _MINUTE = timedelta(minutes=1)
 
 
@@ -132,8 +123,16 @@ def _collect_progress(course: CourseRecord, language: str, *, only: Offer | None
 @require_role(Role.TA)
 def show_course(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show the assignments of a course and their grading progress."""
-    rows = _collect_progress(visit.course, choose_language(request))
-    return render_page(request, "staff.html", {"visit": visit, "rows": rows})
+    drafts = Draft.objects.filter(course=visit.course, settled="").select_related("by").order_by("-pk")
+    language = choose_language(request)
+    context = {
+        "visit": visit,
+        "rows": _collect_progress(visit.course, language),
+        "drafts": drafts,
+        "instructor": visit.has_role(Role.INSTRUCTOR),
+        "when": assignment_details.make_course_time_formatter(visit.course, language),
+    }
+    return render_page(request, "staff.html", context)
 
 
 @require_role(Role.TA)
@@ -150,6 +149,8 @@ def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Http
     rubric = assignment_details.get_assignment(offer).rubric
     submitted = Attempt.objects.filter(offer=offer).values("student").distinct().count()
     (progress,) = _collect_progress(visit.course, language, only=offer)
+    to_grade = sum(row.waiting for row in queue.count_answers(offer, rubric, request.user))
+    instructor = visit.has_role(Role.INSTRUCTOR)
     context = {
         "visit": visit,
         "offer": offer,
@@ -158,7 +159,9 @@ def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Http
         # Imported submissions can be of students who are not on the class list.
         "enrolled": max(submitted, Member.objects.filter(course=visit.course, role=Role.STUDENT).count()),
         "extensions": sum(len(offer.times.get(kind, {})) for kind in ("students", "groups")),
-        "to_grade": sum(row.waiting for row in queue.count_answers(offer, rubric, request.user)),
+        "to_grade": to_grade,
+        # Only who can publish the marks reads this.
+        "open_work": _count_open_work(offer, to_grade) if instructor and not offer.published_at else {},
         "open_requests": offer.requests.filter(answered_at=None, withdrawn_at=None).count(),
         "possible": rubric.assignment.points,
         "too_much": _get_excess_size(rubric),
@@ -166,7 +169,7 @@ def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Http
         "when": assignment_details.make_time_formatter(offer, language),
         "platforms": _count_sent_marks(offer),
         "trials": offer.trials.filter(settled="").select_related("version"),
-        "instructor": visit.has_role(Role.INSTRUCTOR),
+        "instructor": instructor,
         "head": visit.has_role(Role.HEAD_TA),
     }
     return render_page(request, "staff_assignment.html", context)
@@ -204,10 +207,10 @@ def show_submissions(request: HttpRequest, visit: Visit, assignment: str) -> Htt
 
 
 def _collect_submissions(offer: Offer) -> list[SubmissionRow]:
-    """Return a row for everybody on the class list, and for others who submitted."""
-    members = {
-        member.student: member for member in Member.objects.filter(course=offer.course, role=Role.STUDENT)
-    }
+    """Return a row for everybody on the class list, and for others who submitted, such as removed members."""
+    students = Member.everyone.filter(course=offer.course, role=Role.STUDENT)
+    members = {member.student: member for member in students}
+    enrolled = {who for who, member in members.items() if member.removed_at is None}
     groups = {who: group.name for group in attempts.list_groups(offer) for who in group.members}
     standings = load_standings(offer, assignment_details.get_assignment(offer))
     last: dict[str, tuple[int, datetime, str]] = {}
@@ -218,7 +221,7 @@ def _collect_submissions(offer: Offer) -> list[SubmissionRow]:
     ):
         last[who] = (number, moment, state)
     rows = []
-    for who in members.keys() | last.keys() | standings.keys():
+    for who in enrolled | last.keys() | standings.keys():
         number, moment, state = last.get(who, (0, None, State.GRADED))
         standing = standings.get(who)
         if state != State.GRADED:
@@ -298,6 +301,18 @@ def set_published(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
     return _redirect_to_assignment(visit, offer)
 
 
+def _count_open_work(offer: Offer, answers: int) -> dict[str, int]:
+    """Count what is unfinished: answers to mark, students with provisional marks, ungraded attempts."""
+    rows = Attempt.objects.filter(offer=offer)
+    standings = load_standings(offer, assignment_details.get_assignment(offer)).values()
+    return {
+        "answers": answers,
+        "provisional": sum(not standing.final for standing in standings),
+        "waiting": rows.filter(state__in=(State.WAITING, State.RUNNING)).count(),
+        "failed": rows.filter(state=State.FAILED).count(),
+    }
+
+
 def _copy_group_marks(offer: Offer) -> None:
     """Copy manual marks of one group member to the others before any of them sees the marks."""
     store, groups = DatabaseStore(offer.course), attempts.list_groups(offer)
@@ -322,6 +337,7 @@ def update_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Ht
             updated_offer, trial = trials.import_assignment(
                 visit.course, open_course(folder), assignment, request.user
             )
+            Offer.objects.filter(pk=offer.pk).update(uploaded=False)
             # A version that can change marks starts a trial, and the previous one stays offered.
             if trial is None:
                 numbers = {"before": offer.version.number, "after": updated_offer.version.number}
@@ -366,149 +382,3 @@ def retry_attempt(request: HttpRequest, visit: Visit, identifier: uuid.UUID) -> 
         )
         attempts.retry_attempt(attempt)
     return _redirect_to_assignment(visit, attempt.offer, "submissions")
-
-
-@require_role(Role.INSTRUCTOR)
-def show_members(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Show the members of the course."""
-    return _render_members(request, visit)
-
-
-def _render_members(request: HttpRequest, visit: Visit, **extra_context: Any) -> HttpResponse:
-    everybody = Member.objects.filter(course=visit.course).select_related("account").order_by("pk")
-    columns: dict[str, Callable[[Member], Any]] = {
-        "name": lambda member: (member.last_name or member.student).casefold(),
-        "student": lambda member: member.student,
-        "role": lambda member: member.role,
-        "email": lambda member: member.email.casefold(),
-        "account": lambda member: member.account_id is None,
-    }
-    context = {
-        "visit": visit,
-        "table": tables.build_table(
-            request,
-            everybody,
-            columns,
-            lambda member: f"{member.first_name} {member.last_name} {member.student} {member.email}",
-        ),
-        "roles": _list_assignable_roles(visit),
-        "enrolled": everybody.filter(role=Role.STUDENT).exists(),
-        "resets": request.user.is_superuser,
-        "platforms": PlatformCourse.objects.filter(course=visit.course).select_related(
-            "context__deployment__registration"
-        ),
-        "link": "",
-        "invited": None,
-        "until": None,
-        "when": assignment_details.make_course_time_formatter(visit.course, choose_language(request)),
-        **extra_context,
-    }
-    return render_page(request, "members.html", context)
-
-
-def _list_assignable_roles(visit: Visit) -> list[str]:
-    """Return the roles that the visitor may assign: TAs and head TAs, or all for an administrator."""
-    staff = [Role.TA, Role.HEAD_TA, Role.INSTRUCTOR, Role.ADMINISTRATOR]
-    return [role.value for role in staff if visit.role == Role.ADMINISTRATOR or role in staff[:2]]
-
-
-@require_role(Role.INSTRUCTOR, "POST")
-def import_list(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Import a class list; members who are already on it keep their accounts."""
-    say, sent = get_words(request), request.FILES.get("list")
-    if sent is None:
-        notices.error(request, say["t"]("no-files"))
-        return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
-    try:
-        students = read_students(sent.read())
-    except CourseError as error:
-        notices.error(request, say["t"]("bad-list", reason=str(error)))
-        return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
-    with transaction.atomic():
-        before = _map_students(visit.course)
-        DatabaseStore(visit.course).enroll_students(students)
-        after = _map_students(visit.course)
-        changed = sorted(who for who in after if before.get(who) != after[who])
-        _note_action(
-            request,
-            visit,
-            "class list",
-            visit.course.slug,
-            before={who: before[who] for who in changed if who in before},
-            after={who: after[who] for who in changed},
-        )
-    notices.info(request, say["counted"]("imported", len(students)))
-    return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
-
-
-def _map_students(course: CourseRecord) -> dict[str, str]:
-    """Return the name and address of each student, by id."""
-    students = Member.objects.filter(course=course, role=Role.STUDENT)
-    return {
-        student.student: f"{student.first_name} {student.last_name} {student.email}".strip()
-        for student in students
-    }
-
-
-@require_role(Role.INSTRUCTOR, "POST")
-def add_staff(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Add a member to the course staff."""
-    role = request.POST.get("role", "")
-    if role not in _list_assignable_roles(visit):
-        raise Http404
-    name = request.POST.get("name", "").strip()[:150] or "-"
-    with transaction.atomic():
-        member = Member.objects.create(course=visit.course, role=role, last_name=name)
-        _note_action(request, visit, "add staff", name, after=role)
-    return _show_invitation(request, visit, member)
-
-
-@require_role(Role.INSTRUCTOR, "POST")
-def invite_member(request: HttpRequest, visit: Visit, member: int) -> HttpResponse:
-    """Create a link with which a member creates an account. It is shown only once."""
-    course_member = get_object_or_404(Member, pk=member, course=visit.course, account=None)
-    # An instructor must not hand out a role that they may not assign.
-    if course_member.role != Role.STUDENT and course_member.role not in _list_assignable_roles(visit):
-        raise Http404
-    return _show_invitation(request, visit, course_member)
-
-
-def _show_invitation(
-    request: HttpRequest, visit: Visit, member: Member, account: Account | None = None
-) -> HttpResponse:
-    link, invitation = make_invitation(member, account)
-    who = member.student or member.last_name
-    _note_action(request, visit, "link for a password" if account else "invite", who)
-    return _render_members(
-        request, visit, link=request.build_absolute_uri(link), invited=who, until=invitation.expires_at
-    )
-
-
-@require_role(Role.ADMINISTRATOR, "POST")
-def reset_password(request: HttpRequest, visit: Visit, member: int) -> HttpResponse:
-    """Create a link with which a member sets a new password. It is shown only once.
-
-    It opens everything the account may see, in other courses too, so only administrators of the service may
-    do this.
-    """
-    # An administrator of this course alone is not enough.
-    if not request.user.is_superuser:
-        raise PermissionDenied
-    course_member = get_object_or_404(Member, pk=member, course=visit.course, account__is_superuser=False)
-    return _show_invitation(request, visit, course_member, course_member.account)
-
-
-@require_role(Role.INSTRUCTOR)
-def show_audit_log(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Show the changes in the course, and whether the log is intact."""
-    entries = AuditEntry.objects.filter(course=visit.course).order_by("-pk")
-    newest = AuditEntry.objects.order_by("-pk").first()
-    context = {
-        "visit": visit,
-        "page": Paginator(entries, _ENTRIES).get_page(request.GET.get("page")),
-        "broken": audit.find_broken_entry(),
-        "newest": newest.digest if newest else "",
-        "actions": ACTIONS,
-        "when": assignment_details.make_course_time_formatter(visit.course, choose_language(request)),
-    }
-    return render_page(request, "audit.html", context)

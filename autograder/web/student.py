@@ -27,7 +27,7 @@ from autograder.core.errors import ServiceError
 from autograder.course.submission_folder import list_expected_files
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.view import describe_change
-from autograder.service import attempts, blobs, mark_changes, uploads, versions
+from autograder.service import attempts, blobs, mark_changes, openings, uploads, versions
 from autograder.service.models import Attempt, CourseRecord, Member, Offer, Role, State
 from autograder.web import assignment_details, regrade_requests
 from autograder.web.guard import Visit, allow_anyone, require_role, require_sign_in
@@ -56,7 +56,8 @@ def show_home(request: HttpRequest) -> HttpResponse:
     else:
         members = Member.objects.filter(account=request.user).select_related("course")
         memberships = [(entry.course, Role(entry.role)) for entry in members.order_by("course__title")]
-    if len(memberships) == 1:
+    # Administrators can create further courses here.
+    if len(memberships) == 1 and not request.user.is_superuser:
         course, role = memberships[0]
         return HttpResponseRedirect(
             reverse("course" if role == Role.STUDENT else "staff", kwargs={"slug": course.slug})
@@ -159,20 +160,36 @@ def create_attempt(
             yet, or there were too many attempts recently.
     """
     say, of_student = get_words(request)["t"], Attempt.objects.filter(offer=offer, student=student)
+    membership = Member.objects.filter(course=offer.course, account=request.user, student=student)
     times = assignment_details.get_times(offer, student, choose_language(request))
-    if not files:
-        raise ServiceError(say("no-files"))
     if not times.open:
-        raise ServiceError(say("not-open", moment=times.start))
+        raise ServiceError(say("not-open", moment=times.start) if times.start else say("not-opened"))
 
     # Called under a lock on the student: simultaneous uploads cannot exceed the limit together.
-    def check_rate() -> None:
+    def check_permission() -> None:
+        # Removing the member waits for this transaction, or this one finds the member removed.
+        if membership.select_for_update(no_key=True).first() is None:
+            raise ServiceError(say("no-longer-member"))
         lately = of_student.filter(submitted_at__gt=timezone.now() - WITHIN).count()
         if lately >= MOST_ATTEMPTS:
             raise ServiceError(say("too-often", number=lately))
 
+    files = place_upload(request, offer, files)
     signer = settings.RUNNING.signer
-    assignment = assignment_details.get_assignment(offer)
+    return attempts.submit_files(
+        offer, student, files, signer, by=request.user, once=once, allowed=check_permission
+    )
+
+
+def place_upload(request: HttpRequest, offer: Offer, files: dict[str, bytes]) -> dict[str, bytes]:
+    """Return uploaded files at the paths that the rubric expects; archives are unpacked.
+
+    Raises:
+        ServiceError: there are no files, none of them is expected, or one cannot be read.
+    """
+    say, assignment = get_words(request)["t"], assignment_details.get_assignment(offer)
+    if not files:
+        raise ServiceError(say("no-files"))
     files = uploads.place_upload(files, assignment.rubric)
     if files.keys().isdisjoint(list_expected_files(assignment.rubric)):  # it would count and earn no points
         raise ServiceError(
@@ -181,9 +198,7 @@ def create_attempt(
     if unreadable := uploads.find_unreadable_files(files, assignment.rubric):
         faults = " ".join(say("unreadable", file=name, reason=why) for name, why in unreadable.items())
         raise ServiceError(f"{faults} {say('not-taken')}")
-    return attempts.submit_files(
-        offer, student, files, signer, by=request.user, once=once, allowed=check_rate
-    )
+    return files
 
 
 def _get_attempt_url(name: str, attempt: Attempt) -> str:
@@ -271,6 +286,18 @@ def _get_released_files(request: HttpRequest, visit: Visit, assignment: str) -> 
     return versions.load_digests(offer.version, visit.student)
 
 
+@require_role(Role.STUDENT, "POST")
+def open_assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """Open an assignment that limits the working time: the student's time starts now."""
+    offer = visit.get_offer(assignment)
+    # Opening it again, too early or too late changes nothing.
+    if assignment_details.get_times(offer, visit.student, choose_language(request)).minutes:
+        members = attempts.list_group_members(offer, visit.student)
+        openings.open_assignment(offer, visit.student, members, request.user)
+    parts = {"slug": visit.course.slug, "assignment": offer.assignment}
+    return HttpResponseRedirect(reverse("assignment", kwargs=parts))
+
+
 @require_role(Role.STUDENT)
 def download_released_file(
     request: HttpRequest, visit: Visit, assignment: str, name: str
@@ -286,15 +313,19 @@ def download_released_file(
 def download_archive(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponseBase:
     """Download all files of the release."""
     files = _get_released_files(request, visit, assignment)
-    response = FileResponse(pack_files(assignment, files), content_type=BINARY)
-    return set_download_headers(response, f"{assignment}.zip")
+    return send_archive(pack_files(assignment, files), assignment)
 
 
-def pack_files(assignment: str, files: Mapping[str, str]) -> IO[bytes]:
-    """Pack a student's files into a zip archive, in a folder named after the assignment.
+def send_archive(archive: IO[bytes], name: str) -> HttpResponseBase:
+    """Return an archive as a download."""
+    return set_download_headers(FileResponse(archive, content_type=BINARY), f"{name}.zip")
+
+
+def pack_files(folder: str, files: Mapping[str, str]) -> IO[bytes]:
+    """Pack stored files into a zip archive, in a folder.
 
     Args:
-        assignment: its name.
+        folder: its name, such as that of the assignment.
         files: digests by name.
     """
     written = tempfile.SpooledTemporaryFile(blobs.LARGE)  # noqa: SIM115 - closed with the response
@@ -302,7 +333,7 @@ def pack_files(assignment: str, files: Mapping[str, str]) -> IO[bytes]:
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, digest in files.items():
             # `force_zip64`, because a member's size is unknown when its header is written.
-            with archive.open(f"{assignment}/{name}", "w", force_zip64=True) as file:
+            with archive.open(f"{folder}/{name}", "w", force_zip64=True) as file:
                 file.writelines(blobs.iterate_parts(digest))
     written.seek(0)
     return written

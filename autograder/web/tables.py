@@ -26,6 +26,8 @@ class Table(Struct, Generic[Row], frozen=True, eq=False):
     descending: bool
     total: int
     """Rows before the search."""
+    filters: Mapping[str, str]
+    """Further choices of the reader, which the addresses of other pages and orders repeat."""
 
     @property
     def order(self) -> str:
@@ -35,12 +37,13 @@ class Table(Struct, Generic[Row], frozen=True, eq=False):
     def get_sort_url(self, column: str) -> str:
         """Return the address that sorts by a column, or reverses its order."""
         reverse = column == self.sort and not self.descending
-        return f"?{urlencode({'q': self.query, 'sort': f'-{column}' if reverse else column})}"
+        order = f"-{column}" if reverse else column
+        return f"?{urlencode({'q': self.query, **self.filters, 'sort': order})}"
 
     @property
     def page_query(self) -> str:
         """The start of the address of another page in the same order."""
-        return f"{urlencode({'q': self.query, 'sort': self.order})}&"
+        return f"{urlencode({'q': self.query, **self.filters, 'sort': self.order})}&"
 
 
 def build_table(
@@ -48,6 +51,7 @@ def build_table(
     rows: Iterable[Row],
     columns: Mapping[str, Callable[[Row], Any]],
     text: Callable[[Row], str],
+    filters: Mapping[str, str] | None = None,
 ) -> Table[Row]:
     """Select the rows of a page.
 
@@ -56,6 +60,7 @@ def build_table(
         rows: all rows.
         columns: the sort key of each column; the first one is the default.
         text: the text of a row that is searched.
+        filters: further choices that the rows have been selected by, by the name of the field.
     """
     everything = list(rows)
     query, order = request.GET.get("q", "").strip(), request.GET.get("sort", "")
@@ -66,4 +71,4 @@ def build_table(
     matching = [row for row in everything if all(word in text(row).casefold() for word in words)]
     matching.sort(key=columns[column], reverse=order.startswith("-"))
     page = Paginator(matching, PER_PAGE).get_page(request.GET.get("page"))
-    return Table(page, query, column, order.startswith("-"), len(everything))
+    return Table(page, query, column, order.startswith("-"), len(everything), filters or {})

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
+from typing import Any
+
+import pytest
+
 from tests.service import course
 from tests.web.people import Small
 from tests.web.test_student import page, sent, text
@@ -66,7 +72,7 @@ def test_a_head_ta_chooses_and_takes_it_back(at: Small) -> None:
     client, student = at.client("head-ta"), at.client()
     second = at.offer.attempts.get(number=2)
     choose = f"{at.base}staff/attempts/{second.pk}/choose"
-    assert 1 == text(client.get(of_ada(at))).count("Count this attempt"), "the other one counts already"
+    assert 1 == text(client.get(of_ada(at))).count(">Count this attempt<"), "the other one counts already"
     assert "enter a reason; the student will see it" in text(client.post(choose, {"reason": ""}, follow=True))
     told = text(client.post(choose, {"reason": "Agreed <b>on paper</b>."}, follow=True))
     assert "Attempt 2 counts now." in told
@@ -84,3 +90,112 @@ def test_attempts_of_nobody_and_of_another_course_are_not_found(at: Small) -> No
     assert 404 == client.get(f"{at.base}staff/attempts/{first.pk}/files/other.ipynb").status_code
     other = f"/app/c/other/staff/attempts/{first.pk}/choose"
     assert 404 == client.post(other, {"reason": "x"}).status_code
+
+
+def unpacked(answer: Any) -> dict[str, bytes]:
+    """The files of an archive that was downloaded."""
+    assert 200 == answer.status_code
+    with zipfile.ZipFile(io.BytesIO(answer.getvalue())) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_attempts_are_downloaded_with_their_receipts(at: Small) -> None:
+    """One, all of a student, and those of the class that count, as nbgrader lays them out."""
+    two_attempts(at)
+    course.handed_in(at.offer, "bob", course.answered(at.folder, thoughts="Bob's."))
+    client, files = at.client("ta"), course.released(at.folder)
+    broken = at.offer.attempts.get(student="ada", number=2)
+    one = unpacked(client.get(f"{at.base}staff/attempts/{broken.pk}/files.zip"))
+    assert {f"ada-small-2/{name}" for name in files} == one.keys()
+    every = unpacked(client.get(f"{of_ada(at)}files.zip"))
+    assert {f"ada-small/ada-{number}/{name}" for number in (1, 2) for name in files} == every.keys()
+    of_class = unpacked(client.get(f"{at.base}staff/a/small/attempts/counting.zip"))
+    assert {f"submitted/{who}/small/{name}" for who in ("ada", "bob") for name in files} == of_class.keys()
+    assert files["code.ipynb"] == of_class["submitted/ada/small/code.ipynb"], "the readable one counts"
+    receipt = client.get(f"{at.base}staff/attempts/{broken.pk}/receipt")
+    assert str(broken.pk) in receipt.content.decode()
+
+
+def test_students_without_a_submission_are_listed(at: Small) -> None:
+    """With a page on which something can be uploaded for them."""
+    from autograder.service.models import Member
+
+    Member.objects.create(course=at.record, role="student", student="ada")
+    assert "Nothing submitted yet" in text(at.client("ta").get(f"{at.base}staff/a/small/submissions/"))
+    assert "Upload for ada" in text(at.client("head-ta").get(of_ada(at)))
+    assert "Upload for ada" not in text(at.client("ta").get(of_ada(at)))
+
+
+def upload(at: Small, files: dict[str, bytes], role: str = "head-ta", **fields: str) -> Any:
+    """Upload files for Ada."""
+    sending = {**sent(files), "reason": "Sent by mail.", **fields}
+    return at.client(role).post(f"{of_ada(at)}upload", sending, follow=True)
+
+
+def test_staff_upload_an_attempt_from_before_a_later_one(at: Small) -> None:
+    """The later one still counts, unless staff decide otherwise; the log has the reason and the time."""
+    from autograder.service import attempts
+    from autograder.web import assignment_details
+    from tests.web.test_staff import entries
+
+    at.account("student")
+    files = course.released(at.folder)
+    later = course.handed_in(at.offer, "ada", files)
+    rubric = assignment_details.get_assignment(at.offer).rubric
+
+    def counting() -> str:
+        handin = attempts.find_counting_attempt(at.offer, "ada", rubric)
+        assert handin is not None
+        return handin.folder.name
+
+    told = text(upload(at, course.answered(at.folder, thoughts="Mine."), moment="2026-01-02T10:00"))
+    assert "Attempt 2 of ada was submitted." in told
+    made = at.offer.attempts.get(number=2)
+    assert ("2026-01-02T10:00:00+00:00", at.account("head-ta")) == (made.submitted_at.isoformat(), made.by)
+    assert str(later.pk) == counting()
+    assert "2026-01-02T10:00:00" in made.receipt
+    facts = {"reason": "Sent by mail.", "submitted": "2026-01-02T10:00:00+00:00", "counts": False}
+    assert ("upload attempt", None, facts) in entries(at)
+    text(upload(at, files, moment="2026-01-02T11:00", count="on"))
+    assert str(at.offer.attempts.get(number=3).pk) == counting()
+    assert "Sent by mail." in text(at.client().get(page(at)))
+
+
+def test_an_archive_with_the_files_is_accepted(at: Small) -> None:
+    """From staff as from students."""
+    at.account("student")
+    files, packed = course.released(at.folder), io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(f"folder/{name}", data)
+    assert "was submitted" in text(upload(at, {"all.zip": packed.getvalue()}))
+    names = at.offer.attempts.get().files.values_list("name", flat=True)
+    assert files.keys() == set(names)
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"reason": " "}, "enter a reason"),
+        ({"moment": "tomorrow"}, "Not accepted"),
+        ({"moment": "2999-01-01T00:00"}, "in the future"),
+    ],
+)
+def test_an_upload_without_a_reason_or_a_time_is_refused(
+    at: Small, fields: dict[str, str], told: str
+) -> None:
+    """Nothing is stored or logged."""
+    at.account("student")
+    assert told in text(upload(at, course.released(at.folder), **fields))
+    assert not at.offer.attempts.exists()
+
+
+def test_an_upload_for_nobody_or_of_nothing_is_refused(at: Small) -> None:
+    """Nor is one from another site."""
+    at.account("student")
+    assert 404 == at.client("head-ta").post(of_ada(at).replace("ada", "eve") + "upload").status_code
+    assert "Choose a file first" in text(upload(at, {}))
+    assert "cannot be read" in text(upload(at, {"code.ipynb": b"{}"}))
+    client = at.client("head-ta", enforce_csrf_checks=True)
+    assert 403 == client.post(f"{of_ada(at)}upload", sent(course.released(at.folder))).status_code
+    assert not at.offer.attempts.exists()

@@ -159,6 +159,24 @@ def test_who_teaches_there_teaches_here(at: Small, connected: PlatformCourse, lm
     assert str(own.pk) == first.session["_auth_user_id"]
 
 
+@pytest.mark.parametrize("role", ["Learner", "TeachingAssistant"])
+def test_whoever_was_removed_does_not_come_back(
+    at: Small, connected: PlatformCourse, lms: LearningPlatform, role: str
+) -> None:
+    """The platform still lists them; the staff of the course decide, and may take it back."""
+    from autograder.service.models import Member
+
+    lms.launch(at.client("nobody"), "eve", (role,))
+    eve = Member.objects.filter(course=at.record).latest("pk")
+    staff, visitor = at.client("administrator"), at.client("nobody")
+    assert 302 == staff.post(f"{at.base}staff/members/{eve.pk}/remove").status_code
+    assert 403 == lms.launch(visitor, "eve", (role,)).status_code
+    assert "_auth_user_id" not in visitor.session
+    assert not Member.objects.filter(course=at.record, pk=eve.pk).exists()
+    staff.post(f"{at.base}staff/members/{eve.pk}/restore")
+    assert 302 == lms.launch(visitor, "eve", (role,)).status_code
+
+
 def test_an_administrator_is_found_by_nobodys_word(
     at: Small, connected: PlatformCourse, lms: LearningPlatform
 ) -> None:

@@ -23,6 +23,7 @@ ALLOWED = {
     "remove-key": (ROLES[1:], "POST"),
     "course": (("student",), "GET HEAD"),
     "assignment": (("student",), "GET HEAD POST"),
+    "open-assignment": (("student",), "POST"),
     "archive": (("student",), "GET HEAD"),
     "released-file": (("student",), "GET HEAD"),
     "feedback": (("student",), "GET HEAD"),
@@ -60,15 +61,33 @@ ALLOWED = {
     "retry": (STAFF[1:], "POST"),
     "attempts-of": (STAFF, "GET HEAD"),
     "attempt-file": (STAFF, "GET HEAD"),
+    "attempt-receipt": (STAFF, "GET HEAD"),
+    "attempt-archive": (STAFF, "GET HEAD"),
+    "attempts-archive": (STAFF, "GET HEAD"),
+    "class-archive": (STAFF, "GET HEAD"),
+    "upload-attempt": (STAFF[1:], "POST"),
     "choose-attempt": (STAFF[1:], "POST"),
     "drop-choice": (STAFF[1:], "POST"),
     "grade-again": (STAFF[1:], "POST"),
+    "create-course": (("superuser",), "GET HEAD POST"),
+    "upload-assignment": (LEADING, "POST"),
+    "draft": (LEADING, "GET HEAD"),
+    "draft-progress": (LEADING, "GET HEAD"),
+    "check-draft": (LEADING, "POST"),
+    "offer-draft": (LEADING, "POST"),
+    "discard-draft": (LEADING, "POST"),
     "members": (LEADING, "GET HEAD"),
+    "member": (LEADING, "GET HEAD POST"),
     "import-list": (LEADING, "POST"),
-    "add-staff": (LEADING, "POST"),
+    "add-member": (LEADING, "POST"),
+    "invite-everybody": (LEADING, "POST"),
+    "remove-member": (LEADING, "POST"),
+    "restore-member": (LEADING, "POST"),
     "invite": (LEADING, "POST"),
     "new-password": (("superuser",), "POST"),
+    "reset-factor": (("superuser",), "POST"),
     "audit-log": (LEADING, "GET HEAD"),
+    "export-audit-log": (LEADING, "GET HEAD"),
     "platform-list": (LEADING, "POST"),
     "disconnect": (LEADING, "POST"),
     "send-marks": (STAFF[1:], "POST"),
@@ -99,9 +118,12 @@ FOR_NOTHING = {
     "mark-group",
     "mark-plan",
     "remove-key",
-    "add-staff",
+    "member",
+    "remove-member",
+    "restore-member",
     "invite",
     "new-password",
+    "reset-factor",
     "update",
     "platform-list",
     "disconnect",
@@ -139,6 +161,23 @@ def tried(at: Small) -> Any:
     version = at.offer.version
     return VersionTrial.objects.create(
         offer=at.offer, version=version, base=version, by=at.account("instructor")
+    )
+
+
+def drafted(at: Small) -> Any:
+    """A draft that was checked and found faulty."""
+    from django.utils import timezone
+
+    from autograder.service import blobs
+    from autograder.service.models_results import Draft
+
+    return Draft.objects.create(
+        course=at.record,
+        assignment="small",
+        archive_id=blobs.store_blobs([b"zip"])[0],
+        by=at.account("instructor"),
+        state="failed",
+        queued_at=timezone.now(),
     )
 
 
@@ -183,6 +222,7 @@ def test_the_table_holds_for_every_role_and_method(at: Small) -> None:
         "place": 999_999,
         "answer": 999_999,
         "trial": tried(at).pk,
+        "draft": drafted(at).pk,
     }
     unexpected = []
     for role in ROLES:

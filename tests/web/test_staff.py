@@ -295,19 +295,6 @@ def test_nothing_of_the_accounts_sends_mail(at: Small) -> None:
         assert 404 == at.client().post(f"/app/accounts/{place}").status_code, place
 
 
-def test_roles_are_given_downwards(at: Small) -> None:
-    """An instructor makes TAs, an administrator everybody."""
-    from autograder.service.models import Member
-
-    place = f"{at.base}staff/members/staff"
-    assert 404 == at.client("instructor").post(place, {"name": "X", "role": "instructor"}).status_code
-    assert 404 == at.client("administrator").post(place, {"name": "X", "role": "student"}).status_code
-    assert "/app/join/" in text(at.client("instructor").post(place, {"name": "X", "role": "ta"}))
-    assert "/app/join/" in text(at.client("administrator").post(place, {"name": "Y", "role": "instructor"}))
-    found = Member.objects.filter(course=at.record, account=None).values_list("last_name", "role")
-    assert {("X", "ta"), ("Y", "instructor")} == set(found)
-
-
 def test_a_failed_attempt_is_seen_and_tried_again(at: Small) -> None:
     """With its reason; by a head TA."""
     made = course.handed_in(at.offer, "ada", course.released(at.folder))

@@ -62,8 +62,11 @@ def import_assignment(
         As `versions.create_or_update_offer`.
         AutograderError: the new version cannot be used for grading.
     """
-    version = versions.import_version(record, course, name)
     offer = Offer.objects.filter(course=record, assignment=name).select_related("version", "course").first()
+    # The folder is older than what staff have uploaded since.
+    if by is None and offer is not None and offer.uploaded:
+        return offer, None
+    version = versions.import_version(record, course, name)
     if offer is None or not offer.attempts.exists() or versions.has_same_grading(offer.version, version):
         return versions.create_or_update_offer(record, course, name, version), None
     assignments.load_assignment(course, name)

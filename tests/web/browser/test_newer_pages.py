@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.web.browser.reader import SHOTS, Reader
 from tests.web.people import Small
 from tests.web.test_changed_marks import feedback, give, published
+from tests.web.test_matrix import drafted
 from tests.web.test_similar_page import class_of, compared, place
 
 pytestmark = pytest.mark.apart
@@ -56,6 +58,11 @@ def test_the_newer_pages(full: Small, reader: Callable[..., Reader], language: s
         "platform-files": f"{staff}platforms/",
         "staff-overview": staff,
         "staff-settings": f"{staff}settings/",
+        "members": f"{full.base}staff/members/",
+        "member": f"{full.base}staff/members/{first_member(full).pk}/",
+        "audit-log": f"{full.base}staff/audit/",
+        "attempts": f"{staff}attempts/of/ada/",
+        "draft": f"{full.base}staff/drafts/{drafted(full).pk}/",
     }
     sheets = {}
     for name, path in pages.items():
@@ -68,6 +75,13 @@ def test_the_newer_pages(full: Small, reader: Callable[..., Reader], language: s
     student.looks(f"changed-{scheme}")
     sheets["changed"] = printed(student, "changed")
     assert {} == {name: number for name, number in sheets.items() if not 0 < number <= MOST_SHEETS}
+
+
+def first_member(at: Small) -> Any:
+    """A student."""
+    from autograder.service.models import Member
+
+    return Member.objects.filter(course=at.record, role="student").earliest("pk")
 
 
 def printed(one: Reader, name: str) -> int:

@@ -1,0 +1,82 @@
+"""Members of a course: added, changed, removed and restored by staff; each change is in the audit log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from autograder.service import audit
+from autograder.service.models import Account, CourseRecord, Invitation, Member, ProgramKey
+
+FIELDS = ("role", "student", "first_name", "last_name", "email")
+"""The fields that staff enter."""
+
+
+def get_name(member: Member) -> str:
+    """Return the name of a member for the log: the student id, or the name of staff."""
+    return member.student or f"{member.first_name} {member.last_name}".strip() or "-"
+
+
+def describe_member(member: Member) -> dict[str, str]:
+    """Return the fields of a member for the log, without empty ones."""
+    facts = {name: str(getattr(member, name)) for name in FIELDS if getattr(member, name)}
+    return {**facts, "account": member.account.username} if member.account else facts
+
+
+@contextmanager
+def lock_member(course: CourseRecord, number: int) -> Iterator[Member | None]:
+    """Lock a member, also a removed one, for a change; None: the course has no such member."""
+    with transaction.atomic():
+        # The log is locked before any row: see `audit.lock_log`.
+        audit.lock_log()
+        rows = Member.everyone.select_for_update(of=("self",)).select_related("account", "course")
+        yield rows.filter(course=course, pk=number).first()
+
+
+def record_change(by: Account, action: str, member: Member, *, before: Any = None, after: Any = None) -> None:
+    """Record a change of a member in the audit log."""
+    audit.record_action(
+        by.username, action, get_name(member), course=member.course, before=before, after=after
+    )
+
+
+def remove_member(member: Member, by: Account) -> None:
+    """Remove a locked member from the course; their access ends at once, their work stays.
+
+    A submission that is being received is finished first (`web.student.create_attempt`).
+    """
+    record_change(by, "remove member", member, before=describe_member(member))
+    account = member.account
+    member.account, member.removed_at = None, timezone.now()
+    member.save(update_fields=["account", "removed_at"])
+    if account is not None:
+        end_sessions(account)
+        # Keys belong to the account: other courses of the account still need them.
+        if not (account.is_superuser or Member.objects.filter(account=account).exists()):
+            ProgramKey.objects.filter(account=account).delete()
+
+
+def restore_member(member: Member, by: Account) -> None:
+    """Add a removed, locked member again, without an account: earlier links stay invalid."""
+    Invitation.objects.filter(member=member).delete()
+    member.removed_at = None
+    member.save(update_fields=["removed_at"])
+    record_change(by, "restore member", member, after=describe_member(member))
+
+
+def end_sessions(account: Account) -> None:
+    """End all sessions of an account."""
+    Account.objects.filter(pk=account.pk).update(access_number=F("access_number") + 1)
+
+
+def reset_second_factor(account: Account) -> None:
+    """Remove the second factor and its recovery codes, and end all sessions: the password is enough again."""
+    from allauth.mfa.models import Authenticator  # available only in processes that serve pages
+
+    Authenticator.objects.filter(user=account).delete()
+    end_sessions(account)

@@ -1,0 +1,58 @@
+"""Sentences of the pages about members, their access, and the audit log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+MEMBERS: Mapping[str, str | tuple[str, str]] = {
+    "web.all-roles": "All roles",
+    "web.all-actions": "All actions",
+    "web.audit-no-match": "No entry matches.",
+    "web.first-name": "First name",
+    "web.last-name": "Last name",
+    "web.role-removed": "removed",
+    "web.add-member": "Add member",
+    "web.change-member": "Change member",
+    "web.member-id-told": "For students only. Attempts and marks belong to this ID. It cannot be changed.",
+    "web.member-bad-id": "This is not a valid student ID: {reason}",
+    "web.member-same-id": (
+        "The ID of a student cannot be changed, because attempts and marks belong to it. Add the student "
+        "with the right ID, and remove this one."
+    ),
+    "web.member-id-taken": "{student} is already in this course, or was removed from it: search the list.",
+    "web.member-saved": "The member was changed.",
+    "web.remove-member": "Remove from the course",
+    "web.remove-member-told": (
+        "Access to this course ends at once, in all browsers and programs. Attempts and marks remain. The "
+        "member cannot come back through the class list in the course folder or through a learning platform; "
+        "you can add the member again."
+    ),
+    "web.member-removed": "{name} was removed from the course.",
+    "web.member-removed-at": "removed on {moment}",
+    "web.member-restore": "Add again",
+    "web.member-restored": "{name} is a member again and needs a new link for an account.",
+    "web.no-longer-member": "you are no longer a member of this course",
+    "web.last-login": "last sign-in {moment}",
+    "web.invite-everybody": "Invite everybody without an account",
+    "web.invite-everybody-told": (
+        "You get a CSV file with a personal link for each member, for a mail merge. Each link works once. "
+        "Earlier links of these members no longer work. Keep the file secret."
+    ),
+    "web.invite-number": ("Create link for 1 member", "Create links for {number} members"),
+    "web.reset-factor": "Reset second factor",
+    "web.reset-factor-told": (
+        "{name} can sign in with the password alone then, and all sessions of the account end."
+    ),
+    "web.factor-reset": (
+        "The second factor of {name} was removed, and all their sessions ended. They can set up a new one."
+    ),
+    "web.since": "From",
+    "web.until": "To",
+    "web.export-csv": "Export as CSV",
+    "web.log-add-member": "member added",
+    "web.log-change-member": "member changed",
+    "web.log-remove-member": "member removed",
+    "web.log-restore-member": "member added again",
+    "web.log-invite-everybody": "members invited",
+    "web.log-reset-second-factor": "second factor reset",
+}

@@ -1,0 +1,257 @@
+"""Uploaded assignments: which archives are taken, how they are checked, and how they come into use."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import stat
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from autograder.app import open_course
+from autograder.core.errors import ServiceError
+from autograder.sandbox.levels import Isolation
+from tests.service import course
+from tests.support import small_course
+
+if TYPE_CHECKING:
+    from autograder.service.models import Account, CourseRecord
+    from autograder.service.models_results import Draft
+
+TOUCH = """
+import pathlib
+try:
+    pathlib.Path(PLACE).touch()
+except OSError:
+    pass
+"""
+RUBRIC = f"rubrics/{small_course.NAME}.toml"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small course in a folder, released."""
+    return course.small(tmp_path_factory.mktemp("course"))
+
+
+@pytest.fixture
+def record(service_course: CourseRecord, folder: Path) -> CourseRecord:
+    """A course with the secret of the folder."""
+    service_course.secret = open_course(folder).load_secret()
+    service_course.save()
+    return service_course
+
+
+@pytest.fixture
+def by(record: CourseRecord) -> Account:
+    """An instructor."""
+    from autograder.service.models import Account
+
+    return Account.objects.create(username=f"{record.slug}-author")
+
+
+def sources(folder: Path, **changed: bytes) -> dict[str, bytes]:
+    """The files of the assignment that are uploaded; ``rubric`` replaces the rubric."""
+    files = {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for top in (f"assignments/{small_course.NAME}", "rubrics", "reference")
+        for path in sorted((folder / top).rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    return {**files, RUBRIC: changed.get("rubric", files[RUBRIC])}
+
+
+def pack(files: Mapping[str, bytes], link: str = "") -> io.BytesIO:
+    """An archive; optionally one of its files is a symbolic link."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, data in files.items():
+            info = zipfile.ZipInfo(name)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.external_attr = ((stat.S_IFLNK if name == link else stat.S_IFREG) | 0o644) << 16
+            archive.writestr(info, data)
+    packed.seek(0)
+    return packed
+
+
+def uploaded(record: CourseRecord, by: Account, files: Mapping[str, bytes]) -> Draft:
+    """A draft that waits."""
+    from autograder.service import drafts
+
+    return drafts.upload_draft(record, pack(files), by)
+
+
+def passed(record: CourseRecord, by: Account, folder: Path) -> Draft:
+    """A draft whose check has passed, without a check: with the version of a folder."""
+    from autograder.service import versions
+
+    draft = uploaded(record, by, sources(folder))
+    draft.version = versions.import_version(record, open_course(folder), small_course.NAME)
+    draft.state = "passed"
+    draft.save()
+    return draft
+
+
+@pytest.mark.parametrize(
+    ("extra", "told"),
+    [
+        ({RUBRIC: None}, "expected one rubric"),
+        ({"rubrics/other.toml": b""}, "the archive has 2"),
+        ({"../outside.py": b""}, "leads out of the archive"),
+        ({"/etc/passwd": b""}, "absolute place"),
+        ({"nbgrader_config.py": b""}, "expected rubrics/small.toml"),
+        ({"assignments/other/x.ipynb": b""}, "expected rubrics/small.toml"),
+        ({"reference/.hidden": b""}, "expected letters"),
+        ({".autograder/secret": b""}, "expected rubrics/small.toml"),
+        ({"release/small/code.ipynb": b""}, "expected rubrics/small.toml"),
+    ],
+)
+def test_upload_refuses_archives_with_other_files(
+    record: CourseRecord, by: Account, folder: Path, extra: dict[str, bytes | None], told: str
+) -> None:
+    """The message names the file; no draft is stored."""
+    files = {name: data for name, data in {**sources(folder), **extra}.items() if data is not None}
+    with pytest.raises(ServiceError, match=told):
+        uploaded(record, by, files)
+    assert not record.drafts.exists()
+
+
+def test_upload_refuses_links_bombs_and_what_is_no_archive(
+    record: CourseRecord, by: Account, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before anything is unpacked."""
+    from autograder.service import drafts
+
+    files = {**sources(folder), "reference/link.py": b"/etc/passwd"}
+    with pytest.raises(ServiceError, match="it is a link"):
+        drafts.upload_draft(record, pack(files, link="reference/link.py"), by)
+    with pytest.raises(ServiceError, match="not a zip archive"):
+        drafts.upload_draft(record, io.BytesIO(b"PK"), by)
+    with pytest.raises(ServiceError, match="times as many"):
+        uploaded(record, by, {**sources(folder), "reference/zeros.txt": bytes(20 << 20)})
+    monkeypatch.setattr(drafts, "MOST_BYTES", 100)
+    with pytest.raises(ServiceError, match="in total"):
+        uploaded(record, by, sources(folder))
+
+
+def test_check_makes_a_version_that_is_offered(record: CourseRecord, by: Account, folder: Path) -> None:
+    """In the sandbox; hidden until somebody shows it. The archive may have a folder around everything."""
+    from autograder.service import drafts
+
+    draft = uploaded(record, by, {f"course/{name}": data for name, data in sources(folder).items()})
+    claimed = drafts.claim_draft(draft.pk)
+    assert claimed is not None
+    assert drafts.claim_draft(draft.pk) is None, "another worker has it"
+    drafts.check_draft(claimed, Isolation.NAMESPACES)
+    draft.refresh_from_db()
+    assert ("passed", []) == (draft.state, draft.findings)
+    offer, trial = drafts.offer_draft(draft, by)
+    assert (None, False, True) == (trial, offer.visible, type(offer).objects.get(pk=offer.pk).uploaded)
+    names = set(offer.version.files.values_list("path", flat=True))
+    assert {RUBRIC, "release/small/code.ipynb", "release/small/formulas.ipynb"} <= names
+    with pytest.raises(ServiceError, match="already offered"):
+        drafts.offer_draft(draft, by)
+
+
+def test_check_reports_what_is_wrong(record: CourseRecord, by: Account, folder: Path) -> None:
+    """A rubric that cannot be read is a finding; nothing can be offered."""
+    from autograder.service import drafts
+
+    draft = uploaded(record, by, sources(folder, rubric=b"[assignment"))
+    claimed = drafts.claim_draft(draft.pk)
+    assert claimed is not None
+    drafts.check_draft(claimed, Isolation.NAMESPACES)
+    draft.refresh_from_db()
+    assert "failed" == draft.state
+    assert "small.toml" in draft.findings[0]["got"]
+    with pytest.raises(ServiceError, match="has not passed"):
+        drafts.offer_draft(draft, by)
+    drafts.request_check(draft, full=True)
+    draft.refresh_from_db()
+    assert ("waiting", True, []) == (draft.state, draft.full, draft.findings)
+
+
+def test_reference_code_is_never_run_by_worker_or_pages(
+    record: CourseRecord, by: Account, folder: Path, tmp_path: Path
+) -> None:
+    """Neither while it is checked, nor while it is offered: it would leave a file behind."""
+    from autograder.service import drafts
+
+    trace = tmp_path / "trace"
+    files = sources(folder)
+    for name in files:
+        if name.endswith(".py"):
+            harm = (
+                f"import pathlib\ntry:\n    pathlib.Path({str(trace)!r}).touch()\nexcept OSError:\n    pass\n"
+            )
+            files[name] += harm.encode()
+    draft = uploaded(record, by, files)
+    claimed = drafts.claim_draft(draft.pk)
+    assert claimed is not None
+    drafts.check_draft(claimed, Isolation.NAMESPACES)
+    draft.refresh_from_db()
+    if draft.version is not None:
+        drafts.offer_draft(draft, by)
+    assert not trace.exists()
+    assert "passed" == draft.state, draft.findings
+
+
+def test_two_uploads_cannot_both_come_into_use(record: CourseRecord, by: Account, folder: Path) -> None:
+    """The second one was made for a version that is no longer offered."""
+    from autograder.service import drafts
+
+    first, second = (passed(record, by, folder) for _ in range(2))
+    drafts.offer_draft(first, by)
+    with pytest.raises(ServiceError, match="another version has come into use"):
+        drafts.offer_draft(second, by)
+    third = passed(record, by, folder)
+    assert third.base == first.version
+    drafts.discard_draft(third, by)
+    with pytest.raises(ServiceError, match="discarded"):
+        drafts.offer_draft(third, by)
+
+
+def test_a_version_that_changes_marks_is_tried_first(
+    record: CourseRecord, by: Account, folder: Path, tmp_path: Path
+) -> None:
+    """If there are attempts; groups stay, and the folder is not imported again when the server starts."""
+    from autograder.service import drafts, trials, versions
+    from autograder.service.models import Offer
+
+    drafts.offer_draft(passed(record, by, folder), by)
+    offer = Offer.objects.get(course=record)
+    offer.groups = {"red": ["ada", "bob"]}
+    offer.save()
+    course.handed_in(offer, "ada", course.released(folder))
+    other = course.small(tmp_path / "other")
+    path = other / RUBRIC
+    path.write_text(path.read_text().replace("Where the mask is", "Where a mask is") + "\n# changed\n")
+    versions.write_secret(record, other)
+    _, trial = drafts.offer_draft(passed(record, by, other), by)
+    assert trial is not None
+    offer.refresh_from_db()
+    assert ({"red": ["ada", "bob"]}, 1) == (offer.groups, offer.version.number)
+    assert (offer, None) == trials.import_assignment(record, open_course(other), small_course.NAME)
+
+
+def test_a_draft_of_a_lost_worker_is_checked_again_and_not_for_ever(
+    record: CourseRecord, by: Account, folder: Path
+) -> None:
+    """The sweep finds it; a worker that comes back late stores nothing; after three tries it has failed."""
+    from autograder.service import drafts
+
+    draft = uploaded(record, by, sources(folder))
+    lost: list[Any] = []
+    for _ in range(drafts.MOST_TRIES):
+        lost.append(drafts.claim_draft(draft.pk))
+        before = datetime.datetime.now(datetime.UTC) - 2 * drafts.LEASE
+        type(draft).objects.filter(pk=draft.pk).update(alive_at=before)
+    drafts.give_back(lost[0], "late")
+    assert drafts.claim_draft(draft.pk) is None
+    draft.refresh_from_db()
+    assert "failed" == draft.state
+    assert "the worker stopped each time" in draft.findings[0]["got"]

@@ -1,0 +1,135 @@
+"""Courses are created, assignments uploaded and offered in the browser; publishing states open work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from tests.service import course
+from tests.service.test_drafts import pack, passed, sources
+from tests.web.people import Small
+from tests.web.test_staff import entries, graded
+from tests.web.test_staff import page as staff_page
+from tests.web.test_student import text
+
+
+def upload(at: Small, role: str, data: bytes, **options: Any) -> Any:
+    """Upload an archive."""
+    sent = {"archive": SimpleUploadedFile("course.zip", data)}
+    return at.client(role, **options).post(f"{at.base}staff/upload", sent, follow=True)
+
+
+def test_an_administrator_creates_a_course(at: Small) -> None:
+    """With a secret of its own; the first member is added there; names in addresses are used once."""
+    from autograder.service.models import CourseRecord
+
+    client, slug = at.client("superuser"), f"new-{at.record.slug}"
+    assert "Create course" in text(client.get("/app/"))
+    form = {"title": "New <b>course</b>", "slug": slug}
+    assert "New &lt;b&gt;course" in text(client.post("/app/courses/create", form, follow=True))
+    made = CourseRecord.objects.get(slug=slug)
+    assert 32 == len(bytes(made.secret))
+    assert bytes(made.secret) != bytes(at.record.secret)
+    assert "already exists" in text(client.post("/app/courses/create", form))
+    assert 200 == client.post("/app/courses/create", {"title": "x", "slug": "../x"}).status_code
+    guarded = at.client("superuser", enforce_csrf_checks=True)
+    assert 403 == guarded.post("/app/courses/create", {"title": "x", "slug": f"{slug}-2"}).status_code
+    assert 1 == CourseRecord.objects.filter(slug__startswith=slug).count()
+
+
+def test_an_assignment_is_uploaded_and_offered(at: Small) -> None:
+    """The page follows the check; after it the version is used, and the log has both."""
+    told = text(upload(at, "instructor", pack(sources(at.folder)).getvalue()))
+    assert "The check is waiting" in told
+    draft = at.record.drafts.get()
+    place, client = f"{at.base}staff/drafts/{draft.pk}/", at.client("instructor")
+    assert "HX-Refresh" not in client.get(f"{place}progress").headers
+    assert small_link(draft.pk) in text(client.get(f"{at.base}staff/"))
+    finding = {"paper": "course", "place": "small", "expected": "x", "got": "<script>", "remedy": "y"}
+    type(draft).objects.filter(pk=draft.pk).update(state="failed", findings=[finding])
+    assert "true" == client.get(f"{place}progress").headers["HX-Refresh"]
+    told = text(client.get(place))
+    assert "1 problem was found" in told
+    assert "&lt;script&gt;" in told
+    assert "Use this version" not in told
+    assert "has not passed" in text(client.post(f"{place}offer", follow=True))
+    client.post(f"{place}check", {"full": "yes"})
+    draft.refresh_from_db()
+    assert ("waiting", True) == (draft.state, draft.full)
+    type(draft).objects.filter(pk=draft.pk).update(state="passed", version=at.offer.version)
+    assert "is in use now" in text(client.post(f"{place}offer", follow=True))
+    actions = [action for action, _, _ in entries(at)]
+    assert ["upload draft", "version"] == actions
+    assert "This draft was offered." in text(client.get(place))
+
+
+def small_link(number: int) -> str:
+    """What leads to a draft."""
+    return f'/staff/drafts/{number}/">small</a>'
+
+
+def test_a_draft_is_discarded(at: Small) -> None:
+    """Nothing changes, and the list of drafts is empty."""
+    draft = passed(at.record, at.account("instructor"), at.folder)
+    client = at.client("instructor")
+    assert "was discarded" in text(client.post(f"{at.base}staff/drafts/{draft.pk}/discard", follow=True))
+    assert small_link(draft.pk) not in text(client.get(f"{at.base}staff/"))
+
+
+def test_uploads_are_refused_with_a_reason(at: Small) -> None:
+    """Nothing, no archive, and a form of another site; a TA may not upload code."""
+    assert "not a zip archive" in text(upload(at, "instructor", b"no archive"))
+    answer = at.client("instructor").post(f"{at.base}staff/upload", follow=True)
+    assert "Choose a file first" in text(answer)
+    data = pack(sources(at.folder)).getvalue()
+    assert 403 == upload(at, "head-ta", data).status_code
+    assert 403 == upload(at, "instructor", data, enforce_csrf_checks=True).status_code
+    assert not at.record.drafts.exists()
+
+
+def test_drafts_of_another_course_are_not_found(at: Small) -> None:
+    """By no route."""
+    from autograder.service.models import CourseRecord
+
+    other = CourseRecord.objects.create(slug=f"{at.record.slug}-2", title="x", secret=at.record.secret)
+    draft = passed(at.record, at.account("instructor"), at.folder)
+    type(draft).objects.filter(pk=draft.pk).update(course=other)
+    client, place = at.client("instructor"), f"{at.base}staff/drafts/{draft.pk}/"
+    assert [404, 404] == [client.get(f"{place}{name}").status_code for name in ("", "progress")]
+    posted = [client.post(f"{place}{name}").status_code for name in ("check", "offer", "discard")]
+    assert [404, 404, 404] == posted
+
+
+def test_publishing_states_open_work(at: Small) -> None:
+    """The confirmation says what is open; complete marks are confirmed without it."""
+    graded(at, "ada")
+    course.handed_in(at.offer, "bob", course.released(at.folder))
+    client = at.client("instructor")
+    told = text(client.get(staff_page(at)))
+    assert "1 attempt is not graded yet." in told
+    assert "The marks of 1 student are provisional." in told
+    assert "Publish incomplete marks" in told
+    at.offer.attempts.all().update(state="graded")
+    assert "not graded yet" not in text(client.get(staff_page(at)))
+    answer = client.post(f"{staff_page(at)}published", {"wanted": "yes"})
+    assert 302 == answer.status_code
+    at.offer.refresh_from_db()
+    assert at.offer.published_at is not None
+
+
+@pytest.mark.usefixtures("small_folder")
+def test_the_folder_is_in_use_again_when_staff_import_it(at: Small, tmp_path: Path) -> None:
+    """After an upload the server leaves the assignment alone, until staff say otherwise."""
+    from django.conf import settings
+    from django.test import override_settings
+    from msgspec.structs import replace
+
+    type(at.offer).objects.filter(pk=at.offer.pk).update(uploaded=True)
+    running = replace(settings.RUNNING, folders={at.record.slug: at.folder})
+    with override_settings(RUNNING=running):
+        at.client("instructor").post(f"{staff_page(at)}update")
+    at.offer.refresh_from_db()
+    assert not at.offer.uploaded
