@@ -147,6 +147,7 @@ def mark_answers(context: BrowserContext) -> None:
     filled = FilePayload(name="marks.csv", mimeType="text/csv", buffer=write_sheet(rows))
     page = context.new_page()
     page.goto(f"{STAFF}mark/")
+    page.locator("#sheet > summary").click()
     page.set_input_files("#sheet-file", filled)
     page.get_by_role("button", name="Upload marking sheet").click()
     page.get_by_role("status").wait_for()
