@@ -14,6 +14,7 @@ from msgspec import Struct
 from autograder.core.errors import ServiceError
 from autograder.service import attempts, choosing
 from autograder.service.models import Attempt, Role, State
+from autograder.service.protection.accesses import Access, record_accesses
 from autograder.service.telling import ChosenAttempt
 from autograder.web import shown
 from autograder.web.guard import Visit, require_role
@@ -63,6 +64,7 @@ def show_attempts(request: HttpRequest, visit: Visit, assignment: str, who: str)
     # An unknown student and one without attempts get the same answer.
     if not rows:
         raise Http404
+    record_accesses(request.user, offer, [who], Access.ATTEMPT)
     context = {
         "visit": visit,
         "offer": offer,
@@ -76,9 +78,13 @@ def show_attempts(request: HttpRequest, visit: Visit, assignment: str, who: str)
 
 
 @require_role(Role.TA)
-def download_attempt_file(_: HttpRequest, visit: Visit, identifier: uuid.UUID, name: str) -> HttpResponseBase:
+def download_attempt_file(
+    request: HttpRequest, visit: Visit, identifier: uuid.UUID, name: str
+) -> HttpResponseBase:
     """Download a file of an attempt as it arrived; the browser must not display it."""
-    row = get_object_or_404(_get_attempt(visit, identifier).files, name=name)
+    attempt = _get_attempt(visit, identifier)
+    row = get_object_or_404(attempt.files, name=name)
+    record_accesses(request.user, attempt.offer, [attempt.student], Access.FILE)
     return send_stored_file(row.blob_id, name)
 
 

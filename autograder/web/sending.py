@@ -82,7 +82,7 @@ def _get_api_address(page: str) -> str:
     parts = urlsplit(page)
     match parts.path.strip("/").split("/"):
         case ["app", "c", course, "a", assignment, *_] if parts.scheme in {"http", "https"} and parts.netloc:
-            return f"{parts.scheme}://{parts.netloc}/api/hand-in/{course}/{assignment}"
+            return f"{parts.scheme}://{parts.netloc}/api/courses/{course}/assignments/{assignment}/attempts"
     raise ServiceError(
         f"--to {page}: expected the address of an assignment's page, such as "
         "https://exams.example.org/app/c/<course>/a/<assignment>/"
@@ -103,6 +103,6 @@ def _encode_form(contents: dict[str, bytes]) -> tuple[bytes, str]:
 
 def _read_reason(error: urllib.error.HTTPError) -> str:
     try:
-        return str(json.loads(error.read())["error"])
+        return str(json.loads(error.read())["detail"])
     except (ValueError, KeyError, TypeError):
         return f"the service responded with {error.code} {error.reason}"

@@ -224,7 +224,7 @@ class Service:
         self._worker = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,  # its end of file stops the worker when this process ends
-            env={**os.environ, setup.DATABASE_URL: self._url},
+            env={setup.ADDRESS: self.address, **os.environ, setup.DATABASE_URL: self._url},
             start_new_session=True,
         )
 

@@ -21,12 +21,11 @@ from msgspec import Struct
 
 from autograder.app import open_course
 from autograder.app.lists import read_students
-from autograder.app.roll import copy_shared_marks
 from autograder.core.errors import AutograderError, CourseError, RubricError
 from autograder.course import schedule
 from autograder.rubric import Rubric
 from autograder.rubric.timestamps import format_duration
-from autograder.service import attempts, audit, changes, tasks, trials
+from autograder.service import attempts, audit, changes, class_list, offers, trials
 from autograder.service.models import (
     Account,
     Attempt,
@@ -38,8 +37,9 @@ from autograder.service.models import (
     Role,
     State,
 )
+from autograder.service.notices import events
+from autograder.service.protection.accesses import Access, record_accesses
 from autograder.service.standing import load_standings
-from autograder.service.store import DatabaseStore
 from autograder.service.telling import SentScore
 from autograder.web import late_terms, shown
 from autograder.web.account import create_invitation as make_invitation
@@ -175,7 +175,9 @@ def _count_sent_marks(offer: Offer) -> list[tuple[PlatformCourse, int]]:
 @require_role(Role.TA)
 def show_feedback(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponse:
     """Show a student's feedback, as they see it once marks are published."""
-    return render_framed(request, visit, visit.get_offer(assignment), who)
+    offer = visit.get_offer(assignment)
+    record_accesses(request.user, offer, [who], Access.RESULT)
+    return render_framed(request, visit, offer, who)
 
 
 def _redirect_to_assignment(visit: Visit, offer: Offer) -> HttpResponse:
@@ -194,39 +196,18 @@ def _note_action(
 @require_role(Role.INSTRUCTOR, "POST")
 def set_visible(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Show an assignment to students, or hide it."""
-    offer, wanted = visit.get_offer(assignment), request.POST.get("wanted") == "yes"
-    with transaction.atomic():
-        _note_action(request, visit, "visible", assignment, before=offer.visible, after=wanted)
-        Offer.objects.filter(pk=offer.pk).update(visible=wanted)
+    offer = visit.get_offer(assignment)
+    offers.set_visible(offer, request.user, wanted=request.POST.get("wanted") == "yes")
     return _redirect_to_assignment(visit, offer)
 
 
 @require_role(Role.INSTRUCTOR, "POST")
 def set_published(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Publish the marks of an assignment, or withdraw them."""
-    offer, wanted = visit.get_offer(assignment), request.POST.get("wanted") == "yes"
-    # Publishing again keeps the first date.
-    since = (offer.published_at or timezone.now()) if wanted else None
-    with transaction.atomic():
-        _note_action(
-            request, visit, "published", assignment, before=offer.published_at is not None, after=wanted
-        )
-        if wanted:
-            _copy_group_marks(offer)
-        Offer.objects.filter(pk=offer.pk).update(published_at=since)
-        # Also after a withdrawal: the platforms must not keep marks that are no longer public.
-        if PlatformCourse.objects.filter(course=visit.course).exists():
-            tasks.enqueue_scores(offer.pk)
+    offer = visit.get_offer(assignment)
+    rubric = shown.get_assignment(offer).rubric
+    offers.set_published(offer, rubric, request.user, wanted=request.POST.get("wanted") == "yes")
     return _redirect_to_assignment(visit, offer)
-
-
-def _copy_group_marks(offer: Offer) -> None:
-    """Copy manual marks of one group member to the others before any of them sees the marks."""
-    store, teams = DatabaseStore(offer.course), attempts.list_groups(offer)
-    if teams:
-        copy_shared_marks(
-            store, shown.get_assignment(offer).rubric, teams, store.load_results(offer.assignment)
-        )
 
 
 @require_role(Role.INSTRUCTOR, "POST")
@@ -316,6 +297,7 @@ def _save_times(
                 request, visit, "times", changed_offer.assignment, before=changed_offer.times, after=times
             )
             Offer.objects.filter(pk=changed_offer.pk).update(times=times)
+            events.record_new_deadline(changed_offer, _list_new_deadlines(changed_offer, times))
             attempts.grade_again(Attempt.objects.filter(offer=changed_offer, student__in=students))
     return _redirect_to_assignment(visit, offer)
 
@@ -339,6 +321,21 @@ def _list_affected(offer: Offer, wanted: dict[str, Any]) -> list[str]:
             for member in attempts.list_group_members(offer, who)
         )
     ]
+
+
+def _list_new_deadlines(offer: Offer, wanted: dict[str, Any]) -> list[str]:
+    """Return the students on the class list who get another deadline; the new times are valid."""
+    rubric, teams = shown.get_assignment(offer).rubric, attempts.list_groups(offer)
+    after = schedule.read_schedule(wanted, rubric, offer.assignment, teams) if wanted else None
+    before = attempts.load_schedule(offer, rubric)
+    students = Member.objects.filter(course=offer.course, role=Role.STUDENT).values_list("student", flat=True)
+    changed = []
+    for who in students:
+        members = attempts.list_group_members(offer, who)
+        ends = [times and times.get_shared_window(members).end for times in (before, after)]
+        if ends[0] != ends[1]:
+            changed.append(who)
+    return changed
 
 
 @require_role(Role.INSTRUCTOR, "POST")
@@ -442,30 +439,9 @@ def import_list(request: HttpRequest, visit: Visit) -> HttpResponse:
     except CourseError as error:
         notices.error(request, say["t"]("bad-list", reason=str(error)))
         return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
-    with transaction.atomic():
-        before = _map_students(visit.course)
-        DatabaseStore(visit.course).enroll_students(students)
-        after = _map_students(visit.course)
-        changed = sorted(who for who in after if before.get(who) != after[who])
-        _note_action(
-            request,
-            visit,
-            "class list",
-            visit.course.slug,
-            before={who: before[who] for who in changed if who in before},
-            after={who: after[who] for who in changed},
-        )
+    class_list.import_students(visit.course, students, request.user)
     notices.info(request, say["counted"]("imported", len(students)))
     return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
-
-
-def _map_students(course: CourseRecord) -> dict[str, str]:
-    """Return the name and address of each student, by id."""
-    students = Member.objects.filter(course=course, role=Role.STUDENT)
-    return {
-        student.student: f"{student.first_name} {student.last_name} {student.email}".strip()
-        for student in students
-    }
 
 
 @require_role(Role.INSTRUCTOR, "POST")

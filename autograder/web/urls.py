@@ -11,9 +11,10 @@ from autograder.web import (
     account,
     attempts,
     bench,
-    door,
     lti,
+    notifications,
     operation,
+    people,
     platform_files,
     requests,
     sheets,
@@ -25,6 +26,7 @@ from autograder.web import (
 )
 from autograder.web.marking import consistency, groups
 from autograder.web.marking import pages as marking
+from autograder.web.rest.api import API
 from autograder.web.site import BASE
 
 _COURSE: list[URLPattern | URLResolver] = [
@@ -51,6 +53,9 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/platforms/<int:connection>/list", lti.import_list, name="platform-list"),
     path("staff/platforms/<int:connection>/disconnect", lti.disconnect_course, name="disconnect"),
     path("staff/audit/", staff.show_audit_log, name="audit-log"),
+    path("staff/notifications/", notifications.show_notifications, name="notifications"),
+    path("staff/notifications/points", notifications.set_mail_marks, name="mail-marks"),
+    path("staff/notifications/<int:webhook>/remove", notifications.remove_webhook, name="remove-webhook"),
     path("staff/a/<str:assignment>/", staff.show_assignment, name="staff-assignment"),
     path("staff/a/<str:assignment>/visible", staff.set_visible, name="set-visible"),
     path("staff/a/<str:assignment>/published", staff.set_published, name="set-published"),
@@ -111,10 +116,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("receipt-key", operation.show_receipt_key, name="receipt-key"),
     path("frame/<str:token>", student.show_frame, name="frame"),
     path("frame/answer/<str:token>", marking.show_frame, name="answer-frame"),
-    path("api/hand-in/<slug:slug>/<str:assignment>", door.submit_files, name="door"),
-    path("api/courses", door.list_courses, name="door-courses"),
-    path("api/courses/<slug:slug>/<str:assignment>/files.zip", door.download_files, name="door-files"),
-    path("api/courses/<slug:slug>/<str:assignment>/feedback", door.download_feedback, name="door-feedback"),
+    path("api/", API.urls),
     path(BASE, student.show_home, name="home"),
     path(f"{BASE}language", set_language, name="language"),
     path(f"{BASE}join/<str:token>/", account.open_invitation, name="join"),
@@ -123,7 +125,13 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{BASE}lti/launch", lti.handle_launch, name="lti-launch"),
     path(f"{BASE}lti/connect", lti.connect_course, name="lti-connect"),
     path(f"{BASE}keys/", account.show_keys, name="keys"),
+    path(f"{BASE}keys/mail", account.set_mail, name="set-mail"),
     path(f"{BASE}keys/<int:key>/remove", account.remove_key, name="remove-key"),
+    path(f"{BASE}people/", people.show_people, name="people"),
+    path(f"{BASE}people/keep/<slug:slug>", people.set_keep_days, name="keep-days"),
+    path(f"{BASE}people/<str:kind>/<int:person>/", people.show_person, name="person"),
+    path(f"{BASE}people/<str:kind>/<int:person>/data.zip", people.download_data, name="person-data"),
+    path(f"{BASE}people/<str:kind>/<int:person>/erase", people.erase_person, name="erase-person"),
     path(f"{BASE}accounts/", include(_ACCOUNTS)),
     path(f"{BASE}accounts/2fa/", include("allauth.mfa.urls")),
     path(f"{BASE}accounts/", include("allauth.socialaccount.providers.openid_connect.urls")),

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from autograder.web import requests_words
 from autograder.web.marking.words import MARKING
+from autograder.web.notifications_words import NOTIFICATIONS
+from autograder.web.people_words import PEOPLE
 from autograder.web.teams_words import TEAMS
 from autograder.web.version_trials_words import VERSION_TRIALS
 
@@ -232,10 +234,25 @@ _ACCOUNT: Mapping[str, str | tuple[str, str]] = {
     ),
     "web.keys": "API keys",
     "web.keys-told": (
-        "With an API key, a notebook or a terminal can submit for you (autograder submit). Store the key in "
-        "the file ~/.config/autograder/key."
+        "With an API key, a notebook, a terminal (autograder submit) or a program can act for you, within "
+        "your own permissions. For submitting, store the key in the file ~/.config/autograder/key."
     ),
     "web.key-label": "Purpose",
+    "web.key-scopes": "The key can be used to",
+    "web.scope-read": "read what you can see",
+    "web.scope-submit": "submit",
+    "web.scope-mark": "enter marks",
+    "web.scope-manage": "change settings and members of courses",
+    "web.key-course": "Course",
+    "web.key-all-courses": "All your courses",
+    "web.key-days": "Valid for this many days (empty: until you remove it)",
+    "web.key-expires": "expires on {moment}",
+    "web.key-expired": "expired on {moment}",
+    "web.key-invalid": "The key was not created: enter its purpose and choose what it can be used for.",
+    "web.key-unknown": "The API key is not known, or it has expired. Create one on the account page.",
+    "web.key-scope": "This API key does not have the scope {scope}. Create another one on the account page.",
+    "web.too-many-requests": "There were too many requests with this API key. Wait a minute.",
+    "web.request-invalid": "The request does not match the API's description: {place}: {reason}",
     "web.new-key": "Create key",
     "web.key-shown": "This is your new key. It is shown only once:",
     "web.used": "last used {moment}",
@@ -300,6 +317,8 @@ _LOG: Mapping[str, str] = {
     "web.log-grade-again": "attempts regraded",
     "web.log-invite": "member invited",
     "web.log-join": "joined",
+    "web.log-make-key": "API key created",
+    "web.log-remove-key": "API key removed",
     "web.log-link-for-a-password": "password reset link created",
     "web.log-new-password": "password reset",
     "web.log-published": "marks published",
@@ -488,6 +507,8 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     **VERSION_TRIALS,
     **requests_words.WORDS,
     **_BENCH,
+    **PEOPLE,
+    **NOTIFICATIONS,
 }
 ACTIONS = frozenset(
     code.removeprefix("web.log-").replace("-", " ") for code in SENTENCES if code.startswith("web.log-")

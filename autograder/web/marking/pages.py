@@ -26,6 +26,7 @@ from autograder.service.marking import answers, comments, queue, saving
 from autograder.service.marking.answers import MarkableCell
 from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import CellMark, CellPlace, CurrentResult, IndependentMark, Offer, Role
+from autograder.service.protection.accesses import Access, record_accesses
 from autograder.web import shown
 from autograder.web.guard import Visit, allow_anyone, require_role
 from autograder.web.marking.shown import build_answer_view
@@ -280,6 +281,7 @@ def _render_answer_page(
     status: int = 200,
 ) -> HttpResponse:
     row = answer_context.row
+    record_accesses(request.user, answer_context.offer, [row.student], Access.ANSWER)
     settles = row.stage == saving.CONFLICT and visit.has_role(Role.HEAD_TA)
     stale = parse_number(request.POST.get("revision", "")) != row.revision
     context = {
