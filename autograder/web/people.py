@@ -16,7 +16,7 @@ from autograder.service import audit
 from autograder.service.models import CourseRecord
 from autograder.service.models_privacy import AccessEntry
 from autograder.service.protection import erasure, export, people, retention
-from autograder.service.protection.people import Kind, Person
+from autograder.service.protection.people import DataSubject, Kind
 from autograder.web.guard import require_superuser
 from autograder.web.site import words
 from autograder.web.student import render_page
@@ -89,7 +89,7 @@ def erase_person(request: HttpRequest, kind: Kind, person: int) -> HttpResponse:
     return HttpResponseRedirect(reverse("people"))
 
 
-def get_person(kind: Kind, number: int) -> Person:
+def get_person(kind: Kind, number: int) -> DataSubject:
     """Return a person.
 
     Raises:
@@ -101,7 +101,7 @@ def get_person(kind: Kind, number: int) -> Person:
     return person
 
 
-def send_export(request: HttpRequest, person: Person) -> HttpResponseBase:
+def send_export(request: HttpRequest, person: DataSubject) -> HttpResponseBase:
     """Return a person's data as a download, and record that it was exported."""
     archive = export.export_person(person)
     # For each course, so that those who may read a course's log see it.

@@ -18,7 +18,7 @@ from tests.web.people import Small, small
 
 if TYPE_CHECKING:
     from autograder.service.models import Attempt
-    from autograder.service.protection.people import Person
+    from autograder.service.protection.people import DataSubject
 
 ADA, BOB = "ada-l-7731", "bob-b-8842"
 NAMES = (ADA, "Lovelace-7731", "countess-7731@example.org")
@@ -40,7 +40,7 @@ def at(service_course: Any, tmp_path: Path) -> Small:
     return made
 
 
-def person(at: Small, student: str = ADA) -> Person:
+def person(at: Small, student: str = ADA) -> DataSubject:
     """A student with everything they have."""
     from autograder.service.protection.people import find_person
 

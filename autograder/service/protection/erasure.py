@@ -35,13 +35,13 @@ from autograder.service.models import (
 from autograder.service.models_notices import Event
 from autograder.service.models_privacy import AccessEntry
 from autograder.service.protection.export import find_mentions, mentions_student, select_platform_users
-from autograder.service.protection.people import Person
+from autograder.service.protection.people import DataSubject
 from autograder.service.telling import BonusChange, Comparison, ShownMarks
 
 ERASED = "erased"
 
 
-def erase_person(person: Person, by: str) -> str:
+def erase_person(person: DataSubject, by: str) -> str:
     """Erase a person's data, and return the pseudonym that replaces their names in the log.
 
     Marks that a member of staff gave stay, with an account that has no name and cannot sign in.
@@ -189,7 +189,7 @@ def _delete_blobs(digests: Iterable[str]) -> None:
     transaction.on_commit(lambda: blobs.delete_objects(outside))
 
 
-def _redact_log(person: Person, pseudonym: str, by: str) -> None:
+def _redact_log(person: DataSubject, pseudonym: str, by: str) -> None:
     """Remove a person from the log, and record for each course that this was done."""
     words = person.collect_words()
     own = {person.account.username} if person.account is not None else set()

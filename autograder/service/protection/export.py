@@ -34,13 +34,13 @@ from autograder.service.models import (
 )
 from autograder.service.models_notices import Event
 from autograder.service.models_privacy import AccessEntry
-from autograder.service.protection.people import Person
+from autograder.service.protection.people import DataSubject
 from autograder.service.telling import BonusChange, ShownMarks
 
 _LANGUAGE = "en"
 
 
-def export_person(person: Person) -> IO[bytes]:
+def export_person(person: DataSubject) -> IO[bytes]:
     """Return an archive with everything that the service has about a person, positioned at its start.
 
     It contains marks that are not published yet, so staff decide when to hand it over.
@@ -60,7 +60,7 @@ def export_person(person: Person) -> IO[bytes]:
     return written
 
 
-def collect_data(person: Person) -> dict[str, Any]:
+def collect_data(person: DataSubject) -> dict[str, Any]:
     """Return the contents of ``data.json``."""
     data: dict[str, Any] = {"courses": [_collect_member(member) for member in person.members]}
     if person.account is not None:
@@ -76,13 +76,13 @@ def collect_data(person: Person) -> dict[str, Any]:
     return data
 
 
-def select_platform_users(person: Person) -> Q:
+def select_platform_users(person: DataSubject) -> Q:
     """Return the condition for the person's rows of learning platforms."""
     wanted = Q(pk__in=[row.user_id for member in person.members for row in member.platforms.all()])
     return wanted | Q(auth_user=person.account) if person.account is not None else wanted
 
 
-def find_mentions(person: Person) -> list[AuditEntry]:
+def find_mentions(person: DataSubject) -> list[AuditEntry]:
     """Return the entries of the log that the account made, or that belong to the person's courses."""
     wanted = Q(course__in=[member.course_id for member in person.members])
     # The id of a student may be another person's in another course, a user name is unique.
@@ -90,14 +90,14 @@ def find_mentions(person: Person) -> list[AuditEntry]:
     return list(AuditEntry.objects.filter(wanted).order_by("pk"))
 
 
-def mentions_student(entry: AuditEntry, person: Person) -> bool:
+def mentions_student(entry: AuditEntry, person: DataSubject) -> bool:
     """Decide whether an entry is about the person by its subject, such as ``exam: ada 2`` or ``ada``."""
     students = {student for course, student in person.students if course.pk == entry.course_id}
     _, _, subject = str(entry.subject).rpartition(": ")
     return subject in students or subject.rpartition(" ")[0] in students
 
 
-def _list_own_names(person: Person) -> set[str]:
+def _list_own_names(person: DataSubject) -> set[str]:
     own = {person.account.username} if person.account is not None else set()
     return own | {student for _, student in person.students}
 

@@ -13,7 +13,7 @@ from autograder.service.models import Account, CourseRecord, Member
 Kind = Literal["account", "member"]
 
 
-class Person(Struct, frozen=True, eq=False):
+class DataSubject(Struct, frozen=True, eq=False):
     """A person, by their account or by the membership that has none."""
 
     account: Account | None
@@ -56,20 +56,20 @@ class Person(Struct, frozen=True, eq=False):
         return frozenset(words - {"", "-"})
 
 
-def find_person(kind: Kind, number: int) -> Person | None:
+def find_person(kind: Kind, number: int) -> DataSubject | None:
     """Return a person; None: there is none, or a member has an account and is found by that."""
     if kind == "account":
         account = Account.objects.filter(pk=number).first()
         return _build_person(account) if account else None
     member = Member.objects.filter(pk=number, account=None).select_related("course").first()
-    return Person(None, (member,)) if member else None
+    return DataSubject(None, (member,)) if member else None
 
 
-def _build_person(account: Account) -> Person:
-    return Person(account, tuple(account.memberships.select_related("course").order_by("pk")))
+def _build_person(account: Account) -> DataSubject:
+    return DataSubject(account, tuple(account.memberships.select_related("course").order_by("pk")))
 
 
-def search_people(text: str, most: int) -> list[Person]:
+def search_people(text: str, most: int) -> list[DataSubject]:
     """Return the persons with a name, id or address that contains a text."""
     members = Member.objects.filter(_contains(("student", "first_name", "last_name", "email"), text))
     accounts = Account.objects.filter(
@@ -77,7 +77,7 @@ def search_people(text: str, most: int) -> list[Person]:
     )
     unclaimed: QuerySet[Member] = members.filter(account=None).select_related("course").order_by("pk")
     found = [_build_person(account) for account in accounts.distinct().order_by("username")[:most]]
-    return [*found, *(Person(None, (member,)) for member in unclaimed[:most])][:most]
+    return [*found, *(DataSubject(None, (member,)) for member in unclaimed[:most])][:most]
 
 
 def _contains(fields: Iterable[str], text: str) -> Q:

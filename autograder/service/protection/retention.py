@@ -20,7 +20,7 @@ from autograder.service.models import (
     Role,
 )
 from autograder.service.protection.erasure import erase_person
-from autograder.service.protection.people import Person, find_person
+from autograder.service.protection.people import DataSubject, find_person
 
 LOG = logging.getLogger("autograder.service.protection")
 LEAST_DAYS = 30
@@ -92,11 +92,11 @@ def erase_students(number: int) -> int:
     return len(members)
 
 
-def _limit_to_course(member: Member) -> Person:
+def _limit_to_course(member: Member) -> DataSubject:
     """Return the person of a membership: all of them, if they have no other membership."""
     account = member.account
     if account is None or account.is_superuser or account.memberships.count() > 1:
-        return Person(None, (member,))
+        return DataSubject(None, (member,))
     person = find_person("account", account.pk)
     assert person is not None  # noqa: S101 - the membership refers to it
     return person
