@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import datetime
+import http.server
 import json
+import ssl
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from django.core import mail
 from django.core.mail.backends import locmem
 
@@ -101,8 +109,6 @@ def test_a_second_job_leaves_out_what_the_first_one_is_sending(
     at: Small, outbox: list[mail.EmailMessage], loaded: AssignmentCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While an e-mail is under way, another worker finds nothing to send to the same person."""
-    import threading
-
     from django.db import connections
 
     from autograder.service.notices import mail as mails
@@ -365,6 +371,62 @@ def test_events_are_signed_and_sent_once(
         told["assignment"],
     )
     assert {json.loads(given[2])["id"] for given in sent} == {told["id"]}
+
+
+@pytest.fixture
+def receiver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
+    """A server on this machine with a certificate for hooks.example.org, which is trusted."""
+    from autograder.service.notices import webhooks
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "hooks.example.org")])
+    now = datetime.datetime.now(datetime.UTC)
+    built = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    built = built.serial_number(1).not_valid_before(now - datetime.timedelta(days=1))
+    built = built.not_valid_after(now + datetime.timedelta(days=1))
+    built = built.add_extension(
+        x509.SubjectAlternativeName([x509.DNSName("hooks.example.org")]), critical=False
+    )
+    built = built.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    certificate, secret = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    certificate.write_bytes(built.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM))
+    secret.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    bodies: list[bytes] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+            self.send_response(302)
+            self.send_header("Location", "https://elsewhere.example.org/")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, secret)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    trusting = SimpleNamespace(create_default_context=lambda: ssl.create_default_context(cafile=certificate))
+    monkeypatch.setattr(webhooks, "ssl", trusting)
+    monkeypatch.setattr(webhooks, "resolve_address", lambda _: "127.0.0.1")
+    serving = threading.Thread(target=server.serve_forever, daemon=True)
+    serving.start()
+    yield SimpleNamespace(port=server.server_address[1], bodies=bodies)
+    server.shutdown()
+    server.server_close()
+    serving.join()
+
+
+def test_a_webhook_connects_to_the_address_that_was_checked(receiver: SimpleNamespace) -> None:
+    """With the certificate of its host; a redirect is an answer and is not followed."""
+    from autograder.service.notices import webhooks
+
+    place = f"https://hooks.example.org:{receiver.port}/x"
+    assert 302 == webhooks.post_body(place, b"{}", {"Content-Type": "application/json"})
+    assert [b"{}"] == receiver.bodies
+    with pytest.raises(ssl.SSLCertVerificationError):
+        webhooks.post_body(place.replace("hooks", "other"), b"{}", {})
 
 
 def test_the_signature_is_that_of_the_documentation() -> None:

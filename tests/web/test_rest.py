@@ -33,7 +33,7 @@ ALLOWED = {
     "get_attempt": ("read", MEMBERS),
     "get_receipt": ("read", ("student",)),
     "download_file": ("read", MEMBERS),
-    "list_readings": ("read", MEMBERS),
+    "get_readings": ("read", MEMBERS),
     "list_results": ("read", STAFF),
     "get_result": ("read", MEMBERS),
     "list_answers": ("read", STAFF),

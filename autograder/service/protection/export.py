@@ -68,12 +68,18 @@ def collect_data(person: DataSubject) -> dict[str, Any]:
     users = LtiUser.objects.filter(select_platform_users(person))
     data["learning_platforms"] = list_rows(users, "registration__name", "sub", "name", "email")
     data["log"] = [
-        {"at": entry.at, "who": entry.who, "action": entry.action, "subject": entry.subject}
-        | {"before": entry.before, "after": entry.after}
+        _describe_entry(entry, person)
         for entry in find_mentions(person)
         if entry.who in _list_own_names(person) or mentions_student(entry, person)
     ]
     return data
+
+
+def _describe_entry(entry: AuditEntry, person: DataSubject) -> Mapping[str, Any]:
+    described = {"at": entry.at, "who": entry.who, "action": entry.action}
+    if not mentions_student(entry, person):
+        return described  # subject and values may be about others
+    return {**described, "subject": entry.subject, "before": entry.before, "after": entry.after}
 
 
 def select_platform_users(person: DataSubject) -> Q:
@@ -126,7 +132,7 @@ def _collect_account(account: Account) -> dict[str, Any]:
         "marking": list_rows(MarkingAction.objects.filter(account=account), "at", "assignment", "action"),
         "views": list_rows(
             AccessEntry.objects.filter(who=account.username),
-            *("at", "course__slug", "assignment", "student", "action"),
+            *("at", "course__slug", "assignment", "action"),
         ),
     }
 

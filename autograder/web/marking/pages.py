@@ -336,6 +336,7 @@ def render_group_page(
     request: HttpRequest, visit: Visit, answer_context: AnswerContext, context: Mapping[str, Any]
 ) -> HttpResponse:
     """Render the page on which a group is marked at once: its representative answer and the variants."""
+    record_accesses(request.user, answer_context.offer, [answer_context.row.student], Access.ANSWER)
     common = _build_common_context(request, visit, answer_context)
     form = _EMPTY
     library = comments.list_offered(answer_context.row.place)

@@ -20,7 +20,7 @@ from autograder.web.rest.access import add_route, open_visit
 from autograder.web.rest.schemas import (
     AttemptOut,
     AttemptPage,
-    ReadFileOut,
+    ReadingsOut,
     ReceiptOut,
     StudentChoice,
     cut_page,
@@ -97,13 +97,13 @@ def download_file(request: HttpRequest, slug: str, attempt: UUID, name: str) -> 
     return send_stored_file(row.blob_id, name)
 
 
-@add_route(ROUTER, "get", "/{slug}/attempts/{attempt}/readings", Scope.READ, list[ReadFileOut])
-def list_readings(request: HttpRequest, slug: str, attempt: UUID) -> list[dict[str, Any]]:
-    """Return how the answers of an attempt are read, without running it; it says nothing about marks."""
+@add_route(ROUTER, "get", "/{slug}/attempts/{attempt}/readings", Scope.READ, ReadingsOut)
+def get_readings(request: HttpRequest, slug: str, attempt: UUID) -> dict[str, Any]:
+    """Return how an attempt was received and how its answers are read, without running it."""
     visit = open_visit(request, slug)
     row = _view_attempt(request, visit, attempt, Access.ATTEMPT)
-    checked = shown.check_attempt(row, choose_language(request))
-    return [
+    language = choose_language(request)
+    checked = [
         {
             "name": file.name,
             "reason": file.reason,
@@ -113,8 +113,10 @@ def list_readings(request: HttpRequest, slug: str, attempt: UUID) -> list[dict[s
             ],
             "cells": list(file.cells),
         }
-        for file in checked
+        for file in shown.check_attempt(row, language)
     ]
+    timing = [{"late": True, "text": text} for text in shown.describe_lateness(row, language)]
+    return {"received": shown.format_received(row, language), "timing": timing, "checked": checked}
 
 
 def _select_attempts(visit: Visit) -> QuerySet[Attempt]:

@@ -163,6 +163,8 @@ class LineOut(Data):
 
     state: str
     text: str
+    mathml: str
+    """A formula as it was read; empty for other remarks."""
 
 
 class ReadAnswerOut(Data):
@@ -181,6 +183,21 @@ class ReadFileOut(Data):
     """Why it cannot be read; empty if it can."""
     answers: list[ReadAnswerOut]
     cells: list[LineOut]
+
+
+class TimingOut(Data):
+    """A remark on the time of an attempt."""
+
+    late: bool
+    text: str
+
+
+class ReadingsOut(Data):
+    """How an attempt was received and read, for the reader; it says nothing about marks."""
+
+    received: str
+    timing: list[TimingOut]
+    checked: list[ReadFileOut]
 
 
 class ItemOut(Data):
