@@ -14,7 +14,9 @@ module              contents
 `requests`          regrade requests of students, and their answers
 `account`           the first administrator, invitations, program keys
 `version_trials`    trial grading with a new version, then apply or drop it
-`door`              API for programs
+`rest`              REST API for programs, described by OpenAPI
+`people`            data protection: export and erase a person, retention periods
+`notifications`     webhooks of a course, and its e-mails
 `operation`         health check and metrics
 `server`            the processes: database, pages, worker; `trial`: accounts for a trial service
 `pages`, `beside`   a web process; a further one that shares the same sockets
