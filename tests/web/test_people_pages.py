@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import zipfile
@@ -92,7 +93,7 @@ def test_an_administrator_exports_and_erases_a_person(at: Small, attempt: Any) -
     assert place not in root.get("/app/people/", {"search": "nobody of this name"}).content.decode()
     page = root.get(place).content.decode()
     assert at.account("ta").username in page
-    with root.get(f"{place}data.zip") as reply:
+    with contextlib.closing(root.get(f"{place}data.zip")) as reply:
         archive = zipfile.ZipFile(io.BytesIO(b"".join(reply)))
     assert "ada" == json.loads(archive.read("data.json"))["courses"][0]["student"]
     root.post(f"{place}erase", {"name": "ada"})
