@@ -256,7 +256,9 @@ def run_worker(
     Raises:
         ServiceError: no database is configured, or it is not PostgreSQL.
     """
-    setup.configure_django(setup.ServiceSettings(database_url or os.environ.get(setup.DATABASE_URL, "")))
+    setup.configure_django(
+        site.build_offline_settings(database_url or os.environ.get(setup.DATABASE_URL, ""))
+    )
     setup.migrate_tables()
     from autograder.service import blobs
     from autograder.service.worker import Worker, run_worker

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
 from typing import Any
 
 from django.conf import settings
 
 from autograder.service import setup
-from autograder.service.loaded import AssignmentCache
-from autograder.service.receipts import Signer
 from autograder.web import site
 
 _NOWHERE = "postgresql://nobody@localhost/nothing"
@@ -22,11 +19,7 @@ def build_document() -> dict[str, Any]:
     In a process without the service, Django is configured with a database that is never opened.
     """
     if not settings.configured:
-        running = site.ServiceContext(Signer(bytes(32)), AssignmentCache())
-        secret_key = secrets.token_hex(32)  # signs nothing
-        setup.configure_django(
-            site.build_settings(_NOWHERE, secret_key=secret_key, addresses=(), running=running)
-        )
+        setup.configure_django(site.build_offline_settings(_NOWHERE))
     from autograder.web.rest.api import API
 
     return dict(API.get_openapi_schema(path_prefix="api/"))
