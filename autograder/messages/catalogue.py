@@ -26,6 +26,7 @@ AREAS = (
     "autograder.messages.answers",
     "autograder.messages.formulas",
     "autograder.messages.limits",
+    "autograder.messages.mail",
     "autograder.messages.notebook",
     "autograder.messages.page",
     "autograder.messages.student",

@@ -15,6 +15,9 @@ module              content
 `tasks`, `worker`   the queues (Procrastinate) and the process that works on them
 `platforms`         learning platforms: class lists from them, marks to them
 `receipts`          signed receipts for submissions
+`program_keys`      keys of programs, with scopes
+`protection`        access log, export and erasure of a person's data, retention periods
+`notices`           events, and their delivery by e-mail and webhooks
 `store`             the database as a store (`autograder.grading.store`)
 `audit`             the log of actions, as a hash chain
 `course_transfer`   importing a course from a folder and exporting it to one

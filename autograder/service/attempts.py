@@ -62,6 +62,7 @@ from autograder.service.models import (
     State,
 )
 from autograder.service.models_results import ChosenAttempt
+from autograder.service.notices import events
 from autograder.service.receipts import Signer
 from autograder.service.store import DatabaseStore
 
@@ -342,6 +343,8 @@ def keep_result(attempt: Attempt, graded: GradingResult, rubric: Rubric, environ
             if row.offer.published_at and PlatformCourse.objects.filter(course=row.offer.course).exists():
                 tasks.enqueue_scores(row.offer_id)
         grade_again(Attempt.objects.filter(pk__in=outdated))
+        if find_readability(row, rubric).is_damaged:
+            events.record_unreadable(row)
     return True
 
 

@@ -1,13 +1,16 @@
 """The audit log: who changed what, with old and new values. Entries form a hash chain and are only added.
 
 Changing or removing an entry in the database breaks the chain from there on, and `find_broken_entry` reports
-the position. The newest digest, recorded elsewhere, proves that no entry was removed at the end.
+the position. The newest digest, recorded elsewhere, proves that no entry was removed at the end. If a person
+is erased, entries about them are redacted, and a new entry lists the digests of the redacted contents.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import connection, transaction
@@ -15,6 +18,8 @@ from django.utils import timezone
 
 from autograder.service.models import AuditEntry, CourseRecord
 
+ERASE, REDACTED = "erase", "redacted"
+"""The action of the entry about an erasure, and the key under which it lists redacted entries."""
 _BEGIN = "0" * 64
 _APPENDING = 0x6175_6469
 """A number of our own among PostgreSQL's advisory locks."""
@@ -58,14 +63,41 @@ def lock_log() -> None:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_APPENDING])
 
 
+def redact_entry(entry: AuditEntry) -> str:
+    """Save an entry with redacted content, and return the digest that the entry about the erasure must list.
+
+    Its own digest stays: the next entry refers to it.
+    """
+    AuditEntry.objects.filter(pk=entry.pk).update(
+        who=entry.who, subject=entry.subject, before=entry.before, after=entry.after
+    )
+    return _compute_digest(entry)
+
+
+def replace_word(text: str, word: str, other: str) -> str:
+    """Replace a name or address in a text where it is not part of a longer one."""
+    return re.sub(rf"(?<![\w@.-]){re.escape(word)}(?![\w@-])", lambda _: other, text)
+
+
 def find_broken_entry() -> int:
     """Return the number of the first entry that does not match its predecessor; 0: the chain is intact."""
-    before = _BEGIN
+    before, redacted = _BEGIN, _load_redacted()
     for entry in AuditEntry.objects.order_by("pk").iterator():
-        if entry.previous != before or entry.digest != _compute_digest(entry):
+        content = _compute_digest(entry)
+        if entry.previous != before or content not in {entry.digest, redacted.get(str(entry.pk))}:
             return int(entry.pk)
         before = entry.digest
     return 0
+
+
+def _load_redacted() -> Mapping[str, str]:
+    """Return the digests of redacted entries by number; the last erasure that concerned an entry counts."""
+    digests: dict[str, str] = {}
+    for entry in AuditEntry.objects.filter(action=ERASE).order_by("pk"):
+        # An entry that was changed itself vouches for nothing.
+        if entry.digest == _compute_digest(entry):
+            digests |= entry.after[REDACTED]
+    return digests
 
 
 def _compute_digest(entry: AuditEntry) -> str:

@@ -146,6 +146,22 @@ def open_object_store(address: str) -> Storage | None:
     return S3Storage(bucket_name=parts.netloc, location=parts.path.strip("/"), **parameters)
 
 
+def delete_objects(digests: Iterable[str]) -> None:
+    """Delete contents from the object store; the database no longer refers to them.
+
+    Raises:
+        ServiceError: the store does not delete one.
+    """
+    store = get_named_store()
+    if store is None:
+        return
+    for digest in digests:
+        try:
+            store.delete(_build_key(digest))
+        except Exception as error:  # each store raises different exceptions
+            raise ServiceError(f"the object store cannot delete {digest}: {describe_error(error)}") from error
+
+
 def _build_key(digest: str) -> str:
     return f"{digest[:2]}/{digest}"
 

@@ -56,7 +56,8 @@ def remove_member(member: Member, by: Account) -> None:
     member.save(update_fields=["account", "removed_at"])
     if account is not None:
         end_sessions(account)
-        # Keys belong to the account: other courses of the account still need them.
+        ProgramKey.objects.filter(account=account, course=member.course).delete()
+        # Other keys belong to the account: its other courses still need them.
         if not (account.is_superuser or Member.objects.filter(account=account).exists()):
             ProgramKey.objects.filter(account=account).delete()
 

@@ -14,7 +14,10 @@ from django.db.models import Q
 from django.db.models.functions import MD5, Lower
 from django.utils.crypto import salted_hmac
 
-from autograder.service.models_results import (  # noqa: F401 - Django finds them here
+from autograder.service.models_notices import Delivery, Event, Webhook  # noqa: F401 - Django finds them here
+from autograder.service.models_privacy import AccessEntry  # noqa: F401
+from autograder.service.models_results import (  # noqa: F401
+    BonusChange,
     ChosenAttempt,
     Comparison,
     Draft,
@@ -28,7 +31,16 @@ from autograder.service.models_results import (  # noqa: F401 - Django finds the
 class Account(AbstractUser):
     """A person who can sign in. Their permissions follow from their memberships (`Member`)."""
 
+    class Mail(models.TextChoices):
+        """When a person gets e-mails about events (`autograder.service.notices`)."""
+
+        EACH = "each"
+        DAILY = "daily"
+        NEVER = "never"
+
     language = models.CharField(max_length=8, blank=True)
+    """Of e-mails; empty: English."""
+    mail = models.CharField(max_length=8, choices=Mail.choices, default=Mail.EACH)
     access_number = models.PositiveIntegerField(default=0)
     """Part of the hash in each session: incrementing it ends all sessions of the account."""
 
@@ -43,12 +55,27 @@ class Account(AbstractUser):
         constraints = (models.UniqueConstraint(Lower("username"), name="account_username"),)
 
 
+class Scope(enum.StrEnum):
+    """What a program may do with a key, within the permissions of the key's owner."""
+
+    READ = "read"
+    SUBMIT = "submit"
+    MARK = "mark"
+    MANAGE = "manage"
+
+
 class ProgramKey(models.Model):
-    """A key with which a program submits for an account; only its digest is stored."""
+    """A key with which a program acts for an account (`autograder.web.rest`); only its digest is stored."""
 
     account = models.ForeignKey(Account, models.CASCADE, related_name="keys")
     digest = models.CharField(max_length=64, unique=True)
     label = models.CharField(max_length=80)
+    scopes = models.CharField(max_length=40, default=f"{Scope.READ} {Scope.SUBMIT}")
+    """Values of `Scope`, separated by spaces."""
+    course = models.ForeignKey("CourseRecord", models.CASCADE, null=True, related_name="+")
+    """The only course in which it works; None: all courses of its owner."""
+    expires_at = models.DateTimeField(null=True)
+    """None: it works until it is removed."""
     created_at = models.DateTimeField(auto_now_add=True)
     used_at = models.DateTimeField(null=True)
 
@@ -80,6 +107,10 @@ class CourseRecord(models.Model):
     title = models.CharField(max_length=200)
     secret = models.BinaryField()
     created_at = models.DateTimeField(auto_now_add=True)
+    keep_days = models.PositiveIntegerField(null=True)
+    """Days after the last activity until all students are erased (`protection.retention`); None: never."""
+    mail_marks = models.BooleanField(default=False)
+    """E-mails about published results state the points."""
 
 
 class Version(models.Model):

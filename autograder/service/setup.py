@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import django
 from django.conf import settings
@@ -32,8 +33,14 @@ APPS = (
 )
 DATABASE_URL = "AUTOGRADER_DATABASE_URL"
 """The environment variable for the database URL: it contains a password, and command lines are public."""
+MAIL = "AUTOGRADER_MAIL"
+"""The environment variable for the mail server: its address contains a password, too."""
+ADDRESS = "AUTOGRADER_ADDRESS"
+"""The environment variable for the address of the service, with which a worker makes links."""
 PATIENCE_SECONDS = 5
 """Time to wait for an unavailable database, or for a free connection."""
+_PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
+_EXPECTED = f"{MAIL}: expected smtps://user:password@mail.example.org?from=exams@example.org"
 _POOL = {"min_size": 1, "max_size": 16, "timeout": PATIENCE_SECONDS}
 """Connections of one process; PostgreSQL allows a hundred for all processes together."""
 
@@ -66,6 +73,7 @@ def configure_django(options: ServiceSettings) -> None:
             "TIME_ZONE": "UTC",
             "DEFAULT_AUTO_FIELD": "django.db.models.BigAutoField",
             "LOGGING_CONFIG": None,
+            **build_mail_settings(os.environ.get(MAIL, "")),
             **options.further,
         }
     )
@@ -98,6 +106,38 @@ def build_database_settings(url: str) -> dict[str, Any]:
         "PORT": fields["port"],
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {**parts, "pool": _POOL},
+    }
+
+
+def build_mail_settings(url: str) -> dict[str, Any]:
+    """Return Django's settings for a mail server; without one, e-mails are written to standard output.
+
+    Args:
+        url: ``smtps://user:password@host:port?from=address``; ``smtp+starttls`` and ``smtp`` work as well.
+
+    Raises:
+        ServiceError: it is not such an address.
+    """
+    if not url:
+        return {"EMAIL_BACKEND": "django.core.mail.backends.console.EmailBackend"}
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise ServiceError(_EXPECTED) from error  # never repeat it: it contains a password
+    sender = dict(parse_qsl(parts.query)).get("from", "")
+    if parts.scheme not in _PORTS or not parts.hostname or "@" not in sender:
+        raise ServiceError(_EXPECTED)
+    return {
+        "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
+        "EMAIL_HOST": parts.hostname,
+        "EMAIL_PORT": port or _PORTS[parts.scheme],
+        "EMAIL_HOST_USER": unquote(parts.username or ""),
+        "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
+        "EMAIL_USE_SSL": parts.scheme == "smtps",
+        "EMAIL_USE_TLS": parts.scheme == "smtp+starttls",
+        "EMAIL_TIMEOUT": 30,
+        "DEFAULT_FROM_EMAIL": sender,
     }
 
 

@@ -21,8 +21,10 @@ from autograder.service.setup import PATIENCE_SECONDS
 
 LOG = logging.getLogger("autograder.service.tasks")
 GRADING, TRIALS, SCORES, COMPARING, DRAFTS = "grading", "trials", "scores", "comparing", "drafts"
+ERASING, NOTICES = "erasing", "notices"
 """Queues, and the tasks in them: attempts to grade; attempts to grade in trials; assignments with marks for
-learning platforms; assignments to compare for similarity; uploaded assignments to check."""
+learning platforms; assignments to compare for similarity; uploaded assignments to check; courses with an
+ended retention period; notifications to deliver."""
 _AFTER_OTHERS = -1
 _AGAIN_SECONDS = 1.0
 """Delay before connecting again to an unavailable database."""
@@ -51,6 +53,16 @@ def enqueue_comparison(offer: int) -> bool:
 def enqueue_draft(draft: int) -> bool:
     """Enqueue the check of a draft, to run when no attempt waits; return False if it is already enqueued."""
     return _enqueue_job(DRAFTS, str(draft), lock=f"draft {draft}", priority=_AFTER_OTHERS)
+
+
+def enqueue_erasure(course: int) -> bool:
+    """Enqueue the erasure of a course's students; return False if it is already enqueued."""
+    return _enqueue_job(ERASING, str(course), lock=f"erasure {course}", priority=_AFTER_OTHERS)
+
+
+def enqueue_notices() -> bool:
+    """Enqueue the delivery of notifications with the open transaction; False: it is already enqueued."""
+    return _enqueue_job(NOTICES, "due", lock="notices")
 
 
 def _enqueue_job(queue: str, subject: str, *, lock: str = "", priority: int = 0) -> bool:

@@ -37,6 +37,8 @@ from autograder.sandbox.pool import Pool, start_sandbox
 from autograder.service import attempts, drafts, platforms, similarity, tasks, versions
 from autograder.service.assignment_cache import AssignmentCache
 from autograder.service.models import Attempt, TrialResult, Version
+from autograder.service.notices import sending
+from autograder.service.protection import retention
 from autograder.service.trials import grading
 
 LOG = logging.getLogger("autograder.service.worker")
@@ -44,7 +46,7 @@ MOST_KEPT = 4
 """Maximum number of versions that a worker keeps ready; each has a sandbox."""
 SWEEP_SECONDS = 5.0
 _SWEEPS = 120
-"""Number of sweeps between comparisons of published marks with learning platforms: ten minutes."""
+"""Number of sweeps between looks at learning platforms and at retention periods: ten minutes."""
 
 
 class _ReadyVersion(Struct, frozen=True, eq=False):
@@ -180,6 +182,17 @@ class Worker:
         finally:
             connections.close_all()
 
+    @staticmethod
+    def erase_students(course: int) -> None:
+        """Erase the students of a course if its retention period has ended; errors are logged."""
+        close_old_connections()
+        try:
+            retention.erase_students(course)
+        except Exception as error:  # noqa: BLE001 - the sweep tries again
+            LOG.warning("the students of course %s could not be erased: %s", course, describe_error(error))
+        finally:
+            connections.close_all()
+
     @contextlib.contextmanager
     def _use_version(self, version: Version) -> Iterator[_ReadyVersion]:
         """Use a version, which is prepared at its first use; the least recently used ones are closed."""
@@ -259,6 +272,7 @@ def run_worker(worker: Worker, *, concurrency: int, stop: threading.Event) -> No
     threads = [
         threading.Thread(target=_run_sweeps, args=(stop,), daemon=True),
         threading.Thread(target=_run_score_sender, args=(stop,), daemon=True),
+        threading.Thread(target=_run_notice_sender, args=(stop,), daemon=True),
     ]
     for thread in threads:
         thread.start()
@@ -267,6 +281,7 @@ def run_worker(worker: Worker, *, concurrency: int, stop: threading.Event) -> No
         tasks.TRIALS: lambda result: worker.grade_trial(int(result)),
         tasks.COMPARING: lambda offer: worker.compare_works(int(offer)),
         tasks.DRAFTS: lambda draft: worker.check_draft(int(draft)),
+        tasks.ERASING: lambda course: worker.erase_students(int(course)),
     }
     tasks.process_queues(work, concurrency, stop)
     for thread in threads:
@@ -291,6 +306,23 @@ def _run_score_sender(stop: threading.Event) -> None:
     loaded.close()
 
 
+def _run_notice_sender(stop: threading.Event) -> None:
+    """Deliver notifications; failures are tried again later."""
+    loaded = AssignmentCache()
+
+    def deliver(_: str) -> None:
+        close_old_connections()
+        try:
+            LOG.info("%d notifications were sent", sending.deliver_due(loaded))
+        except Exception as error:  # noqa: BLE001 - the sweep tries again
+            LOG.warning("notifications could not be sent: %s", describe_error(error))
+        finally:
+            connections.close_all()
+
+    tasks.process_queues({tasks.NOTICES: deliver}, 1, stop)
+    loaded.close()
+
+
 def _run_sweeps(stop: threading.Event) -> None:
     """Repeatedly enqueue attempts without a result, whatever happened to their jobs, and marks to send."""
     for number in itertools.count(1):
@@ -302,8 +334,10 @@ def _run_sweeps(stop: threading.Event) -> None:
                 LOG.info("%d attempts were queued again", requeued)
             grading.sweep_trials()
             drafts.sweep_drafts()
+            sending.sweep_notices()
             if number % _SWEEPS == 0:
                 platforms.sweep_scores()
+                retention.sweep_courses()
         except Exception as error:  # noqa: BLE001 - the next round tries again
             LOG.warning("the sweep failed: %s", describe_error(error))
     connections.close_all()

@@ -15,7 +15,9 @@ module              contents
 `regrade_requests`  regrade requests of students, and their answers
 `account`           the first administrator, invitations, program keys
 `version_trials`    trial grading with a new version, then apply or drop it
-`api`               API for programs
+`rest`              REST API for programs, described by OpenAPI
+`people`            data protection: export and erase a person, retention periods
+`notifications`     webhooks of a course, and its e-mails
 `operation`         health check and metrics
 `server`            the processes: database, pages, worker; `demo_accounts`: to try it out
 `processes`         web processes that share sockets; `extra_process`: all but the first one

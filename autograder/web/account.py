@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import time
 from collections.abc import Collection
@@ -11,7 +10,9 @@ from typing import Any, ClassVar
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core.internal.ratelimit import get_ip
+from django import forms
 from django.conf import settings
+from django.contrib import messages as notices
 from django.contrib.auth import login
 from django.contrib.auth.forms import SetPasswordForm, UserCreationForm
 from django.core import signing
@@ -26,12 +27,15 @@ from django.utils.functional import lazy
 from django.utils.translation import get_language
 
 from autograder import messages
-from autograder.service import audit
-from autograder.service.models import Account, Invitation, Member, ProgramKey
-from autograder.web.guard import allow_anyone, require_sign_in
+from autograder.service import audit, program_keys
+from autograder.service.models import Account, CourseRecord, Invitation, Member, ProgramKey, Scope
+from autograder.service.program_keys import hash_secret
+from autograder.web.guard import allow_anyone, list_courses, require_sign_in
 from autograder.web.responses import render_page
+from autograder.web.site import get_words
 
 INVITED = timedelta(days=14)
+MOST_KEY_DAYS = 3660
 _OPENED = "invitation"
 """Session key: the digest of the invitation that this session has opened."""
 MOST_FAILED = 100
@@ -147,12 +151,6 @@ class JoinForm(UserCreationForm):
         """Use the account model of the service."""
 
         model = Account
-
-
-def hash_secret(secret: str) -> str:
-    """Return the digest of a secret; only the digest is stored."""
-    # Secrets are random and long, so a plain hash without salt or stretching is enough.
-    return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def create_invitation(member: Member | None, account: Account | None = None) -> tuple[str, Invitation]:
@@ -286,20 +284,75 @@ def accept_invitation(account: Account, invitation: Invitation) -> None:
     )
 
 
+class KeyForm(forms.Form):
+    """Form for a new program key."""
+
+    label = forms.CharField(max_length=80)
+    scopes = forms.MultipleChoiceField(choices=[(scope.value, scope.value) for scope in Scope])
+    course = forms.ModelChoiceField(CourseRecord.objects.none(), required=False, to_field_name="slug")
+    days = forms.IntegerField(min_value=1, max_value=MOST_KEY_DAYS, required=False)
+    """Until it expires; empty: it does not."""
+
+    def __init__(self, account: Account, *args: Any) -> None:
+        super().__init__(*args)
+        self.fields["course"].queryset = list_courses(account)
+
+    def create_key(self, account: Account) -> str:
+        """Create the key, and return its secret."""
+        days = self.cleaned_data["days"]
+        return program_keys.create_key(
+            account,
+            self.cleaned_data["label"],
+            [Scope(scope) for scope in self.cleaned_data["scopes"]],
+            course=self.cleaned_data["course"],
+            expires_at=timezone.now() + timedelta(days=days) if days else None,
+        )
+
+
 @require_sign_in("GET", "HEAD", "POST")
 def show_keys(request: HttpRequest) -> HttpResponse:
-    """Show the keys with which programs submit for the user. A POST creates one."""
-    new = ""
+    """Show the keys with which programs act for the user. A POST creates one."""
+    form, new = KeyForm(request.user, request.POST or None), ""
     if request.method == "POST":
-        # Shown in this response only: the database keeps its digest.
-        new = secrets.token_urlsafe(32)
-        label = request.POST.get("label", "")[:80] or "-"
-        ProgramKey.objects.create(account=request.user, digest=hash_secret(new), label=label)
-        audit.record_action(request.user.username, "make key", label)
-    # With the address, a single text is all that a notebook needs.
-    shown_key = f"{request.build_absolute_uri('/').rstrip('/')}#{new}" if new else ""
-    context: dict[str, Any] = {"keys": ProgramKey.objects.filter(account=request.user), "new": shown_key}
+        if form.is_valid():
+            new = form.create_key(request.user)
+        else:
+            notices.error(request, get_words(request)["t"]("key-invalid"))
+    keys = ProgramKey.objects.filter(account=request.user).select_related("course").order_by("pk")
+    context: dict[str, Any] = {
+        "keys": keys,
+        # With the address, a single text is all that a notebook needs.
+        "new": f"{request.build_absolute_uri('/').rstrip('/')}#{new}" if new else "",
+        "scopes": list(Scope),
+        "courses": form.fields["course"].queryset,
+        "most_days": MOST_KEY_DAYS,
+        "now": timezone.now(),
+        "mail_choices": Account.Mail.values,
+        "languages": settings.LANGUAGES,
+    }
     return render_page(request, "keys.html", context)
+
+
+class MailForm(forms.ModelForm):
+    """Form for the e-mails that a person gets."""
+
+    class Meta:
+        """Frequency and language."""
+
+        model = Account
+        fields = ("mail", "language")
+
+
+@require_sign_in("POST")
+def set_mail(request: HttpRequest) -> HttpResponse:
+    """Choose when the user gets e-mails, and in which language."""
+    form, say = MailForm(request.POST, instance=request.user), get_words(request)["t"]
+    if form.is_valid() and form.cleaned_data["language"] in messages.list_languages():
+        form.save()
+        notices.info(request, say("mail-saved"))
+    else:
+        notices.error(request, say("error-400"))
+    return HttpResponseRedirect(reverse("keys"))
 
 
 @require_sign_in("POST")

@@ -77,7 +77,7 @@ def _get_api_address(page: str) -> str:
     parts = urlsplit(page)
     match parts.path.strip("/").split("/"):
         case ["app", "c", course, "a", assignment, *_] if parts.scheme in {"http", "https"} and parts.netloc:
-            return f"{parts.scheme}://{parts.netloc}/api/hand-in/{course}/{assignment}"
+            return f"{parts.scheme}://{parts.netloc}/api/courses/{course}/assignments/{assignment}/attempts"
     raise ServiceError(
         f"--to {page}: expected the address of an assignment's page, such as "
         "https://exams.example.org/app/c/<course>/a/<assignment>/"

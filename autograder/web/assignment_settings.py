@@ -17,6 +17,7 @@ from autograder.core.errors import RubricError
 from autograder.rubric.timestamps import get_zone
 from autograder.service import attempts, audit
 from autograder.service.models import Attempt, Member, Offer, PlatformCourse, Role
+from autograder.service.notices import events
 from autograder.web import assignment_details, late_rule_form
 from autograder.web.guard import Visit, require_role
 from autograder.web.responses import render_page
@@ -237,6 +238,7 @@ def _save_times(request: HttpRequest, visit: Visit, changed: Iterable[tuple[Offe
                 after=times,
             )
             Offer.objects.filter(pk=offer.pk).update(times=times)
+            events.record_new_deadline(offer, _list_new_deadlines(offer, times))
             attempts.grade_again(Attempt.objects.filter(offer=offer, student__in=students))
 
 
@@ -259,3 +261,17 @@ def _list_affected(offer: Offer, wanted: dict[str, Any]) -> list[str]:
             for member in attempts.list_group_members(offer, who)
         )
     ]
+
+
+def _list_new_deadlines(offer: Offer, wanted: dict[str, Any]) -> list[str]:
+    """Return the students on the class list who get another deadline; the new times are valid."""
+    rubric = assignment_details.get_assignment(offer).rubric
+    after, before = attempts.read_times(offer, wanted, rubric), attempts.load_schedule(offer, rubric)
+    students = Member.objects.filter(course=offer.course, role=Role.STUDENT).values_list("student", flat=True)
+    changed = []
+    for who in students:
+        members = attempts.list_group_members(offer, who)
+        ends = [times and times.get_shared_window(members).end for times in (before, after)]
+        if ends[0] != ends[1]:
+            changed.append(who)
+    return changed

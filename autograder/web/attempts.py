@@ -22,6 +22,7 @@ from autograder.rubric.timestamps import resolve_local_time
 from autograder.service import attempt_choice, attempts, audit, blobs, mark_changes
 from autograder.service.models import Attempt, Member, Offer, Role, State
 from autograder.service.models_results import ChosenAttempt
+from autograder.service.protection.accesses import Access, record_accesses
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
 from autograder.web.responses import make_download, render_page, send_stored_file
@@ -68,6 +69,7 @@ def show_attempts(request: HttpRequest, visit: Visit, assignment: str, who: str)
                 may_choose,
             )
         )
+    record_accesses(request.user, offer, [who], Access.ATTEMPT)
     context = {
         "visit": visit,
         "offer": offer,
@@ -83,9 +85,13 @@ def show_attempts(request: HttpRequest, visit: Visit, assignment: str, who: str)
 
 
 @require_role(Role.TA)
-def download_attempt_file(_: HttpRequest, visit: Visit, identifier: uuid.UUID, name: str) -> HttpResponseBase:
+def download_attempt_file(
+    request: HttpRequest, visit: Visit, identifier: uuid.UUID, name: str
+) -> HttpResponseBase:
     """Download a file of an attempt as it arrived; the browser must not display it."""
-    row = get_object_or_404(_get_attempt(visit, identifier).files, name=name)
+    attempt = _get_attempt(visit, identifier)
+    row = get_object_or_404(attempt.files, name=name)
+    record_accesses(request.user, attempt.offer, [attempt.student], Access.FILE)
     return send_stored_file(row.blob_id, name)
 
 
@@ -104,27 +110,32 @@ def _find_attempts(offer: Offer, who: str) -> QuerySet[Attempt]:
 
 
 @require_role(Role.TA)
-def download_receipt(_: HttpRequest, visit: Visit, identifier: uuid.UUID) -> HttpResponseBase:
+def download_receipt(request: HttpRequest, visit: Visit, identifier: uuid.UUID) -> HttpResponseBase:
     """Download the signed receipt of an attempt, as its student has it."""
     attempt = _get_attempt(visit, identifier)
+    record_accesses(request.user, attempt.offer, [attempt.student], Access.ATTEMPT)
     name = f"receipt-{attempt.offer.assignment}-{attempt.student}-{attempt.number}.json"
     return make_download(attempt.receipt.encode() + b"\n", name)
 
 
 @require_role(Role.TA)
-def download_attempt(_: HttpRequest, visit: Visit, identifier: uuid.UUID) -> HttpResponseBase:
+def download_attempt(request: HttpRequest, visit: Visit, identifier: uuid.UUID) -> HttpResponseBase:
     """Download all files of an attempt."""
     attempt = _get_attempt(visit, identifier)
+    record_accesses(request.user, attempt.offer, [attempt.student], Access.FILE)
     name = f"{attempt.student}-{attempt.offer.assignment}-{attempt.number}"
     return send_archive(pack_files(name, attempts.load_digests(attempt.pk)), name)
 
 
 @require_role(Role.TA)
-def download_attempts(_: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponseBase:
+def download_attempts(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponseBase:
     """Download all attempts of a student and of their group, each in a folder."""
+    offer = visit.get_offer(assignment)
+    group_attempts = list(_find_attempts(offer, who).order_by("submitted_at", "pk"))
+    record_accesses(request.user, offer, [who, *(row.student for row in group_attempts)], Access.FILE)
     files = {
         f"{attempt.student}-{attempt.number}/{name}": digest
-        for attempt in _find_attempts(visit.get_offer(assignment), who).order_by("submitted_at", "pk")
+        for attempt in group_attempts
         for name, digest in attempts.load_digests(attempt.pk).items()
     }
     name = f"{who}-{assignment}"
@@ -132,13 +143,15 @@ def download_attempts(_: HttpRequest, visit: Visit, assignment: str, who: str) -
 
 
 @require_role(Role.TA)
-def download_class(_: HttpRequest, visit: Visit, assignment: str) -> HttpResponseBase:
+def download_class(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponseBase:
     """Download the files that count for each student, in the layout of nbgrader's folder ``submitted``."""
     offer = visit.get_offer(assignment)
     rubric = assignment_details.get_assignment(offer).rubric
+    handins = attempts.find_counting_attempts(offer, rubric)
+    record_accesses(request.user, offer, handins, Access.FILE)
     files = {
         f"{student}/{assignment}/{name}": digest
-        for student, handin in attempts.find_counting_attempts(offer, rubric).items()
+        for student, handin in handins.items()
         for name, digest in attempts.load_counted_digests(handin, rubric).items()
     }
     return send_archive(pack_files("submitted", files), f"{assignment}-submitted")

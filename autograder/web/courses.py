@@ -7,7 +7,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages as notices
-from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
@@ -19,7 +18,7 @@ from autograder.service import audit, drafts
 from autograder.service.models import CourseRecord, Role
 from autograder.service.models_results import Draft
 from autograder.web import assignment_details
-from autograder.web.guard import Visit, require_role, require_sign_in
+from autograder.web.guard import Visit, require_role, require_superuser
 from autograder.web.responses import render_page
 from autograder.web.site import choose_language, get_words
 from autograder.web.version_trials import redirect_to_trial
@@ -35,11 +34,9 @@ class CourseForm(forms.ModelForm):
         fields = ("title", "slug")
 
 
-@require_sign_in("GET", "HEAD", "POST")
+@require_superuser("GET", "HEAD", "POST")
 def create_course(request: HttpRequest) -> HttpResponse:
     """Create a course without members; for administrators of the service, who then add instructors."""
-    if not request.user.is_superuser:
-        raise PermissionDenied
     form = CourseForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         with transaction.atomic():

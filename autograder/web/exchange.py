@@ -21,7 +21,7 @@ import io
 import json
 import shutil
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -39,6 +39,8 @@ from autograder.notebook.student.submission import KEY_FILE
 from autograder.web import api_client
 
 _SECRET = "submission_secret.txt"  # noqa: S105 - the name of nbgrader's file
+_PAGE = 500
+"""Items of a list that one request asks for."""
 _BESIDE = {"timestamp.txt", _SECRET, "receipt.json"}
 
 
@@ -76,8 +78,25 @@ class ServiceExchange(default.Exchange):
             f"{self.address.rstrip('/')}/api/courses{path}", Path(self.key_file).expanduser()
         )
 
+    def _fetch_items(self, path: str) -> Iterator[dict[str, Any]]:
+        """Yield the items of a list, page by page."""
+        offset, count = 0, 1
+        while offset < count:
+            page = json.loads(self._fetch_path(f"{path}?limit={_PAGE}&offset={offset}"))
+            yield from page["items"]
+            offset, count = offset + _PAGE, page["count"]
+
+    def _fetch_assignments(self, slug: str) -> dict[str, Any]:
+        """Return the assignments that have begun, by name."""
+        assignments = self._fetch_items(f"/{quote(slug)}/assignments")
+        return {assignment["name"]: assignment for assignment in assignments if assignment["open"]}
+
     def _update_folder(self) -> None:
-        courses = json.loads(self._fetch_path(""))
+        courses = {
+            course["slug"]: self._fetch_assignments(course["slug"])
+            for course in self._fetch_items("")
+            if course["student"]
+        }
         for slug in (
             course_folder.name
             for course_folder in Path(self.root).iterdir()
@@ -92,7 +111,7 @@ class ServiceExchange(default.Exchange):
                 if old.name not in assignments:
                     shutil.rmtree(old)
             for name, facts in assignments.items():
-                url_path = f"/{quote(slug)}/{quote(name)}"
+                url_path = f"/{quote(slug)}/assignments/{quote(name)}"
                 # Only a changed release is downloaded again: this runs before every action.
                 if _hash_files(folder / "outbound" / name) != facts["files"]:
                     self._unpack_release(f"{url_path}/files.zip", folder / "outbound", name)

@@ -8,11 +8,12 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_http_methods
 from msgspec import Struct
 
-from autograder.service.models import CourseRecord, Member, Offer, Role
+from autograder.service.models import Account, CourseRecord, Member, Offer, Role
 
 _RANKS = (Role.STUDENT, Role.TA, Role.HEAD_TA, Role.INSTRUCTOR, Role.ADMINISTRATOR)
 
@@ -52,6 +53,12 @@ class Visit(Struct, frozen=True):
         return offer
 
 
+def list_courses(account: Account) -> QuerySet[CourseRecord]:
+    """Return the courses that an account can visit."""
+    courses = CourseRecord.objects.order_by("title", "pk")
+    return courses if account.is_superuser else courses.filter(members__account=account)
+
+
 def get_visit(request: HttpRequest, slug: str) -> Visit:
     """Return the signed-in user's visit to a course.
 
@@ -70,6 +77,18 @@ def get_visit(request: HttpRequest, slug: str) -> Visit:
     return Visit(course, Role(member.role), member.student)
 
 
+def check_role_of(visit: Visit, least: Role) -> None:
+    """Check that a visitor has at least a role.
+
+    Raises:
+        PermissionDenied: they do not.
+    """
+    # A page about a student's own work has no meaning for staff, so their rank does not open it.
+    allowed = visit.role == Role.STUDENT if least == Role.STUDENT else visit.has_role(least)
+    if not allowed:
+        raise PermissionDenied
+
+
 def require_role(least: Role, *methods: str) -> Callable[[View], View]:
     """Restrict a view of a course to users with at least a role; students' pages are for students alone.
 
@@ -82,10 +101,7 @@ def require_role(least: Role, *methods: str) -> Callable[[View], View]:
         @functools.wraps(view)
         def check_role(request: HttpRequest, slug: str, **parameters: Any) -> HttpResponse:
             visit = get_visit(request, slug)
-            # A page about a student's own work has no meaning for staff, so their rank does not open it.
-            allowed = visit.role == Role.STUDENT if least == Role.STUDENT else visit.has_role(least)
-            if not allowed:
-                raise PermissionDenied
+            check_role_of(visit, least)
             return view(request, visit, **parameters)
 
         # The method is checked first, then the sign-in, then the role.
@@ -103,6 +119,21 @@ def require_sign_in(*methods: str) -> Callable[[View], View]:
         checked = require_http_methods(list(methods or ("GET", "HEAD")))(login_required(view))
         checked.least = "signed-in"
         return checked
+
+    return wrap_view
+
+
+def require_superuser(*methods: str) -> Callable[[View], View]:
+    """Restrict a view to administrators of the service."""
+
+    def wrap_view(view: View) -> View:
+        @functools.wraps(view)
+        def check_user(request: HttpRequest, **parameters: Any) -> HttpResponse:
+            if not request.user.is_superuser:
+                raise PermissionDenied
+            return view(request, **parameters)
+
+        return require_sign_in(*methods)(check_user)
 
     return wrap_view
 

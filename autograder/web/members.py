@@ -20,9 +20,8 @@ from autograder.app.class_lists import read_students, sanitise_name
 from autograder.core.errors import CourseError
 from autograder.course import find_name_fault
 from autograder.exchange.platforms.csv_files import CsvTable, write_table
-from autograder.service import audit, members
+from autograder.service import audit, class_list, members
 from autograder.service.models import Account, CourseRecord, Member, PlatformCourse, Role
-from autograder.service.store import DatabaseStore
 from autograder.web import assignment_details, tables
 from autograder.web.account import create_invitation, create_invitations
 from autograder.web.guard import Visit, require_role
@@ -200,34 +199,9 @@ def import_list(request: HttpRequest, visit: Visit) -> HttpResponse:
     except CourseError as error:
         notices.error(request, say["t"]("bad-list", reason=str(error)))
         return here
-    with transaction.atomic():
-        audit.lock_log()
-        before = _map_students(visit.course)
-        DatabaseStore(visit.course).enroll_students(students)
-        listed = Member.everyone.filter(course=visit.course, student__in=[entry.id for entry in students])
-        for member in listed.exclude(removed_at=None).select_related("course", "account"):
-            members.restore_member(member, request.user)
-        after = _map_students(visit.course)
-        changed = sorted(who for who in after if before.get(who) != after[who])
-        audit.record_action(
-            request.user.username,
-            "class list",
-            visit.course.slug,
-            course=visit.course,
-            before={who: before[who] for who in changed if who in before},
-            after={who: after[who] for who in changed},
-        )
+    class_list.import_students(visit.course, students, request.user)
     notices.info(request, say["counted"]("imported", len(students)))
     return here
-
-
-def _map_students(course: CourseRecord) -> dict[str, str]:
-    """Return the name and address of each student, by id."""
-    students = Member.objects.filter(course=course, role=Role.STUDENT)
-    return {
-        student.student: f"{student.first_name} {student.last_name} {student.email}".strip()
-        for student in students
-    }
 
 
 @require_role(Role.INSTRUCTOR, "POST")

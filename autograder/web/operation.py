@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from autograder.service.models import Attempt, State
 from autograder.web.guard import allow_anyone
+from autograder.web.rest.problems import render_sentence
 
 _HERE = {"127.0.0.1", "::1", ""}
 
@@ -94,4 +95,6 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def _render_error(request: HttpRequest, status: int) -> HttpResponse:
+    if request.path.startswith("/api/"):
+        return render_sentence(request, status, f"error-{status}")
     return render(request, "error.html", {"code": f"error-{status}"}, status=status, using="jinja2")

@@ -26,6 +26,7 @@ from autograder.service import audit, tasks
 from autograder.service.marking import regrade_requests
 from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import CourseRecord, Member, Offer, PlatformCourse, RegradeRequest, Role
+from autograder.service.protection.accesses import Access, record_accesses
 from autograder.service.store import DatabaseStore, get_bonus_points
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
@@ -298,6 +299,7 @@ def answer_request(request: HttpRequest, visit: Visit, number: int) -> HttpRespo
     rubric = assignment_details.get_assignment(row.offer).get_rubric(row.student)
     if request.method == "POST" and _save_answer(request, row, _find_question(rubric, row)):
         return _redirect_to("requests", visit, row.offer)
+    record_accesses(request.user, row.offer, [row.student], Access.REQUEST)
     labels = Labels(choose_language(request))
     context = {
         "visit": visit,

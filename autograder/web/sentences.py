@@ -8,6 +8,8 @@ from autograder.web import regrade_request_sentences
 from autograder.web.course_sentences import COURSES
 from autograder.web.marking.sentences import MARKING
 from autograder.web.member_sentences import MEMBERS
+from autograder.web.notification_sentences import NOTIFICATIONS
+from autograder.web.people_sentences import PEOPLE
 from autograder.web.student_group_sentences import GROUPS
 from autograder.web.version_trial_sentences import VERSION_TRIALS
 
@@ -325,8 +327,8 @@ _ACCOUNT: Mapping[str, str | tuple[str, str]] = {
     ),
     "web.keys": "API keys",
     "web.keys-told": (
-        "With an API key, a notebook or a terminal can submit for you (autograder submit). For a terminal, "
-        "store the key in the file ~/.config/autograder/key."
+        "With an API key, a notebook, a terminal (autograder submit) or a program can act for you, within "
+        "your own permissions. For a terminal, store the key in the file ~/.config/autograder/key."
     ),
     "web.key-cell": (
         "To submit from a notebook, run these lines in a cell. The first time you are asked for the key: "
@@ -334,6 +336,21 @@ _ACCOUNT: Mapping[str, str | tuple[str, str]] = {
     ),
     "web.key-cell-first": "Save the notebook first",
     "web.key-label": "Purpose",
+    "web.key-scopes": "The key can be used to",
+    "web.scope-read": "read what you can see",
+    "web.scope-submit": "submit",
+    "web.scope-mark": "enter marks",
+    "web.scope-manage": "change settings and members of courses",
+    "web.key-course": "Course",
+    "web.key-all-courses": "All your courses",
+    "web.key-days": "Valid for this many days (empty: until you remove it)",
+    "web.key-expires": "expires on {moment}",
+    "web.key-expired": "expired on {moment}",
+    "web.key-invalid": "The key was not created: enter its purpose and choose what it can be used for.",
+    "web.key-unknown": "The API key is not known, or it has expired. Create one on the account page.",
+    "web.key-scope": "This API key does not have the scope {scope}. Create another one on the account page.",
+    "web.too-many-requests": "There were too many requests with this API key. Wait a minute.",
+    "web.request-invalid": "The request does not match the API's description: {place}: {reason}",
     "web.new-key": "Create key",
     "web.keys-none": "You have no API keys.",
     "web.key-remove-told": "Programs that use the key {label} can no longer sign in. This cannot be undone.",
@@ -405,6 +422,8 @@ _LOG: Mapping[str, str] = {
     "web.log-grade-again": "attempts regraded",
     "web.log-invite": "member invited",
     "web.log-join": "joined",
+    "web.log-make-key": "API key created",
+    "web.log-remove-key": "API key removed",
     "web.log-link-for-a-password": "password reset link created",
     "web.log-new-password": "password reset",
     "web.log-published": "marks published",
@@ -595,6 +614,8 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     **VERSION_TRIALS,
     **regrade_request_sentences.WORDS,
     **_BENCH,
+    **PEOPLE,
+    **NOTIFICATIONS,
 }
 ACTIONS = frozenset(
     code.removeprefix("web.log-").replace("-", " ") for code in SENTENCES if code.startswith("web.log-")

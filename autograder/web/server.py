@@ -229,7 +229,7 @@ class Service:
         self._worker = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,  # its end of file stops the worker when this process ends
-            env={**os.environ, setup.DATABASE_URL: self._url},
+            env={setup.ADDRESS: self.address, **os.environ, setup.DATABASE_URL: self._url},
             start_new_session=True,
         )
 
@@ -262,7 +262,9 @@ def run_worker(
         ServiceError: no database is configured, or it is not PostgreSQL.
         SandboxUnavailable: this machine lacks a layer of confinement.
     """
-    setup.configure_django(setup.ServiceSettings(database_url or os.environ.get(setup.DATABASE_URL, "")))
+    setup.configure_django(
+        site.build_offline_settings(database_url or os.environ.get(setup.DATABASE_URL, ""))
+    )
     setup.migrate_tables()
     from autograder.service import blobs
     from autograder.service.worker import Worker, run_worker

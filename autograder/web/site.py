@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,16 @@ def build_settings(
             "LANGUAGE_COOKIE_SECURE": True,
         }
     return ServiceSettings(database_url, secret_key, APPS, further)
+
+
+def build_offline_settings(database_url: str) -> ServiceSettings:
+    """Return the settings of a process that answers no requests: a worker, or one that describes the API.
+
+    It knows the tables of all applications: otherwise deleting an account would leave rows that refer to it.
+    """
+    secret_key = secrets.token_hex(32)  # signs nothing
+    running = ServiceContext(Signer(bytes(32)), AssignmentCache())
+    return build_settings(database_url, secret_key=secret_key, addresses=(), running=running)
 
 
 _FIXED: Mapping[str, Any] = {

@@ -19,12 +19,11 @@ from django.utils import timezone
 from msgspec import Struct
 
 from autograder.app import open_course
-from autograder.app.class_roll import copy_shared_marks
 from autograder.core.errors import AutograderError
 from autograder.grading.grades import Standing
 from autograder.rubric import Rubric
 from autograder.rubric.timestamps import format_duration
-from autograder.service import attempts, audit, mark_changes, tasks, trials
+from autograder.service import attempts, audit, mark_changes, offers, trials
 from autograder.service.marking import queue
 from autograder.service.models import (
     Attempt,
@@ -36,8 +35,8 @@ from autograder.service.models import (
     State,
 )
 from autograder.service.models_results import Draft, SentScore
+from autograder.service.protection.accesses import Access, record_accesses
 from autograder.service.standings import load_standings
-from autograder.service.store import DatabaseStore
 from autograder.web import assignment_details, tables
 from autograder.web.guard import Visit, require_role
 from autograder.web.responses import render_framed, render_page
@@ -256,7 +255,9 @@ def _count_sent_marks(offer: Offer) -> list[tuple[PlatformCourse, int]]:
 @require_role(Role.TA)
 def show_feedback(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponse:
     """Show a student's feedback, as they see it once marks are published."""
-    return render_framed(request, visit, visit.get_offer(assignment), who)
+    offer = visit.get_offer(assignment)
+    record_accesses(request.user, offer, [who], Access.RESULT)
+    return render_framed(request, visit, offer, who)
 
 
 def _redirect_to_assignment(visit: Visit, offer: Offer, route: str = "staff-assignment") -> HttpResponse:
@@ -275,29 +276,17 @@ def _note_action(
 @require_role(Role.INSTRUCTOR, "POST")
 def set_visible(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Show an assignment to students, or hide it."""
-    offer, wanted = visit.get_offer(assignment), request.POST.get("wanted") == "yes"
-    with transaction.atomic():
-        _note_action(request, visit, "visible", assignment, before=offer.visible, after=wanted)
-        Offer.objects.filter(pk=offer.pk).update(visible=wanted)
+    offer = visit.get_offer(assignment)
+    offers.set_visible(offer, request.user, wanted=request.POST.get("wanted") == "yes")
     return _redirect_to_assignment(visit, offer)
 
 
 @require_role(Role.INSTRUCTOR, "POST")
 def set_published(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Publish the marks of an assignment, or withdraw them."""
-    offer, wanted = visit.get_offer(assignment), request.POST.get("wanted") == "yes"
-    # Publishing again keeps the first date.
-    since = (offer.published_at or timezone.now()) if wanted else None
-    with transaction.atomic():
-        _note_action(
-            request, visit, "published", assignment, before=offer.published_at is not None, after=wanted
-        )
-        if wanted:
-            _copy_group_marks(offer)
-        Offer.objects.filter(pk=offer.pk).update(published_at=since)
-        # Also after a withdrawal: the platforms must not keep marks that are no longer public.
-        if PlatformCourse.objects.filter(course=visit.course).exists():
-            tasks.enqueue_scores(offer.pk)
+    offer = visit.get_offer(assignment)
+    rubric = assignment_details.get_assignment(offer).rubric
+    offers.set_published(offer, rubric, request.user, wanted=request.POST.get("wanted") == "yes")
     return _redirect_to_assignment(visit, offer)
 
 
@@ -311,18 +300,6 @@ def _count_open_work(offer: Offer, answers: int) -> dict[str, int]:
         "waiting": rows.filter(state__in=(State.WAITING, State.RUNNING)).count(),
         "failed": rows.filter(state=State.FAILED).count(),
     }
-
-
-def _copy_group_marks(offer: Offer) -> None:
-    """Copy manual marks of one group member to the others before any of them sees the marks."""
-    store, groups = DatabaseStore(offer.course), attempts.list_groups(offer)
-    if groups:
-        copy_shared_marks(
-            store,
-            assignment_details.get_assignment(offer).rubric,
-            groups,
-            store.load_results(offer.assignment),
-        )
 
 
 @require_role(Role.INSTRUCTOR, "POST")

@@ -9,7 +9,6 @@ from django.views.i18n import set_language
 
 from autograder.web import (
     account,
-    api,
     assignment_settings,
     attempts,
     audit_log,
@@ -18,7 +17,9 @@ from autograder.web import (
     lti,
     marking_sheets,
     members,
+    notifications,
     operation,
+    people,
     platform_files,
     regrade_requests,
     similarity,
@@ -29,6 +30,7 @@ from autograder.web import (
 )
 from autograder.web.marking import consistency, groups
 from autograder.web.marking import pages as marking
+from autograder.web.rest.api import API
 from autograder.web.site import BASE
 
 _COURSE: list[URLPattern | URLResolver] = [
@@ -70,6 +72,9 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/platforms/<int:connection>/disconnect", lti.disconnect_course, name="disconnect"),
     path("staff/audit/", audit_log.show_audit_log, name="audit-log"),
     path("staff/audit/log.csv", audit_log.export_audit_log, name="export-audit-log"),
+    path("staff/notifications/", notifications.show_notifications, name="notifications"),
+    path("staff/notifications/points", notifications.set_mail_marks, name="mail-marks"),
+    path("staff/notifications/<int:webhook>/remove", notifications.remove_webhook, name="remove-webhook"),
     path("staff/a/<str:assignment>/", staff.show_assignment, name="staff-assignment"),
     path("staff/a/<str:assignment>/visible", staff.set_visible, name="set-visible"),
     path("staff/a/<str:assignment>/published", staff.set_published, name="set-published"),
@@ -145,11 +150,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("receipt-key", operation.show_receipt_key, name="receipt-key"),
     path("frame/<str:token>", student.show_frame, name="frame"),
     path("frame/answer/<str:token>", marking.show_frame, name="answer-frame"),
-    path("api/hand-in/<slug:slug>/<str:assignment>", api.submit_files, name="door"),
-    path("api/hand-in/<slug:slug>/<str:assignment>/<int:number>", api.show_attempt, name="door-attempt"),
-    path("api/courses", api.list_courses, name="door-courses"),
-    path("api/courses/<slug:slug>/<str:assignment>/files.zip", api.download_files, name="door-files"),
-    path("api/courses/<slug:slug>/<str:assignment>/feedback", api.download_feedback, name="door-feedback"),
+    path("api/", API.urls),
     path(BASE, student.show_home, name="home"),
     path(f"{BASE}language", set_language, name="language"),
     path(f"{BASE}join/<str:token>/", account.open_invitation, name="join"),
@@ -159,7 +160,13 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{BASE}lti/connect", lti.connect_course, name="lti-connect"),
     path(f"{BASE}courses/create", courses.create_course, name="create-course"),
     path(f"{BASE}keys/", account.show_keys, name="keys"),
+    path(f"{BASE}keys/mail", account.set_mail, name="set-mail"),
     path(f"{BASE}keys/<int:key>/remove", account.remove_key, name="remove-key"),
+    path(f"{BASE}people/", people.show_people, name="people"),
+    path(f"{BASE}people/keep/<slug:slug>", people.set_keep_days, name="keep-days"),
+    path(f"{BASE}people/<str:kind>/<int:person>/", people.show_person, name="person"),
+    path(f"{BASE}people/<str:kind>/<int:person>/data.zip", people.download_data, name="person-data"),
+    path(f"{BASE}people/<str:kind>/<int:person>/erase", people.erase_person, name="erase-person"),
     path(f"{BASE}accounts/", include(_ACCOUNTS)),
     path(f"{BASE}accounts/2fa/", include("allauth.mfa.urls")),
     path(f"{BASE}accounts/", include("allauth.socialaccount.providers.openid_connect.urls")),

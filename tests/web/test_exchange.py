@@ -127,7 +127,7 @@ def test_a_refusal_is_told_and_nothing_looks_submitted(at: Small, home: Home) ->
         home.do("submit", at.offer.assignment)
     assert [] == home.do("list", cached=True)
     (home.folder / "key").write_text("another")
-    with pytest.raises(ExchangeError, match="the API key is not known"):
+    with pytest.raises(ExchangeError, match="The API key is not known"):
         home.do("list")
 
 
@@ -140,12 +140,12 @@ def test_nobody_elses_work_comes(at: Small, address: str, home: Home, tmp_path: 
     other.do("submit", at.offer.assignment)
     canned(at, at.offer.attempts.get())
     type(at.offer).objects.filter(pk=at.offer.pk).update(published_at=at.offer.attempts.get().submitted_at)
-    place = f"/api/courses/{at.record.slug}/{at.offer.assignment}"
+    place = f"/api/courses/{at.record.slug}/assignments/{at.offer.assignment}"
     keys = [{"Authorization": f"Bearer {(one.folder / 'key').read_text().strip()}"} for one in (home, other)]
     assert [404, 200] == [Client().get(f"{place}/feedback", headers=key).status_code for key in keys]
     stranger = Client().get("/api/courses", headers=keys[0])
-    assert [at.record.slug] == list(json.loads(stranger.content))
+    assert [at.record.slug] == [one["slug"] for one in json.loads(stranger.content)["items"]]
     assert [401, 404] == [
         Client().get("/api/courses").status_code,
-        Client().get("/api/courses/course-0/small/files.zip", headers=keys[0]).status_code,
+        Client().get("/api/courses/course-0/assignments/small/files.zip", headers=keys[0]).status_code,
     ]

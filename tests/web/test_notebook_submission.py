@@ -108,7 +108,11 @@ def key(address: str, secret: str) -> str:
 
 def make_key(at: Small, student: str = "ada") -> str:
     """Make a key on the account page."""
-    page = str(at.client(student=student).post("/app/keys/", {"label": "notebook"}).content.decode())
+    page = str(
+        at.client(student=student)
+        .post("/app/keys/", {"label": "notebook", "scopes": ["read", "submit"]})
+        .content.decode()
+    )
     return page.partition("<code>")[2].partition("</code>")[0].partition("#")[2]
 
 
@@ -482,14 +486,14 @@ def test_key_page_shows_the_cell(at: Small) -> None:
     for language, sentence in (("en", "Save the notebook first"), ("de", "Zuerst das Notebook speichern")):
         page = client.get("/app/keys/", headers={"accept-language": language}).content.decode()
         assert f"<code># {sentence}\nfrom coursecheck import submit\nsubmit()</code>" in page
-    page = client.post("/app/keys/", {"label": "x"}).content.decode()
+    page = client.post("/app/keys/", {"label": "x", "scopes": ["submit"]}).content.decode()
     assert re.search(r"<code>http://testserver#[\w-]{43}</code>", page)
 
 
 def test_an_attempt_is_told_to_its_owner_alone(at: Small, secret: str) -> None:
     """Nobody reads another student's attempt with a key of their own."""
     course.handed_in(at.offer, "ada", course.released(at.folder))
-    place = f"/api/hand-in/{at.record.slug}/{at.offer.assignment}/1"
+    place = f"/api/courses/{at.record.slug}/attempts/{at.offer.attempts.get().pk}/readings"
     program, other = at.client("nobody"), make_key(at, "bob")
     statuses = [
         program.get(place, headers={"authorization": f"Bearer {key}"}).status_code

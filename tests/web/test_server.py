@@ -46,7 +46,7 @@ def test_from_one_command_to_a_mark(folder: Path, tmp_path: Path) -> None:
     with Served(folder, "--workers", "1") as service:
         key = service.accounts(["ada"])["ada"]
         assert 1 == service.hand_in(NAME, key, answers, tmp_path / "ada")["attempt"]
-        with pytest.raises(ServiceError, match="the API key is not known"):
+        with pytest.raises(ServiceError, match="The API key is not known"):
             service.hand_in(NAME, "guessed", answers, tmp_path / "eve")
         wait_for(lambda: service.rows(STATE) == [("graded", 1)], 600, "not graded")
         told = [

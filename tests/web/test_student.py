@@ -348,21 +348,26 @@ def test_a_program_hands_in_with_a_key(at: Small) -> None:
     from autograder.service.models import ProgramKey
 
     client = at.client()
-    told = text(client.post("/app/keys/", {"label": "my laptop"}))
+    told = text(client.post("/app/keys/", {"label": "my laptop", "scopes": ["submit"]}))
     origin, _, key = told.partition("<code>")[2].partition("</code>")[0].partition("#")
     assert "http://testserver" == origin
     assert not ProgramKey.objects.filter(digest=key).exists()
     assert key not in text(client.get("/app/keys/"))
-    door = f"/api/hand-in/{at.record.slug}/{at.offer.assignment}"
+    door = f"/api/courses/{at.record.slug}/assignments/{at.offer.assignment}/attempts"
     program = at.client("nobody", enforce_csrf_checks=True)
     answer = program.post(door, sent(course.released(at.folder)), headers={"authorization": f"Bearer {key}"})
     assert 201 == answer.status_code, answer.content
     assert 1 == verify_receipt(answer.content.decode(), course.SIGNER.public)["attempt"]
     refused = program.post(door, {}, headers={"authorization": f"Bearer {key}"})
-    assert (400, "Choose a file first.") == (refused.status_code, json.loads(refused.content)["error"])
+    assert (400, "Choose a file first.") == (refused.status_code, json.loads(refused.content)["detail"])
     for wrong in ("", "Bearer ", "Bearer x", f"Bearer {key}x"):
         assert 401 == program.post(door, headers={"authorization": wrong}).status_code
-    assert 404 == program.post(f"{door}x", headers={"authorization": f"Bearer {key}"}).status_code
+    assert (
+        404
+        == program.post(
+            door.replace("small", "smallx"), headers={"authorization": f"Bearer {key}"}
+        ).status_code
+    )
     [made] = ProgramKey.objects.filter(account=at.account("student"))
     assert 404 == at.client("ta").post(f"/app/keys/{made.pk}/remove").status_code
     client.post(f"/app/keys/{made.pk}/remove")

@@ -8,6 +8,7 @@ import pytest
 
 from tests.service import course
 from tests.web.people import Small
+from tests.web.programs import program_of
 from tests.web.test_staff import entries
 from tests.web.test_staff import page as staff_page
 from tests.web.test_student import in_hours, page, sent, text
@@ -41,6 +42,19 @@ def test_files_appear_when_the_student_opens_the_assignment(limited: Small) -> N
     assert ["open assignment"] == [action for action, _, _ in entries(limited)]
     client.post(page(limited), sent(files))
     assert 1 == limited.offer.attempts.count()
+
+
+def test_programs_get_nothing_before_the_opening_either(limited: Small) -> None:
+    """The page is the only place to start the working time."""
+    program = program_of(limited)
+    place = f"/courses/{limited.record.slug}/assignments/{limited.offer.assignment}"
+    told = program.send("get", place).data
+    assert (False, {}) == (told["open"], told["files"])
+    assert 404 == program.send("get", f"{place}/files.zip").status
+    limited.client().post(f"{page(limited)}open")
+    told = program.send("get", place).data
+    assert told["open"]
+    assert "code.ipynb" in told["files"]
 
 
 def test_the_working_time_ends_for_each_student(limited: Small) -> None:

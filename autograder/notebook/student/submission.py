@@ -40,6 +40,9 @@ from autograder.notebook.student.transport import (
 VARIABLE = "NBEXAM_TOKEN"
 """Environment variable with the address and the key; the file is not read then."""
 KEY_FILE = "~/.config/autograder/key"
+_MOST_COURSES = 500
+"""Courses of one person that are looked at."""
+_MISSING = 404
 MOST_BYTES = 64 << 20
 """Maximum size of all files together, as in the service."""
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
@@ -109,11 +112,12 @@ def _submit_files(
     # Before anything is sent: no fault of ours may hide a receipt.
     saving = tuple(_describe_saving(folder, specification, namespace, language))
     body, kind = encode_form(contents)
-    place = f"{key.address}/api/hand-in/{quote(slug)}/{quote(assignment, safe='')}"
+    place = f"{key.address}/api/courses/{quote(slug)}"
+    address = f"{place}/assignments/{quote(assignment, safe='')}/attempts"
     headers_of_post = {**headers, "Content-Type": kind, ONCE: secrets.token_hex(16)}
-    receipt = _parse_reply(send_request(place, key.secret, body=body, headers=headers_of_post), key)
+    receipt = _parse_reply(send_request(address, key.secret, body=body, headers=headers_of_post), key)
     try:
-        address = f"{place}/{int(receipt['attempt'])}"
+        address = f"{place}/attempts/{quote(str(receipt['id']), safe='')}/readings"
         status = _parse_reply(send_request(address, key.secret, headers=headers), key)
         received, timing = str(status["received"]), [_read_timing(entry) for entry in status["timing"]]
         readings = list(_collect_readings(status))
@@ -209,11 +213,30 @@ def _find_course(
 
 def _list_courses(key: _Key, assignment: str, headers: Mapping[str, str]) -> Mapping[str, Any] | None:
     """Return the owner's courses with their files of the assignment; None: the key is not known."""
-    place = f"{key.address}/api/courses?assignment={quote(assignment, safe='')}"
+    place, courses = f"{key.address}/api/courses", {}
     try:
-        return _parse_reply(send_request(place, key.secret, headers=headers), key)
+        listed = _parse_reply(
+            send_request(f"{place}?limit={_MOST_COURSES}", key.secret, headers=headers), key
+        )
+        for slug in (str(entry["slug"]) for entry in listed.get("items", ()) if entry["student"]):
+            found = _find_assignment(f"{place}/{quote(slug)}/assignments", key, assignment, headers)
+            courses[slug] = {assignment: found} if found and found["open"] else {}
     except TransportError as error:
         if (error.code, error.status) == ("submit-refused", KEY_REFUSED):
+            return None
+        raise
+    return courses
+
+
+def _find_assignment(
+    place: str, key: _Key, assignment: str, headers: Mapping[str, str]
+) -> Mapping[str, Any] | None:
+    """Return an assignment of a course; None: there is none of this name for the owner."""
+    try:
+        address = f"{place}/{quote(assignment, safe='')}"
+        return _parse_reply(send_request(address, key.secret, headers=headers), key)
+    except TransportError as error:
+        if (error.code, error.status) == ("submit-refused", _MISSING):
             return None
         raise
 

@@ -133,7 +133,7 @@ def _explain_status(error: urllib.error.HTTPError, address: str) -> TransportErr
     if error.code == _TOO_LARGE:
         return TransportError("submit-larger-request", status=error.code)
     try:
-        reason = str(json.loads(error.read(_MOST_READ))["error"])
+        reason = str(json.loads(error.read(_MOST_READ))["detail"])
     except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
         return TransportError("submit-no-service", status=error.code, address=address, found=str(error.code))
     return TransportError("submit-refused", status=error.code, reason=reason)

@@ -23,6 +23,7 @@ from autograder.service.marking import mark_entry
 from autograder.service.marking.answers import MarkableCell
 from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import Account, CellMark, CourseRecord, Member, Offer, RegradeRequest, Role
+from autograder.service.notices import events
 from autograder.service.store import DatabaseStore
 
 MOST_REASON = 2_000
@@ -234,6 +235,7 @@ def answer_request(
         row.save()
         after = {"answer": row.answer, "points": row.points_after}
         _record_action(row, by.username, "request answered", before={"points": row.points}, after=after)
+        events.record_answered(row)
 
 
 def _enter_points(

@@ -26,6 +26,7 @@ from autograder.service.marking import answers, comments, mark_entry, queue
 from autograder.service.marking.answers import MarkableCell
 from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import CellMark, CellPlace, CurrentResult, IndependentMark, Offer, Role
+from autograder.service.protection.accesses import Access, record_accesses
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, allow_anyone, require_role
 from autograder.web.marking.answer_details import build_answer_view
@@ -282,6 +283,7 @@ def _render_answer_page(
     status: int = 200,
 ) -> HttpResponse:
     row = answer_context.row
+    record_accesses(request.user, answer_context.offer, [row.student], Access.ANSWER)
     settles = row.stage == mark_entry.CONFLICT and visit.has_role(Role.HEAD_TA)
     stale = parse_number(request.POST.get("revision", "")) != row.revision
     context = {
@@ -340,6 +342,7 @@ def render_group_page(
     request: HttpRequest, visit: Visit, answer_context: AnswerContext, context: Mapping[str, Any]
 ) -> HttpResponse:
     """Render the page on which a group is marked at once: its representative answer and the variants."""
+    record_accesses(request.user, answer_context.offer, [answer_context.row.student], Access.ANSWER)
     common = _build_common_context(request, visit, answer_context)
     form = _EMPTY
     library = comments.list_offered(answer_context.row.place)

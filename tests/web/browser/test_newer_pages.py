@@ -63,12 +63,24 @@ def test_the_newer_pages(full: Small, reader: Callable[..., Reader], language: s
         "audit-log": f"{full.base}staff/audit/",
         "attempts": f"{staff}attempts/of/ada/",
         "draft": f"{full.base}staff/drafts/{drafted(full).pk}/",
+        "notifications": f"{full.base}staff/notifications/",
+        "account": "/app/keys/",
     }
     sheets = {}
     for name, path in pages.items():
         one.goto(path)
         one.looks(f"{name}-{scheme}")
         sheets[name] = printed(one, name)
+    owner = reader(locale=language, color_scheme=scheme)
+    owner.is_known(full, "superuser")
+    person = full.account("student").pk
+    for name, path in {
+        "people": "/app/people/?search=ada",
+        "person": f"/app/people/account/{person}/",
+    }.items():
+        owner.goto(path)
+        owner.looks(f"{name}-{scheme}")
+        sheets[name] = printed(owner, name)
     student = reader(locale=language, color_scheme=scheme)
     student.is_known(full)
     student.goto(f"{full.base}a/small/")

@@ -1,0 +1,56 @@
+"""Page for instructors: webhooks of a course, and whether its e-mails state points."""
+
+from __future__ import annotations
+
+from django.contrib import messages as notices
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+
+from autograder.core.errors import ServiceError
+from autograder.service import audit
+from autograder.service.models import CourseRecord, Role
+from autograder.service.models_notices import Webhook
+from autograder.service.notices import webhooks
+from autograder.web.guard import Visit, require_role
+from autograder.web.responses import render_page
+from autograder.web.site import get_words
+
+
+@require_role(Role.INSTRUCTOR, "GET", "HEAD", "POST")
+def show_notifications(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Show the webhooks of a course. A POST adds one, whose secret is shown only then."""
+    new = None
+    if request.method == "POST":
+        address = request.POST.get("address", "").strip()[:500]
+        try:
+            new = webhooks.add_webhook(visit.course, address, request.user)
+        except ServiceError as error:
+            notices.error(request, get_words(request)["t"]("refused", reason=str(error)))
+    context = {"visit": visit, "webhooks": visit.course.webhooks.order_by("pk"), "new": new}
+    return render_page(request, "notifications.html", context)
+
+
+@require_role(Role.INSTRUCTOR, "POST")
+def remove_webhook(request: HttpRequest, visit: Visit, webhook: int) -> HttpResponse:
+    """Remove a webhook."""
+    webhooks.remove_webhook(get_object_or_404(Webhook, pk=webhook, course=visit.course), request.user)
+    return _redirect_to_notifications(visit)
+
+
+@require_role(Role.INSTRUCTOR, "POST")
+def set_mail_marks(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Let e-mails about published results state the points, or not."""
+    wanted, course = request.POST.get("wanted") == "yes", visit.course
+    with transaction.atomic():
+        who = request.user.username
+        audit.record_action(
+            who, "points in mails", course.slug, course=course, before=course.mail_marks, after=wanted
+        )
+        CourseRecord.objects.filter(pk=course.pk).update(mail_marks=wanted)
+    return _redirect_to_notifications(visit)
+
+
+def _redirect_to_notifications(visit: Visit) -> HttpResponse:
+    return HttpResponseRedirect(reverse("notifications", kwargs={"slug": visit.course.slug}))

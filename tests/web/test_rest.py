@@ -1,0 +1,327 @@
+"""The REST API: who may do what with which key, and that every response is as its description says."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from autograder.service.receipts import verify_receipt
+from tests.service import course
+from tests.web.people import ROLES, Small
+from tests.web.programs import SCOPES, Program, check_reply, document, operations, program, program_of
+from tests.web.test_staff import canned
+
+STAFF = ("ta", "head-ta", "instructor", "administrator", "superuser")
+LEADING = STAFF[2:]
+MEMBERS = ("student", *STAFF)
+
+ALLOWED = {
+    "list_own_courses": ("read", ROLES[1:]),
+    "list_assignments": ("read", MEMBERS),
+    "get_assignment": ("read", MEMBERS),
+    "change_assignment": ("manage", LEADING),
+    "download_files": ("read", ("student",)),
+    "download_feedback": ("read", ("student",)),
+    "submit_files": ("submit", ("student",)),
+    "list_attempts": ("read", MEMBERS),
+    "get_attempt": ("read", MEMBERS),
+    "get_receipt": ("read", ("student",)),
+    "download_file": ("read", MEMBERS),
+    "get_readings": ("read", MEMBERS),
+    "list_results": ("read", STAFF),
+    "get_result": ("read", MEMBERS),
+    "list_answers": ("read", STAFF),
+    "mark_answer": ("mark", STAFF),
+    "list_members": ("read", LEADING),
+    "import_students": ("manage", LEADING),
+    "search_people": ("manage", ("superuser",)),
+    "export_person": ("manage", ("superuser",)),
+    "erase_person": ("manage", ("superuser",)),
+}
+"""The scope that each operation requires, and the roles that may ask for it."""
+
+
+class Class(SimpleNamespace):
+    """The small course with an attempt of ada's that is graded and waits for a person."""
+
+    def place(self, operation: str) -> tuple[str, str]:
+        """Method and address of an operation."""
+        method, path = operations()[operation]
+        query = "?search=zoe" if operation == "search_people" else ""
+        return method, path.removeprefix("/api").format(**self.parts) + query
+
+    def body(self, operation: str) -> dict[str, Any]:
+        """What an operation has to be sent."""
+        files = course.released(self.at.folder)
+        return {
+            "change_assignment": {"body": {"visible": True, "published": True}},
+            "submit_files": {"files": [SimpleUploadedFile(name, data) for name, data in files.items()]},
+            "mark_answer": {"body": {"revision": self.answer.revision, "items": {"why": "0.5"}}},
+            "import_students": {"body": {"students": [{"student": "eve", "email": "eve@example.org"}]}},
+        }.get(operation, {})
+
+
+@pytest.fixture
+def small_class(at: Small) -> Class:
+    """The class."""
+    from autograder.service.models import CellMark, Member
+
+    attempt = canned(at, course.handed_in(at.offer, "ada", course.released(at.folder)))
+    at.offer.published_at = attempt.submitted_at
+    at.offer.save()
+    # The result of the test leaves everything open, so the answer has to be read.
+    marks = CellMark.objects.filter(place__course=at.record, place__cell="mlp-why", student="ada")
+    marks.update(answered=True)
+    parts = {
+        "slug": at.record.slug,
+        "assignment": at.offer.assignment,
+        "attempt": attempt.pk,
+        "name": "code.ipynb",
+        "student": "ada",
+        "answer": marks.get().pk,
+        "kind": "member",
+        "number": Member.objects.create(course=at.record, role="student", student="zoe").pk,
+    }
+    return Class(at=at, attempt=attempt, answer=marks.get(), parts=parts)
+
+
+@pytest.mark.usefixtures("service_database")
+def test_every_operation_stands_in_the_table() -> None:
+    """A new operation has to be decided about, and its scope is described."""
+    assert ALLOWED.keys() == operations().keys()
+    for name, (method, path) in operations().items():
+        assert [{"ProgramKey": [ALLOWED[name][0]]}] == document()["paths"][path][method]["security"]
+
+
+def test_the_table_holds_for_every_role_and_scope(small_class: Class) -> None:
+    """No response but the expected one, each as the document describes it."""
+    from django.db import transaction
+
+    unexpected = []
+    for role in ROLES:
+        account = small_class.at.account(role)
+        for scope in SCOPES:
+            asking = program(account, scope)
+            for name, (needed, roles) in ALLOWED.items():
+                # A wrong scope is refused before the role is looked at: the highest role is enough.
+                if scope != needed and role != ROLES[-1]:
+                    continue
+                method, place = small_class.place(name)
+                with transaction.atomic():
+                    reply = asking.send(method, place, **small_class.body(name))
+                    transaction.set_rollback(True)  # the next one finds everything as it was
+                check_reply(name, reply)
+                if role == "nobody":
+                    expected = {401}
+                elif scope != needed:
+                    expected = {403}
+                elif role not in roles:
+                    expected = {403, 404}
+                else:
+                    expected = {201} if name == "submit_files" else {200}
+                if reply.status not in expected:
+                    unexpected.append((role, scope, name, reply))
+    assert [] == unexpected
+
+
+def test_a_key_works_until_it_expires_and_in_its_course(at: Small) -> None:
+    """Also a removed key and one of a closed account are unknown."""
+    from autograder.service.models import ProgramKey
+
+    now, hour = datetime.datetime.now(datetime.UTC), datetime.timedelta(hours=1)
+    place = f"/courses/{at.record.slug}/assignments"
+    assert 401 == program_of(at, expires_at=now - hour).send("get", place).status
+    asking = program_of(at, expires_at=now + hour)
+    assert 200 == asking.send("get", place).status
+    ProgramKey.objects.filter(account=at.account("student")).update(expires_at=now - hour)
+    told = asking.send("get", place)
+    assert (401, "Bearer") == (told.status, told.headers["WWW-Authenticate"])
+
+    administrator = at.account("superuser")
+    limited = program(administrator, course=at.record)
+    assert 200 == limited.send("get", place).status
+    assert [at.record.slug] == [one["slug"] for one in limited.send("get", "/courses").data["items"]]
+    other = type(at.record).objects.create(slug=f"{at.record.slug}-b", title="B", secret=bytes(32))
+    assert [404, 200] == [
+        one.send("get", f"/courses/{other.slug}/assignments").status
+        for one in (limited, program(administrator))
+    ]
+    type(administrator).objects.filter(pk=administrator.pk).update(is_active=False)
+    assert 401 == limited.send("get", place).status
+
+
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Bearer x", "Basic eDp4"])
+def test_a_wrong_header_is_refused(at: Small, header: str) -> None:
+    """Also for somebody who is signed in: a cookie opens nothing here."""
+    reply = at.client("superuser").get("/api/courses", headers={"Authorization": header})
+    assert 401 == reply.status_code
+    assert "application/problem+json" == reply.headers["Content-Type"]
+
+
+def test_too_many_requests_are_refused_for_a_minute(at: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one key: another one of the same person is not concerned."""
+    from autograder.web.rest import access
+
+    monkeypatch.setattr(access, "MOST_REQUESTS", 2)
+    moment = SimpleNamespace(now=6_000_000_010.0)
+    monkeypatch.setattr(access, "time", SimpleNamespace(time=lambda: moment.now))
+    asking = program_of(at)
+    replies = [asking.send("get", "/courses") for _ in range(3)]
+    assert [200, 200, 429] == [reply.status for reply in replies]
+    check_reply("list_own_courses", replies[2])
+    assert "50" == replies[2].headers["Retry-After"]
+    assert 200 == program_of(at).send("get", "/courses").status
+    moment.now += 60
+    assert 200 == asking.send("get", "/courses").status
+
+
+def test_errors_are_problems_in_the_readers_language(at: Small) -> None:
+    """Also of an address that does not exist, and of a body that is not JSON."""
+    asking = program_of(at, "instructor")
+    missing = asking.send("get", "/nothing")
+    assert (404, "application/problem+json") == (missing.status, missing.kind)
+    assert {"type": "about:blank", "title": "Not Found", "status": 404} == {
+        name: missing.data[name] for name in ("type", "title", "status")
+    }
+    place = f"/api/courses/{at.record.slug}/members"
+    headers = {"Authorization": f"Bearer {asking.secret}", "Accept-Language": "de"}
+    for body, status in (
+        ("{", 400),
+        ('{"students": []}', 422),
+        ('{"students": [{"student": "a\\u0000"}]}', 422),
+    ):
+        from django.test import Client
+
+        reply = Client().post(place, body, content_type="application/json", headers=headers)
+        assert (status, "application/problem+json") == (reply.status_code, reply.headers["Content-Type"])
+        assert "Anfrage" in json.loads(reply.content)["detail"]
+
+
+def test_submitting_returns_a_receipt(at: Small) -> None:
+    """It is signed, and can be fetched again; a refusal says why."""
+    asking, place = (
+        program_of(at, "student", "submit"),
+        f"/courses/{at.record.slug}/assignments/small/attempts",
+    )
+    files = [SimpleUploadedFile(name, data) for name, data in course.released(at.folder).items()]
+    receipt = asking.send("post", place, files=files)
+    assert 201 == receipt.status
+    identifier = verify_receipt(receipt.content.decode(), course.SIGNER.public)["id"]
+    again = program_of(at).send("get", f"/courses/{at.record.slug}/attempts/{identifier}/receipt")
+    assert receipt.content == again.content
+    refused = asking.send("post", place, files=[])
+    assert (400, "Choose a file first.") == (refused.status, refused.data["detail"])
+
+
+def test_students_see_their_own_work_alone(small_class: Class) -> None:
+    """Others' attempts and marks look like missing ones, and so do marks before they are published."""
+    at = small_class.at
+    ada, bob, staff = (program_of(at, student="ada"), program_of(at, student="bob"), program_of(at, "ta"))
+    base = f"/courses/{at.record.slug}"
+    result = f"{base}/assignments/small/results/ada"
+    for place in (
+        result,
+        f"{base}/attempts/{small_class.attempt.pk}",
+        f"{base}/attempts/{small_class.attempt.pk}/files/code.ipynb",
+        f"{base}/attempts/{small_class.attempt.pk}/readings",
+    ):
+        assert [200, 404, 200] == [one.send("get", place).status for one in (ada, bob, staff)]
+    listed = f"{base}/assignments/small/attempts"
+    assert [1, 0, 1] == [one.send("get", listed).data["count"] for one in (ada, bob, staff)]
+    assert {""} == {item["staff"] for item in ada.send("get", result).data["items"]}
+    type(at.offer).objects.filter(pk=at.offer.pk).update(published_at=None)
+    assert [404, 200] == [one.send("get", result).status for one in (ada, staff)]
+    type(at.offer).objects.filter(pk=at.offer.pk).update(visible=False)
+    assert [0, 1] == [one.send("get", f"{base}/assignments").data["count"] for one in (ada, staff)]
+    assert [404, 200] == [
+        one.send("get", f"{base}/attempts/{small_class.attempt.pk}").status for one in (ada, staff)
+    ]
+
+
+def test_lists_are_cut_into_pages(at: Small) -> None:
+    """Every item is on one page, and the number of all is told."""
+    for number in range(3):
+        course.handed_in(at.offer, f"s{number}", course.released(at.folder))
+    asking = program_of(at, "ta")
+    place = f"/courses/{at.record.slug}/assignments/small/attempts"
+    pages = [asking.send("get", f"{place}?limit=2&offset={offset}").data for offset in (0, 2, 4)]
+    assert [(2, 3), (1, 3), (0, 3)] == [(len(page["items"]), page["count"]) for page in pages]
+    assert {"s0", "s1", "s2"} == {item["student"] for page in pages for item in page["items"]}
+    only = asking.send("get", f"{place}?student=s1").data
+    assert ["s1"] == [item["student"] for item in only["items"]]
+    for wrong in ("limit=0", "limit=501", "offset=-1", "offset=99999999999", "student=%00"):
+        assert 422 == asking.send("get", f"{place}?{wrong}").status
+
+
+def test_marks_are_saved_once_for_the_answer_that_was_read(small_class: Class) -> None:
+    """An answer that was changed meanwhile is refused, and points out of range are."""
+    at, answer = small_class.at, small_class.answer
+    asking = program_of(at, "ta", "mark")
+    method, place = small_class.place("mark_answer")
+    marks = {"revision": answer.revision, "items": {"why": "0.50"}, "comment": "Half of it."}
+    saved = asking.send(method, place, marks)
+    assert (200, {"why": "0.50"}, "Half of it.") == (saved.status, saved.data["items"], saved.data["comment"])
+    assert not saved.data["waiting"]
+    assert saved.data["marked_by"] == at.account("ta").username
+    for change, status in (
+        ({}, 409),
+        ({"revision": saved.data["revision"], "items": {"why": "7"}}, 422),
+        ({"revision": saved.data["revision"], "items": {"other": "1"}}, 422),
+        ({"revision": saved.data["revision"], "items": {"why": "NaN"}}, 422),
+        ({"revision": saved.data["revision"], "comment": "x" * 5000}, 422),
+    ):
+        refused = asking.send(method, place, {**marks, **change})
+        check_reply("mark_answer", refused)
+        assert status == refused.status, change
+    answer.refresh_from_db()
+    assert saved.data["revision"] == answer.revision
+
+
+def test_changes_stand_in_the_log(at: Small) -> None:
+    """As those of the pages: by whom, from what to what; what stays as it was is not noted."""
+    from autograder.service.models import AuditEntry
+
+    asking = program_of(at, "instructor")
+    place = f"/courses/{at.record.slug}/assignments/small"
+    assert asking.send("patch", place, {"visible": True, "published": True}).data["published"]
+    asking.send("post", f"/courses/{at.record.slug}/members", {"students": [{"student": "eve"}]})
+    rows = AuditEntry.objects.filter(course=at.record).order_by("pk")
+    who = at.account("instructor").username
+    assert [
+        (who, "published", False, True),
+        (who, "class list", {}, {"eve": ""}),
+    ] == list(rows.values_list("who", "action", "before", "after"))
+    refused = asking.send("post", f"/courses/{at.record.slug}/members", {"students": [{"student": "../x"}]})
+    assert 400 == refused.status
+
+
+def test_the_document_is_served(at: Small) -> None:
+    """To everybody, as version 3.1 of OpenAPI, the same as without a service."""
+    reply = Program().send("get", "/openapi.json")
+    assert (200, "3.1.0") == (reply.status, reply.data["openapi"])
+    assert json.loads(json.dumps(document())) == reply.data
+    assert at.record.slug not in reply.content.decode()
+
+
+def test_a_key_is_made_with_scopes_on_the_account_page(at: Small) -> None:
+    """With its course and its end; without a scope there is none."""
+    from autograder.service.models import ProgramKey
+
+    client, account = at.client("ta"), at.account("ta")
+    keys = ProgramKey.objects.filter(account=account)
+    stated = {"label": "sync", "scopes": ["read", "mark"], "course": at.record.slug, "days": "30"}
+    page = client.post("/app/keys/", stated).content.decode()
+    secret = page.partition("<code>")[2].partition("</code>")[0]
+    [key] = keys
+    assert ("mark read", at.record) == (" ".join(sorted(key.scopes.split())), key.course)
+    assert 29 <= (key.expires_at.timestamp() - time.time()) / 86400 <= 30
+    assert 200 == Program(secret).send("get", "/courses").status
+    for wrong in ({"scopes": []}, {"scopes": ["all"]}, {"course": "course-0"}, {"days": "0"}, {"label": ""}):
+        assert "was not created" in client.post("/app/keys/", {**stated, **wrong}).content.decode()
+    assert 1 == keys.count()
