@@ -11,6 +11,9 @@ module              content
 `blobs`             bytes by their digest: notebooks, data, releases; in the database or an object store
 `versions`          released assignments, imported from a folder and exported to one
 `attempts`          submit, claim, store the result, release; the sweep that finds lost attempts
+`members`           members: added, removed, restored; `class_list` imports many of them
+`offers`            whether students see an assignment and their marks; `openings`: working times that began
+`drafts`            uploaded assignments that are checked before they can be offered
 `assignment_cache`  assignments from the database, written to disk and loaded once for each version
 `tasks`, `worker`   the queues (Procrastinate) and the process that works on them
 `platforms`         learning platforms: class lists from them, marks to them

@@ -45,6 +45,6 @@ def set_published(offer: Offer, rubric: Rubric, by: Account, *, wanted: bool) ->
 
 def _copy_group_marks(offer: Offer, rubric: Rubric) -> None:
     """Copy manual marks of one group member to the others before any of them sees the marks."""
-    store, teams = DatabaseStore(offer.course), attempts.list_groups(offer)
-    if teams:
-        copy_shared_marks(store, rubric, teams, store.load_results(offer.assignment))
+    store, groups = DatabaseStore(offer.course), attempts.list_groups(offer)
+    if groups:
+        copy_shared_marks(store, rubric, groups, store.load_results(offer.assignment))

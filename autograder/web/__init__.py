@@ -11,9 +11,13 @@ module              contents
 `logs`              logging of the service
 `security`          security headers, request numbers, and the access log
 `responses`         templates, downloads, and feedback in a frame
-`student`, `staff`  pages for students and for course staff
+`student`, `staff`  pages for students and for course staff; `assignment_settings`: dates and extensions
 `regrade_requests`  regrade requests of students, and their answers
 `account`           the first administrator, invitations, program keys
+`attempts`          attempts of one student: download, upload, choose the one that counts
+`members`           members of a course; `audit_log`: the log of actions
+`courses`           new courses, and uploaded assignments
+`tables`            tables that the server searches, sorts and splits into pages
 `version_trials`    trial grading with a new version, then apply or drop it
 `rest`              REST API for programs, described by OpenAPI
 `people`            data protection: export and erase a person, retention periods
