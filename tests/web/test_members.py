@@ -126,7 +126,7 @@ def test_removing_ends_sessions_and_keys_at_once(at: Small) -> None:
     from autograder.web.account import create_invitation
 
     student, client = at.client("student"), at.client("instructor")
-    student.post("/app/keys/", {"label": "laptop"})
+    student.post("/app/keys/", {"label": "laptop", "scopes": ["submit"]})
     student.post(page(at), sent(course.released(at.folder)))
     ada = member_of(at, "student")
     client.post(place(at, ada.pk, "remove"))
