@@ -187,13 +187,13 @@ def test_what_came_before_its_time_was_looked_at_is_not_late(
     box = plain_sandbox.open(LIMITS)
     try:
         box.run_cell("import time\ndef give():\n    time.sleep(0.2)\n    return 1", seconds=5)
-        late = box._watch.processor_seconds  # type: ignore[attr-defined]
+        late = box._watch.read_processor_seconds  # type: ignore[attr-defined]
 
         def kept_from_looking(**how: Any) -> float:
             time.sleep(1.0)  # another thread holds the lock of the interpreter meanwhile
             return float(late(**how)) + 99
 
-        monkeypatch.setattr(box._watch, "processor_seconds", kept_from_looking)  # type: ignore[attr-defined]
+        monkeypatch.setattr(box._watch, "read_processor_seconds", kept_from_looking)  # type: ignore[attr-defined]
         (answers,) = box.ask(calls(1), seconds=0.1)
     finally:
         monkeypatch.undo()
