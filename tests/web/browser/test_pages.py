@@ -180,7 +180,7 @@ def test_pages_of_an_account(at: Small, reader: Callable[..., Reader], language:
     one.goto("/app/keys/")
     one.switches(language)
     one.page.locator("#label").fill("my laptop")
-    one.send()
+    one.click(one.page.locator("form", has=one.page.locator("#label")).locator("button"))
     one.looks("key-shown")
     accounts = "/app/accounts/"
     pages = {
