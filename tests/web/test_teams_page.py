@@ -167,7 +167,7 @@ def test_penalties_and_slip_days_are_stated_where_dates_are(at: Small, client: A
     assert "late_days" not in at.offer.times
     client.post(f"{page(at)}times", {**TERMS, "way": "steps", "amount": "0: 5, 24: 20", "slip_days": ""})
     at.offer.refresh_from_db()
-    assert 'value="0: 5, 24: 20"' in text(client.get(page(at)))
+    assert 'value="0: 5, 24: 20"' in text(client.get(f"{page(at)}settings/"))
     before = at.offer.times
     for bad in (
         {"amount": "much"},
