@@ -62,7 +62,7 @@ def test_digest_changes_with_the_version_of_python(
     assert assignment.compute_digest() != before
 
 
-@pytest.mark.parametrize("distribution", ["nbgrader", "typer", "sympy", "autograder"])
+@pytest.mark.parametrize("distribution", ["nbgrader", "typer", "sympy", "nbexam"])
 def test_digest_stays_with_other_distributions(
     assignment: Assignment, monkeypatch: pytest.MonkeyPatch, distribution: str
 ) -> None:

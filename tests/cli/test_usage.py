@@ -55,7 +55,7 @@ def test_the_module_is_the_program() -> None:
 def test_the_version() -> None:
     """One line, that of the installed package, and nothing is run."""
     shown = run("--version")
-    assert (0, f"autograder {importlib.metadata.version('autograder')}\n") == (shown.returncode, shown.stdout)
+    assert (0, f"autograder {importlib.metadata.version('nbexam')}\n") == (shown.returncode, shown.stdout)
 
 
 @pytest.mark.slow

@@ -447,7 +447,7 @@ def test_a_machine_that_cannot_confine_runs_nothing(
     def refused(*_: object, **__: object) -> None:
         raise SandboxUnavailable("no namespaces")
 
-    monkeypatch.setattr("autograder.sandbox.pool.Pool.sandbox", refused)
+    monkeypatch.setattr("autograder.sandbox.pool.Pool.get_sandbox", refused)
     with Bench() as own:
         own.open_notebook(honest, "code")
         until = time.monotonic() + 300
