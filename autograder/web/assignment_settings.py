@@ -21,7 +21,7 @@ from autograder.service.notices import events
 from autograder.web import assignment_details, late_rule_form
 from autograder.web.guard import Visit, require_role
 from autograder.web.responses import render_page
-from autograder.web.site import get_words
+from autograder.web.site import choose_language, get_words
 
 _LATE = ("review", "accept", "refuse", "penalty")
 _AS_FOR_ALL = "as-for-all"
@@ -83,6 +83,9 @@ def _render_settings(
         "day_lengths": late_rule_form.DAY_LENGTHS,
         "late": _LATE,
         "as_for_all": _AS_FOR_ALL,
+        "implied_end": ""
+        if stored["end"]
+        else assignment_details.get_common_times(offer, choose_language(request)).end,
         "zones": sorted(name for name in zoneinfo.available_timezones() if "/" in name or name == "UTC"),
         "groups": [(entry.name, ", ".join(entry.members)) for entry in attempts.list_groups(offer)],
         "trials": offer.trials.filter(settled="").select_related("version"),

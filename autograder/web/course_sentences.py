@@ -62,6 +62,7 @@ COURSES: Mapping[str, str | tuple[str, str]] = {
     ),
     "web.publish-anyway": "Publish incomplete marks",
     "web.working-time": "Working time of each student, in minutes",
+    "web.end-implied": "Without a deadline, it is {end}: the start plus the time that the rubric allows.",
     "web.working-time-told": (
         "If it is set, files appear only when a student opens the assignment between start and deadline. The "
         "working time starts then, and ends at the deadline at the latest. Late rules apply to this "

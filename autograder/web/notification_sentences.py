@@ -24,6 +24,7 @@ NOTIFICATIONS: Mapping[str, str | tuple[str, str]] = {
     ),
     "web.webhook-address": "Address",
     "web.webhook-shown": "This is the secret of the signatures. It is shown only once:",
+    "web.webhook-remove-told": "Deliveries to this address end at once. Its secret cannot be shown again.",
     "web.webhook-problem": "last delivery failed: {reason}",
     "web.log-add-webhook": "webhook added",
     "web.log-remove-webhook": "webhook removed",
