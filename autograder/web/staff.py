@@ -145,15 +145,17 @@ def show_progress(request: HttpRequest, visit: Visit) -> HttpResponse:
 def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Show the overview of an assignment: what students see, its dates, and what is left to do."""
     offer, language = visit.get_offer(assignment), choose_language(request)
+    (progress,) = _collect_progress(visit.course, language, only=offer)
+    if "HX-Request" in request.headers:  # every two seconds while a class is graded
+        return render_page(request, "_assignment_progress.html", {"visit": visit, "row": progress})
     rubric = assignment_details.get_assignment(offer).rubric
     submitted = Attempt.objects.filter(offer=offer).values("student").distinct().count()
-    (progress,) = _collect_progress(visit.course, language, only=offer)
     to_grade = sum(row.waiting for row in queue.count_answers(offer, rubric, request.user))
     instructor = visit.has_role(Role.INSTRUCTOR)
     context = {
         "visit": visit,
         "offer": offer,
-        "progress": progress,
+        "row": progress,
         "submitted": submitted,
         # Imported submissions can be of students who are not on the class list.
         "enrolled": max(submitted, Member.objects.filter(course=visit.course, role=Role.STUDENT).count()),

@@ -68,6 +68,17 @@ def test_what_students_see_is_switched_and_noted(at: Small) -> None:
     assert "published" in text(client.get(f"{at.base}staff/audit/"))
 
 
+def test_overview_polls_only_its_progress(at: Small) -> None:
+    """While attempts wait, the overview asks for the changing part alone."""
+    course.handed_in(at.offer, "ada", course.released(at.folder))
+    client = at.client("instructor")
+    assert "<h1" in text(client.get(page(at)))
+    part = text(client.get(page(at), headers={"HX-Request": "true"}))
+    assert "0 of 1" in part
+    assert "hx-get" in part
+    assert "<h" not in part
+
+
 def test_dates_are_checked_saved_and_followed(at: Small) -> None:
     """Impossible ones are told, and nothing changes; whom a change concerns is graded again."""
     client = at.client("instructor")
