@@ -130,6 +130,46 @@ def test_the_table_holds_for_every_role_and_scope(small_class: Class) -> None:
     assert [] == unexpected
 
 
+ODD_VALUES = (None, True, -1, 10**30, 1e308, "", "\0", "\ud800", "NaN", "x" * 5_000, [], {}, [[]], {"": None})
+ODD_PARTS = ("0", "-1", "99999999999999999999", "%00", "%2e%2e", "%F0%9F%98%80", "x" * 300, "a%0d%0ab")
+
+
+@pytest.mark.parametrize("operation", ALLOWED)
+def test_odd_requests_are_answered_as_described(operation: str, small_class: Class) -> None:
+    """Values of every type in every place of the body, the query and the address: never a fault of ours."""
+    from django.db import transaction
+
+    method, path = operations()[operation]
+    usual, described = small_class.place(operation)[1], document()["paths"][path][method]
+    body = small_class.body(operation).get("body")
+    requests: list[tuple[str, Any]] = [
+        (path.removeprefix("/api").format(**{**small_class.parts, part: odd}), body)
+        for part in small_class.parts
+        if f"{{{part}}}" in path
+        for odd in ODD_PARTS
+    ]
+    requests += [
+        (f"{usual.partition('?')[0]}?{one['name']}={odd}", body)
+        for one in described.get("parameters", ())
+        if one["in"] == "query"
+        for odd in ODD_PARTS
+    ]
+    if body is not None:
+        requests += [(usual, odd) for odd in ODD_VALUES]
+        requests += [(usual, {**body, name: odd}) for name in body for odd in ODD_VALUES]
+    for role in ("student", "superuser"):
+        asking = program(small_class.at.account(role))
+        for place, sent in requests:
+            with transaction.atomic():
+                reply = asking.send(method, place, sent)
+                transaction.set_rollback(True)
+            if "%00" in place.partition("?")[0]:  # refused before any operation, for all addresses of the service
+                assert (reply.status, reply.kind) == (400, "text/plain")
+            else:
+                check_reply(operation, reply)
+                assert reply.status < 500, (place, sent, reply)
+
+
 def test_a_key_works_until_it_expires_and_in_its_course(at: Small) -> None:
     """Also a removed key and one of a closed account are unknown."""
     from autograder.service.models import ProgramKey
