@@ -8,6 +8,8 @@ from importlib.metadata import version as get_version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sphinx.search.en import SearchEnglish
+
 from autograder.messages.catalogue import list_areas, merge_tables
 
 if TYPE_CHECKING:
@@ -42,6 +44,16 @@ REPAIRS: Mapping[str, str] = {
 }
 """What the theme's HTML lacks for assistive technology, found by axe."""
 GUIDES = "<!-- further guides: inserted when the site is built -->"
+
+
+class QuestionSearch(SearchEnglish):
+    """Search that ignores the words of a question: every other word has to occur on a page."""
+
+    stopwords = SearchEnglish.stopwords | {
+        *("i", "me", "my", "we", "us", "our", "you", "your", "he", "she", "they"),
+        *("how", "what", "when", "where", "which", "who", "why", "can", "could", "do", "does", "did"),
+        *("am", "has", "have", "had", "get", "got", "many", "much", "long", "from", "up", "about", "should"),
+    }
 
 
 def insert_generated(app: Sphinx, page: str, source: list[str]) -> None:
@@ -84,6 +96,7 @@ def repair_pages(app: Sphinx, _error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> None:
     """Register what this site adds to Sphinx."""
+    app.add_search_language(QuestionSearch)
     app.connect("source-read", insert_generated)
     app.connect("html-page-context", set_language)
     app.connect("build-finished", repair_pages)
