@@ -12,10 +12,13 @@ from autograder.service.models import Account, CourseRecord, Member, Role
 from autograder.service.store import DatabaseStore
 
 
-def import_students(course: CourseRecord, students: Collection[Student], by: Account) -> None:
+def import_students(course: CourseRecord, students: Collection[Student], by: Account) -> int:
     """Add students to a course, or update their names and addresses; existing members keep their accounts.
 
     Removed students are restored: an imported list is a decision of staff.
+
+    Returns:
+        The number of students who were added, restored or changed.
 
     Raises:
         GradebookError: the database refused.
@@ -38,6 +41,7 @@ def import_students(course: CourseRecord, students: Collection[Student], by: Acc
             before={who: before[who] for who in changed if who in before},
             after={who: after[who] for who in changed},
         )
+    return len(changed)
 
 
 def _map_students(course: CourseRecord) -> dict[str, str]:

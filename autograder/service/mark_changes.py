@@ -142,9 +142,18 @@ def _find_reason(
     marked = CellMark.objects.filter(
         place__course=offer.course, place__assignment=offer.assignment, student=student, marked_at__gt=since
     )
-    events += marked.values_list("marked_at", "comment")
-    answered = RegradeRequest.objects.filter(offer=offer, student=student, answered_at__gt=since)
-    events += answered.values_list("answered_at", "answer")
+    answered = list(RegradeRequest.objects.filter(offer=offer, student=student, answered_at__gt=since))
+    events += [(request.answered_at, request.answer) for request in answered if request.answered_at]
+    for mark in marked:
+        # A reply gives the reason itself; an older comment on the answer does not.
+        is_reply = any(
+            mark.marked_by_id == request.answered_by_id
+            and mark.marked_at
+            and request.answered_at
+            and request.made_at < mark.marked_at <= request.answered_at
+            for request in answered
+        )
+        events.append((mark.marked_at or since, "" if is_reply else mark.comment))
     events += StatedReason.objects.filter(offer=offer, at__gt=since).values_list("at", "text")
     bonus = BonusChange.objects.filter(offer=offer, student=student, at__gt=since)
     events += [(moment, "") for moment in bonus.values_list("at", flat=True)]

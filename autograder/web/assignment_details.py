@@ -172,6 +172,15 @@ def get_common_times(offer: Offer, language: str) -> TimesView:
     )
 
 
+def is_anybody_in_time(offer: Offer) -> bool:
+    """Return whether a student can still submit in time, by the common dates or an extension."""
+    schedule = attempts.load_schedule(offer, get_assignment(offer).rubric)
+    if schedule is None:
+        return True
+    windows = (schedule.common, *schedule.individual.values())
+    return any(timezone.now() <= window.end for window in windows)
+
+
 def _get_late_rule(offer: Offer, student: str, schedule: Schedule) -> str:
     """Return how an attempt that is submitted late now is treated."""
     rule = schedule.get_rule(student)

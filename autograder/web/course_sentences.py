@@ -60,6 +60,7 @@ COURSES: Mapping[str, str | tuple[str, str]] = {
         "Answers that await marking appear as still being graded, and totals as provisional; students are "
         "told about each later change."
     ),
+    "web.publish-submittable": "Students can still submit, also after they have read their feedback.",
     "web.publish-anyway": "Publish incomplete marks",
     "web.working-time": "Working time of each student, in minutes",
     "web.end-implied": "Without a deadline, it is {end}: the start plus the time that the rubric allows.",

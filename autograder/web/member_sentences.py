@@ -12,6 +12,10 @@ MEMBERS: Mapping[str, str | tuple[str, str]] = {
     "web.last-name": "Last name",
     "web.role-removed": "removed",
     "web.add-member": "Add member",
+    "web.list-imported": (
+        "The list has 1 student; added or changed: {changed}.",
+        "The list has {number} students; added or changed: {changed}.",
+    ),
     "web.change-member": "Change member",
     "web.member-id-told": "For students only. Attempts and marks belong to this ID. It cannot be changed.",
     "web.member-bad-id": "This is not a valid student ID: {reason}",

@@ -199,8 +199,8 @@ def import_list(request: HttpRequest, visit: Visit) -> HttpResponse:
     except CourseError as error:
         notices.error(request, say["t"]("bad-list", reason=str(error)))
         return here
-    class_list.import_students(visit.course, students, request.user)
-    notices.info(request, say["counted"]("imported", len(students)))
+    changed = class_list.import_students(visit.course, students, request.user)
+    notices.info(request, say["counted"]("list-imported", len(students), changed=changed))
     return here
 
 

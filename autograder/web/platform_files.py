@@ -19,7 +19,7 @@ from autograder.exchange.platforms.student_matching import Register
 from autograder.exchange.platforms.worksheets import read_worksheet
 from autograder.rubric import timestamps
 from autograder.service import audit
-from autograder.service.models import Offer, Role
+from autograder.service.models import Member, Offer, Role
 from autograder.service.platform_files import (
     ArchiveOptions,
     build_grade_lines,
@@ -29,7 +29,7 @@ from autograder.service.platform_files import (
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
 from autograder.web.responses import make_download, render_page
-from autograder.web.site import get_words
+from autograder.web.site import choose_language, get_words
 
 FEEDBACK = "feedback"
 """Moodle's archive of feedback pages, offered next to the formats of grades."""
@@ -49,9 +49,15 @@ def show_platform_files(request: HttpRequest, visit: Visit, assignment: str) -> 
             report = _collect_upload(request, visit, offer)
     except CourseError as error:
         problem = str(error)
+    lines = build_grade_lines(offer, assignment_details.get_assignment(offer), choose_language(request))
+    final = sum(line.final for line in lines)
+    enrolled = Member.objects.filter(course=visit.course, role=Role.STUDENT).values_list("student", flat=True)
     context = {
         "visit": visit,
         "offer": offer,
+        "final": final,
+        "provisional": len(lines) - final,
+        "missing": len(set(enrolled) - {line.student for line in lines}),
         "report": report,
         "problem": problem,
         "forms": FORMS,

@@ -493,6 +493,9 @@ _PLATFORM_FILES: Mapping[str, str | tuple[str, str]] = {
     "web.archive-late": "Marked as late by the platform:",
     "web.archive-absent": ("1 student has submitted nothing.", "{number} students have submitted nothing."),
     "web.grades": "Export grades",
+    "web.grades-count": (
+        "Final marks: {final}; provisional: {provisional}; students without a result: {missing}."
+    ),
     "web.grades-told": "Provisional marks are left out, unless you include them below.",
     "web.grades-form": "Format",
     "web.grades-moodle": "Moodle: completed grading worksheet",

@@ -163,6 +163,7 @@ def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Http
         "to_grade": to_grade,
         # Only who can publish the marks reads this.
         "open_work": _count_open_work(offer, to_grade) if instructor and not offer.published_at else {},
+        "submittable": offer.visible and assignment_details.is_anybody_in_time(offer),
         "open_requests": offer.requests.filter(answered_at=None, withdrawn_at=None).count(),
         "possible": rubric.assignment.points,
         "too_much": _get_excess_size(rubric),

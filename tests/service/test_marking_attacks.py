@@ -351,7 +351,9 @@ def test_undo_of_marking_leaves_answered_requests(room: Room) -> None:
 
     room.save("cem", "ta", items=NONE)
     row = room.row("cem")
-    mark_entry.give_item(row, room.cell(), room.cell().items[0], Decimal("1.5"), room.account("b"))
+    mark_entry.give_item(
+        row, room.cell(), room.cell().items[0], Decimal("1.5"), room.account("b"), reply="Yes."
+    )
     assert None is undo(room, "b")
     refused("mark-not-undone", undo, room, "ta")
     assert "1.5" == room.row("cem").points
@@ -468,7 +470,7 @@ def test_every_door_gives_the_same(room: Room) -> None:
     store.give_mark(essays.NAME, "dia", CELL, PersonMark(Decimal("2.5")), Decimal("2.5"))
     room.save("eva", "ta", items={"claim": "0", "reason": "1"})
     mark_entry.give_item(
-        room.row("eva"), room.cell(), room.cell().items[0], Decimal("1.5"), room.account("b")
+        room.row("eva"), room.cell(), room.cell().items[0], Decimal("1.5"), room.account("b"), reply="Yes."
     )
     found = load_standings(room.offer, room.assignment)
     assert dict.fromkeys(CLASS, Decimal("2.5")) == {

@@ -304,3 +304,21 @@ def test_everything_stands_in_the_log(offer: Offer) -> None:
         ("ada", "request made", "small: ada", None, made),
         (ta.username, "request answered", "small: ada", {**about, "points": "1"}, after),
     ] == list(rows.values_list("who", "action", "subject", "before", "after"))
+
+
+def test_a_reply_with_points_replaces_what_was_said_about_the_item(offer: Offer) -> None:
+    """The student reads the reply as the reason of the change, and no older comment beside the new points."""
+    from autograder.service import mark_changes
+    from autograder.service.models import CellMark, Offer
+    from autograder.service.models_results import ShownMarks
+    from autograder.web.assignment_details import get_assignment
+
+    found = {"place__course": offer.course, "place__cell": "mlp-why", "student": "ada"}
+    told.mark(offer, "ada", "mlp-why", points="0.5", comment="The reason is missing.", touched=True)
+    assignment = get_assignment(Offer.objects.get(pk=offer.pk))
+    mark_changes.record_shown_marks(offer, assignment, "ada")
+    answered(asked(offer, "mlp", "why"), told.account(offer, "ta"), "1", "You are right.")
+    assert "You are right." == CellMark.objects.get(**found).comment
+    mark_changes.record_shown_marks(offer, assignment, "ada")
+    (change,) = ShownMarks.objects.get(offer=offer, student="ada").shown["changes"]
+    assert "You are right." == change["reason"]

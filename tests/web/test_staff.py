@@ -216,7 +216,9 @@ def test_a_class_list_is_taken_over(at: Small) -> None:
     assert "2 students" in told
     assert "Lovelace" in told
     assert "stands twice" in sent("id\nada\nada\n")
-    assert "Imported 1 student." in sent("id,first_name\nada,Augusta\n")
+    assert "line 3: 3 values for 2 columns" in sent("id;first_name\nada;Augusta\nbob;extra;Bob\n")
+    assert "is not an e-mail address" in sent("id,first_name,email\nada,Augusta,Lovelace\n")
+    assert "The list has 1 student; added or changed: 1." in sent("id,first_name\nada,Augusta\n")
     names = dict(Member.objects.filter(course=at.record, role="student").values_list("student", "first_name"))
     assert {"ada": "Augusta", "bob": "Bob"} == names
 

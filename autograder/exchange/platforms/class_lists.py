@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
@@ -41,6 +42,7 @@ OUR_COLUMNS = ("id", "first_name", "last_name", "email", "login", "platform_id")
 """Columns of roster.csv as it is written here; all but the id may be empty, and others keep their place."""
 _NOBODY = ("points possible", "student, test", "test student", "manual posting")
 """Start of rows in Canvas that belong to no student."""
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 
 
 class ClassList(Struct, frozen=True):
@@ -88,6 +90,8 @@ def read_class_list(data: bytes, id_column: str = "") -> ClassList:
     left_out = []
     for line, row in rows:
         entry = _read_student(table, row, id_index, canvas=canvas)
+        if entry.email and not _EMAIL.fullmatch(entry.email):
+            raise CourseError(f"line {line}: {entry.email!a} is not an e-mail address")
         if fault := find_name_fault(entry.id):
             left_out.append(f"line {line}: {entry.id!a} cannot be an id: {fault}")
         elif normalise_id(entry.id) in students:

@@ -106,13 +106,21 @@ def _read_rows(text: str, separator: str) -> list[tuple[int, list[str]]]:
 
 
 def _build_table(rows: list[tuple[int, list[str]]], head: int, separator: str, *, marked: bool) -> CsvTable:
-    """Build the table below the line with the columns."""
+    """Build the table below the line with the columns.
+
+    Raises:
+        CourseError: a row has more values than there are columns, so that values are in the wrong ones.
+    """
     columns = tuple(rows[head][1])
     body = [
         (line, row)
         for line, row in rows[head + 1 :]
         if not normalize_column(row[0]).startswith("endhissheet")
     ]
+    for line, row in body:
+        if any(value.strip() for value in row[len(columns) :]):
+            values = f"{len(row)} values for {len(columns)} columns"
+            raise CourseError(f"line {line}: {values}; put values that contain {separator!r} in quotes")
     # Rows may be shorter or longer than the head line, because some programs omit trailing empty values.
     filled = tuple(tuple([*row, *[""] * (len(columns) - len(row))][: len(columns)]) for _, row in body)
     return CsvTable(columns, filled, tuple(line for line, _ in body), separator, marked)

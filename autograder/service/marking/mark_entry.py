@@ -187,18 +187,24 @@ def _hash_subject(row: CellMark) -> str:
     return hashlib.sha256(f"{hash_text(row)} {sorted(row.worth.items())}".encode()).hexdigest()
 
 
-def give_item(row: CellMark, cell: MarkableCell, item: Item, points: Decimal, by: Account) -> None:
+def give_item(
+    row: CellMark, cell: MarkableCell, item: Item, points: Decimal, by: Account, *, reply: str
+) -> None:
     """Give one item of a locked answer new points; once all items have points, the cell has their sum.
 
-    Comment and flag stay. The change cannot be undone as an action, because the answer to the student that
-    announces it stays too.
+    The flag stays, and what was said about the item is replaced by the reply. The change cannot be undone as
+    an action, because the reply to the student that announces it stays too.
     """
     item_points = {name: Decimal(stored["points"]) for name, stored in row.items.items()} | {item.id: points}
     items = {**row.items, item.id: {"points": str(points), "of": str(item.points)}}
     total = compute_cell_points(cell.question, cell.name, load_verdicts(row), item_points)
     mark_points = row.points if total is None else str(total)
     again = row.again and total is None
-    change_answer(row, items=items, points=mark_points, again=again, stage="", marked_by_id=by.pk)
+    remarks = {**row.remarks, item.id: reply} if item.id in row.remarks else row.remarks
+    # In a cell with one item, the comment on the cell is about this item.
+    comment = reply if row.comment and len(cell.items) == 1 else row.comment
+    said = {"remarks": remarks, "comment": comment}
+    change_answer(row, items=items, points=mark_points, again=again, stage="", marked_by_id=by.pk, **said)
     write_answers([row])
 
 

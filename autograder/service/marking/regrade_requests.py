@@ -227,7 +227,7 @@ def answer_request(
         graded, _ = DatabaseStore(offer.course).load_student_result(offer.assignment, row.student)
         if mark is not None and question is not None and item is not None and graded is not None:
             row.points_after = _format_points(
-                _enter_points(mark, question, item, graded.score, points=points, by=by)
+                _enter_points(mark, question, item, graded.score, points=points, by=by, reply=row.answer)
             )
         elif points is not None:
             raise ActionRefused("request-whole")
@@ -239,7 +239,14 @@ def answer_request(
 
 
 def _enter_points(
-    mark: CellMark, question: Question, item: Item, score: Score, *, points: Decimal | None, by: Account
+    mark: CellMark,
+    question: Question,
+    item: Item,
+    score: Score,
+    *,
+    points: Decimal | None,
+    by: Account,
+    reply: str,
 ) -> Decimal | None:
     """Enter the points of an answer, and return the item's points afterwards; None: keep the mark."""
     has = compute_item_points(mark, question, item, score)
@@ -255,7 +262,7 @@ def _enter_points(
         verdicts = collect_verdicts(question, item.cell or question.id, score)
         mark.verdicts = {name: _format_points(verdict) for name, verdict in verdicts.items()}
         cell = MarkableCell(question, mark.place.cell, list_items(question, mark.place.cell))
-        mark_entry.give_item(mark, cell, item, points, by)
+        mark_entry.give_item(mark, cell, item, points, by, reply=reply)
     return points
 
 
