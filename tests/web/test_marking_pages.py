@@ -96,6 +96,28 @@ def test_what_the_page_shows(marking: Marking) -> None:
     assert "ada" in client.get(marking.answer("ada")).content.decode()
 
 
+def test_question_and_guides_are_open_only_once(marking: Marking) -> None:
+    """Each cell's, for each person; the points of an item precede its guide, so that no text hides them."""
+    client = marking.people.client("ta")
+
+    def count_open(address: str) -> tuple[int, int]:
+        page = client.get(address).content.decode()
+        return page.count('<details class="card asked" open>'), page.count('<details class="guide" open>')
+
+    first = client.get(marking.answer("ada")).content.decode()
+    assert '<details class="card asked" open>' in first
+    assert '<details class="guide" open>' in first
+    assert first.index('name="choice-claim"') < first.index("The variance is d_k.")
+    assert (1, 0) == count_open(marking.answer("ada", "masks"))
+    for address in (marking.answer("ada"), marking.answer("ben"), marking.answer("cem", "masks")):
+        assert (0, 0) == count_open(address), "going to and fro between two questions opens neither again"
+    closed = client.get(marking.answer("ben")).content.decode()
+    assert "Why are the scores divided by" in closed
+    assert "The variance is d_k." in closed
+    other = marking.people.client("head-ta").get(marking.answer("ada")).content.decode()
+    assert '<details class="card asked" open>' in other
+
+
 def test_the_later_of_two_sees_both_versions(marking: Marking) -> None:
     """What they entered stands in the form, what stands beside it; saving once more replaces it."""
     first, second = marking.people.client("ta"), marking.people.client("head-ta")

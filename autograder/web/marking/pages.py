@@ -35,8 +35,9 @@ from autograder.web.site import choose_language, get_words
 
 _FRAMES = "autograder.answer-frame"
 _NAMES = "names"
-_SEEN = "question"
-"""Key of the session: the cell whose question the marker has already read."""
+_SEEN = "questions"
+"""Key of the session: the cells whose question and guides the marker has already read."""
+_MOST_SEEN = 200
 _EMPTY: Mapping[str, Any] = {"items": {}, "comment": "", "remarks": {}, "flagged": False}
 _NUMBER = re.compile(r"-?[0-9]{1,4}(?:[.,][0-9]{1,4})?")
 
@@ -309,13 +310,11 @@ def _build_common_context(
     release = assignment_details.get_releases(answer_context.offer, answer_context.row.student)[
         answer_context.cell.question.notebook
     ]
-    first = request.session.get(_SEEN) != answer_context.row.place_id
-    request.session[_SEEN] = answer_context.row.place_id
     return {
         "visit": visit,
         "offer": answer_context.offer,
         "row": answer_context.row,
-        "first": first,
+        "first": _note_question(request, answer_context.row.place_id),
         "view": build_answer_view(
             answer_context.rubric,
             release,
@@ -331,6 +330,15 @@ def _build_common_context(
         "bench": settings.RUNNING.bench is not None,
         "whole": _get_cell_points(answer_context.row),
     }
+
+
+def _note_question(request: HttpRequest, place: int) -> bool:
+    """Record that the marker sees the question of a cell; return whether it is for the first time."""
+    seen = request.session.get(_SEEN, [])
+    if place in seen:
+        return False
+    request.session[_SEEN] = [*seen, place][-_MOST_SEEN:]
+    return True
 
 
 def _get_cell_points(row: CellMark) -> Decimal | None:
