@@ -434,6 +434,8 @@ class CellMark(models.Model):
     """``second``: another person has to mark it too; ``conflict``: two marks differ; empty: neither."""
     marked_by = models.ForeignKey(Account, models.PROTECT, null=True, related_name="+")
     marked_at = models.DateTimeField(null=True)
+    assignee = models.ForeignKey(Account, models.SET_NULL, null=True, related_name="+")
+    """Who is to mark it (`autograder.service.marking.assignees`); None: everybody."""
 
     class Meta:
         """One row per student and cell."""

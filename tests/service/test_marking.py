@@ -337,3 +337,94 @@ def test_remarks_on_items_are_saved_shared_and_taken_back(room: Room) -> None:
     for remarks in ({"other": "x"}, {"claim": "x" * 4_001}):
         with pytest.raises(ActionRefused):
             room.save("ada", "ta", remarks=remarks)
+
+
+def test_unmarked_answers_are_split_evenly(room: Room) -> None:
+    """Of one cell or of all; what is marked stays with whom it is; the log has the numbers of each."""
+    from collections import Counter
+
+    from autograder.service.models import AuditEntry
+
+    assert room.assign("eins", "zwei", cell=None) == 9
+    each = Counter([*room.assigned().values(), *room.assigned("masks").values()])
+    assert sorted(each.values()) == [4, 5], "even in total, not only for each cell"
+    assert sorted(Counter(room.assigned().values()).values()) == [2, 3]
+    before = room.assigned()
+    room.save("ada", before["ada"], items={"claim": "2", "reason": "1"})
+    other = "zwei" if before["ada"] == "eins" else "eins"
+    assert room.assign(other) == 4
+    assert room.assigned() == {**dict.fromkeys(CLASS, other), "ada": before["ada"]}
+    assert room.assign() == 4
+    assert room.assigned() == {**dict.fromkeys(CLASS, ""), "ada": before["ada"]}
+    assert set(room.assigned("masks").values()) == {"eins", "zwei"}, "of the other cell nothing moved"
+    slug = room.offer.course.slug
+    entries = AuditEntry.objects.filter(course=room.offer.course, action="assign answers").order_by("pk")
+    assert [entry.subject for entry in entries] == [essays.NAME, *2 * (f"{essays.NAME}: scale",)]
+    last = entries.last()
+    assert last is not None
+    assert (last.before, last.after) == ({f"{slug}-{other}": 4}, {"-": 4})
+
+
+def test_assigned_answers_come_first_and_hinder_nobody(room: Room) -> None:
+    """Own ones and those of nobody before those of others; a resubmission stays with whom it was."""
+    from autograder.service.marking import queue
+
+    room.assign("eins", "zwei")
+    place, eins, guest = room.place(), room.account("eins"), room.account("guest")
+    own = {student for student, name in room.assigned().items() if name == "eins"}
+
+    def go_through(by: Account, which: str) -> list[str]:
+        students, row = [], queue.find_next_answer(place, by, which)
+        while row is not None and row.student not in students:
+            students.append(row.student)
+            row = queue.find_next_answer(place, by, which, row)
+        return students
+
+    assert set(go_through(eins, "mine")) == own == set(go_through(eins, "waiting"))
+    assert set(go_through(guest, "waiting")) == set(CLASS), "to whom nothing is assigned, marks for others"
+    assert go_through(guest, "mine") == []
+    assert queue.count_waiting(place, eins, mine=True) == len(own) < queue.count_waiting(place, eins)
+    for student in own:
+        room.save(student, "guest", items={"claim": "2", "reason": "1"})
+    assert go_through(eins, "mine") == []
+    assert set(go_through(eins, "waiting")) == CLASS.keys() - own, "when the own ones are done, the others'"
+    again = sorted(own)[0]
+    essays.recorded(room.offer, room.assignment, [(again, {**CLASS[again], "scale": "Something new."})])
+    assert go_through(eins, "mine") == [again]
+
+
+def test_progress_counts_what_the_assignee_need_not_mark_any_more(room: Room) -> None:
+    """By whomever it was marked; of answers for two markers those that they marked themselves."""
+    from autograder.service.marking import assignees, consistency
+
+    def count() -> dict[str, tuple[int, int]]:
+        rows = assignees.count_progress(room.offer)
+        return {row.name.removeprefix(f"{room.offer.course.slug}-"): (row.done, row.assigned) for row in rows}
+
+    assert count() == {}
+    room.assign("eins")
+    room.save("ada", "guest", items={"claim": "2", "reason": "1"})
+    assert count() == {"eins": (1, 5)}
+    consistency.set_plan(room.place(), twice_percent=100, by=room.account("head"))
+    room.save("ben", "eins", items={"claim": "2", "reason": "1"})
+    room.save("cem", "guest", items={"claim": "2", "reason": "1"})
+    assert count() == {"eins": (2, 5)}, "the second mark of ben is somebody else's, that of cem theirs"
+    room.assign("zwei")
+    assert count() == {"eins": (2, 3), "zwei": (0, 2)}
+    assert room.assigned()["ben"] == room.assigned()["cem"] == "eins", "half-marked answers do not move"
+
+
+def test_whoever_leaves_leaves_their_answers_to_everybody(room: Room) -> None:
+    """A removed or an erased person is nobody's excuse to leave an answer unmarked."""
+    from django.db import transaction
+
+    from autograder.service import audit, members
+    from autograder.service.models import Member, Role
+
+    member = Member.objects.create(course=room.offer.course, account=room.account("eins"), role=Role.TA)
+    room.assign("eins")
+    room.save("ada", "eins", items={"claim": "2", "reason": "1"})
+    with transaction.atomic():
+        audit.lock_log()
+        members.remove_member(member, room.account("head"))
+    assert room.assigned() == {**dict.fromkeys(CLASS, ""), "ada": "eins"}

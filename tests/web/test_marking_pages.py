@@ -396,3 +396,70 @@ def test_the_page_of_a_group_lists_its_keys(marking: Marking) -> None:
     keys = re.findall("<kbd>(.*?)</kbd>", told)
     assert ["n", "z"] == [one for one in keys if one in {"n", "n p", "f", "z"}]
     assert "mark all, then the next group" in told
+
+
+def test_answers_are_assigned_by_a_head(marking: Marking) -> None:
+    """Whoever has some sees their own first, and whose an answer is; others can mark it nevertheless."""
+    ta, head = marking.people.client("ta"), marking.people.client("head-ta")
+    account, place = marking.people.account("ta"), marking.room.place().pk
+    assert account is not None
+    address, sent = marking.url("mark-assign"), {"place": place, "marker": account.pk}
+    assert ta.post(address, sent).status_code == 403
+    assert "mark-assign" not in ta.get(marking.url("marking")).content.decode()
+    page = head.get(marking.url("marking")).content.decode()
+    assert f'name="marker" value="{account.pk}"' in page
+    none = head.post(address, {"place": place}, follow=True).content.decode()
+    assert "Select at least one marker." in none
+    assert "5 answers were assigned." in head.post(address, sent, follow=True).content.decode()
+    page = ta.get(marking.url("marking")).content.decode()
+    assert "Grade my 5" in page
+    assert re.search(r"Assigned to you, done:</strong> 0 / 5<progress", page)
+    first = ta.get(marking.url("mark-first", place=place) + "?which=mine").headers["Location"]
+    page = ta.get(first).content.decode()
+    assert "assigned to you" in page
+    assert "5 of yours waiting" in page
+    shown = head.get(first).content.decode()
+    assert f"assigned to {account.username}" in shown
+    fields = marking.form(head, first)
+    head.post(first, {**fields, "choice-claim": "1", "choice-reason": "1", "then": "stay"})
+    page = head.get(marking.url("marking")).content.decode()
+    assert re.search(rf'{account.username}</th><td>1 / 5<progress max="5" value="1"', page)
+    page = head.post(address, {"place": place, "to": "everybody"}, follow=True).content.decode()
+    assert "4 answers are left to everybody." in page
+    assert "Grade my" not in ta.get(marking.url("marking")).content.decode()
+
+
+def test_own_answers_first_then_the_list(marking: Marking) -> None:
+    """Whoever goes through their own ones ends at the list, which says so; a group names whose it holds."""
+    from autograder.service.marking import assignees
+
+    ta, other = marking.people.account("ta"), marking.people.account("head-ta")
+    assert ta is not None
+    assert other is not None
+    assignees.assign_answers(marking.room.offer, None, [ta, other], other)
+    client, place = marking.people.client("ta"), marking.room.place().pk
+    address = client.get(f"{marking.url('mark-first', place=place)}?which=mine").headers["Location"]
+    number = 0
+    while address != marking.url("marking"):
+        sent = {**marking.form(client, address), "choice-claim": "1", "choice-reason": "1", "then": "next"}
+        address, number = client.post(address, sent).headers["Location"], number + 1
+    page = client.get(address).content.decode()
+    assert number in {2, 3}
+    assert "No more answers that are assigned to you are waiting here." in page
+    ada, ben = (marking.room.row(one) for one in ("ada", "ben"))
+    ada.assignee, ada.points, ben.assignee = other, None, ta
+    for row in (ada, ben):
+        row.save()
+    group = client.get(marking.url("mark-group", answer=ada.pk)).content.decode()
+    assert f"assigned to {other.username}" in group
+
+
+def test_nobody_outside_the_staff_gets_answers(marking: Marking) -> None:
+    """A student's account is no marker, and a cell that does not exist is none."""
+    head, student = marking.people.client("head-ta"), marking.people.account("student")
+    assert student is not None
+    address = marking.url("mark-assign")
+    page = head.post(address, {"marker": student.pk}, follow=True).content.decode()
+    assert "Select at least one marker." in page
+    assert head.post(address, {"marker": student.pk, "place": "999999"}).status_code == 404
+    assert set(marking.room.assigned().values()) == {""}

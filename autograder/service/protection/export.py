@@ -130,6 +130,10 @@ def _collect_account(account: Account) -> dict[str, Any]:
             Authenticator.objects.filter(**own), "type", "created_at", "last_used_at"
         ),
         "marking": list_rows(MarkingAction.objects.filter(account=account), "at", "assignment", "action"),
+        "assigned_answers": list_rows(
+            CellMark.objects.filter(assignee=account),
+            *("place__course__slug", "place__assignment", "place__cell"),
+        ),
         "views": list_rows(
             AccessEntry.objects.filter(who=account.username),
             *("at", "course__slug", "assignment", "action"),

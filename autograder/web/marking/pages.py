@@ -22,7 +22,7 @@ from autograder.pages.feedback.answers import list_runs_about
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.student_page import render_cells
 from autograder.rubric import Rubric
-from autograder.service.marking import answers, comments, mark_entry, queue
+from autograder.service.marking import answers, assignees, comments, mark_entry, queue
 from autograder.service.marking.answers import MarkableCell
 from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import CellMark, CellPlace, CurrentResult, IndependentMark, Offer, Role
@@ -59,7 +59,7 @@ def load_answer(visit: Visit, assignment: str, answer: int) -> AnswerContext:
         Http404: there is no such answer, or the rubric no longer has its cell.
     """
     offer = visit.get_offer(assignment)
-    rows = CellMark.objects.select_related("place", "marked_by")
+    rows = CellMark.objects.select_related("place", "marked_by", "assignee")
     row = get_object_or_404(
         rows, pk=answer, place__course=visit.course, place__assignment=assignment, answered=True
     )
@@ -87,8 +87,16 @@ def show_queue(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
     # Results graded before the assignment was marked here have no rows in the queue yet.
     answers.describe_older(offer, loaded)
     rows = queue.count_answers(offer, loaded.rubric, request.user)
-    title = Labels(choose_language(request)).pick
-    context = {"visit": visit, "offer": offer, "rows": rows, "pick": title}
+    progress = assignees.count_progress(offer)
+    context = {
+        "visit": visit,
+        "offer": offer,
+        "rows": sorted(rows, key=lambda row: not row.mine),  # stable: otherwise in the rubric's order
+        "pick": Labels(choose_language(request)).pick,
+        "progress": progress,
+        "own": next((marker for marker in progress if marker.name == request.user.username), None),
+        "markers": assignees.list_markers(visit.course) if visit.has_role(Role.HEAD_TA) else [],
+    }
     return render_page(request, "marking.html", context)
 
 
@@ -283,7 +291,7 @@ def _render_answer_page(
     sent: Mapping[str, Any] | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    row = answer_context.row
+    row, which = answer_context.row, _read_choice(request)
     record_accesses(request.user, answer_context.offer, [row.student], Access.ANSWER)
     settles = row.stage == mark_entry.CONFLICT and visit.has_role(Role.HEAD_TA)
     stale = parse_number(request.POST.get("revision", "")) != row.revision
@@ -293,8 +301,8 @@ def _render_answer_page(
         "theirs": _fill_form(row, None) if status == 409 and stale and not row.stage else None,
         "readings": mark_entry.load_readings(row) if settles else [],
         "present": queue.record_viewing(row, request.user),
-        "which": _read_choice(request),
-        "waiting": queue.count_waiting(row.place, request.user),
+        "which": which,
+        "waiting": queue.count_waiting(row.place, request.user, mine=which == "mine"),
         "comments": comments.list_offered(row.place),
     }
     return render_page(request, "mark_answer.html", context, status)
