@@ -428,3 +428,103 @@ def test_whoever_leaves_leaves_their_answers_to_everybody(room: Room) -> None:
         audit.lock_log()
         members.remove_member(member, room.account("head"))
     assert room.assigned() == {**dict.fromkeys(CLASS, ""), "ada": "eins"}
+
+
+LINES = "The variance grows.\nSoftmax saturates.\nGradients vanish."
+
+
+def test_comments_on_lines_belong_to_the_marks(room: Room) -> None:
+    """In the order of the lines; other ways of marking keep them, and undo takes them back."""
+    from autograder.service.marking import mark_entry
+
+    essays.recorded(room.offer, room.assignment, [("eva", {"scale": LINES})])
+    before, seen = room.states(), room.row("eva").revision
+    notes = (mark_entry.Annotation(2, 3, "Why?"), mark_entry.Annotation(1, 1, "Yes."))
+    row = room.save("eva", "ta", annotations=notes)
+    stored = [{"first": 1, "last": 1, "text": "Yes."}, {"first": 2, "last": 3, "text": "Why?"}]
+    assert (row.annotations, row.touched, row.revision) == (stored, True, seen + 1)
+    with pytest.raises(mark_entry.ChangedMeanwhileError):
+        room.save("eva", "other", annotations=(), revision=seen)
+    group = mark_entry.GivenMarks({"claim": Decimal(1)}, adds=True)
+    mark_entry.save_marks({row.pk: row.revision}, room.cell(), group, room.account("ta"))
+    room.save("eva", "program", items={"claim": "2", "reason": "1"})  # as programs do: without any
+    assert room.row("eva").annotations == stored
+    for name in ("program", "ta", "ta"):
+        mark_entry.undo_action(room.offer.course_id, essays.NAME, room.account(name))
+    assert room.states() == before
+    room.save("eva", "ta", annotations=notes)
+    assert room.save("eva", "ta", annotations=()).annotations == []
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "text"), [(0, 1, "x"), (2, 1, "x"), (3, 4, "x"), (-1, -1, "x"), (1, 1, "x" * 4001)]
+)
+def test_comments_on_lines_that_are_none_are_refused(room: Room, first: int, last: int, text: str) -> None:
+    """And nothing is changed; nor by too many."""
+    from autograder.service.marking import mark_entry
+
+    essays.recorded(room.offer, room.assignment, [("eva", {"scale": LINES})])
+    before, note = room.states(), mark_entry.Annotation(first, last, text)
+    for notes in ((note,), (mark_entry.Annotation(1, 1, "x"),) * 51):
+        with pytest.raises(ActionRefused):
+            room.save("eva", "ta", items={"claim": "1"}, annotations=notes)
+    assert room.states() == before
+
+
+def test_comments_on_lines_stay_with_the_text(room: Room) -> None:
+    """Grading the same text again keeps them; with another text their lines mean nothing."""
+    from autograder.service.marking import mark_entry
+
+    text = {**CLASS["eva"], "scale": LINES}
+    essays.recorded(room.offer, room.assignment, [("eva", text)])
+    room.save(
+        "eva", "ta", items={"claim": "2", "reason": "1"}, annotations=(mark_entry.Annotation(3, 3, "Why?"),)
+    )
+    before = room.states()
+    essays.recorded(room.offer, room.assignment, [("eva", text)])
+    assert room.states() == before
+    essays.recorded(room.offer, room.assignment, [("eva", {**text, "scale": f"More.\n{LINES}"})])
+    row = room.row("eva")
+    assert (row.annotations, row.points, row.again) == ([], "3", True)
+
+
+def test_two_markers_do_not_see_each_others_comments_on_lines(room: Room) -> None:
+    """If they agree, those of both are kept; if they differ, those of the head TA."""
+    from autograder.service.marking import consistency, mark_entry
+
+    consistency.set_plan(room.place(), twice_percent=100, by=room.account("head"))
+    for student, reason in (("cem", "1"), ("dia", "0")):
+        mine, theirs = (mark_entry.Annotation(1, 1, text) for text in ("Mine.", "Theirs."))
+        row = room.save(student, "first", items={"claim": "2", "reason": "1"}, annotations=(mine,))
+        assert row.annotations == []
+        room.save(student, "second", items={"claim": "2", "reason": reason}, annotations=(theirs,))
+    assert [note["text"] for note in room.row("cem").annotations] == ["Theirs.", "Mine."]
+    assert room.row("dia").annotations == []
+    assert [one.annotations[0]["text"] for one in mark_entry.load_readings(room.row("dia"))] == [
+        "Mine.",
+        "Theirs.",
+    ]
+    settled = (mark_entry.Annotation(1, 1, "Settled."),)
+    row = room.save("dia", "head", items={"claim": "2", "reason": "0"}, settles=True, annotations=settled)
+    assert [note["text"] for note in row.annotations] == ["Settled."]
+
+
+def test_comments_on_lines_are_data_of_the_student(room: Room) -> None:
+    """In the export, and gone after the erasure, also from the history of the marks."""
+    from autograder.service.marking import mark_entry
+    from autograder.service.models import Account, CellMark, MarkingAction, Member, Role
+    from autograder.service.protection.erasure import erase_person
+    from autograder.service.protection.export import collect_data
+    from autograder.service.protection.people import find_person
+
+    account = Account.objects.create(username=f"{room.offer.course.slug}-cem")
+    Member.objects.create(course=room.offer.course, account=account, role=Role.STUDENT, student="cem")
+    person = find_person("account", account.pk)
+    assert person is not None
+    room.save("cem", "ta", annotations=(mark_entry.Annotation(1, 1, "Unmistakable."),))
+    marks = collect_data(person)["courses"][0]["assignments"][0]["marks"]
+    assert [{"first": 1, "last": 1, "text": "Unmistakable."}] in [mark["annotations"] for mark in marks]
+    erase_person(person, "root")
+    assert not CellMark.objects.filter(place__course=room.offer.course, student="cem").exists()
+    changes = MarkingAction.objects.filter(course=room.offer.course).values_list("changes", flat=True)
+    assert "Unmistakable." not in str(list(changes))

@@ -463,3 +463,72 @@ def test_nobody_outside_the_staff_gets_answers(marking: Marking) -> None:
     assert "Select at least one marker." in page
     assert head.post(address, {"marker": student.pk, "place": "999999"}).status_code == 404
     assert set(marking.room.assigned().values()) == {""}
+
+
+def test_comments_on_lines_reach_the_students_page(marking: Marking) -> None:
+    """Entered by the numbers of the lines, quoted under the answer, escaped; one without text is removed."""
+    from autograder.web import assignment_details
+
+    text = f"First.\nSecond <b>{BAD[:20]}\nThird."
+    essays.recorded(marking.room.offer, marking.room.assignment, [("eva", {"scale": text})])
+    client, address = marking.people.client("ta"), marking.answer("eva")
+    page = client.get(address).content.decode()
+    assert page.count('<textarea name="text"') == 2
+    assert '<span class="line">First.</span>' in page
+    notes = {"first": ["2", ""], "last": ["3", ""], "text": [f"Why? {BAD}", ""]}
+    sent = {
+        **marking.form(client, address),
+        **notes,
+        "choice-claim": "1",
+        "choice-reason": "1",
+        "then": "stay",
+    }
+    assert client.post(address, sent).status_code == 302
+    page = client.get(address).content.decode()
+    assert page.count('<textarea name="text"') == 3
+    assert '<details class="notes" open>' in page
+    feedback = assignment_details.render_feedback(marking.room.offer, "eva", "en")
+    assert feedback is not None
+    assert "Comment on lines 2–3" in feedback
+    quote = feedback[feedback.index('<pre class="quote">') :].split("</pre>")[0]
+    assert "Second &lt;b&gt;&lt;script&gt;" in quote
+    assert quote.endswith("Third.</code>")
+    assert "First." not in quote
+    assert "<script>alert" not in feedback
+    assert "<img src=x" not in feedback
+    german = assignment_details.render_feedback(marking.room.offer, "eva", "de")
+    assert german is not None
+    assert "Kommentar zu den Zeilen 2–3" in german
+    sent = {**marking.form(client, address), "first": ["2"], "last": ["3"], "text": [" "], "then": "stay"}
+    client.post(address, sent)
+    assert marking.room.row("eva").annotations == []
+
+
+@pytest.mark.parametrize(("first", "last"), [("", ""), ("x", "1"), ("0", "1"), ("1", "2"), ("1" * 5000, "")])
+def test_wrong_lines_are_told_and_the_comment_is_not_lost(marking: Marking, first: str, last: str) -> None:
+    """What was typed stands in the form; a last line that is left out is the first one."""
+    client, address = marking.people.client("ta"), marking.answer("cem")
+    sent = {**marking.form(client, address), "first": first, "last": last, "text": "Kept."}
+    answer = client.post(address, sent)
+    assert answer.status_code == 409
+    page = answer.content.decode()
+    assert "from 1 to 1" in page
+    assert ">Kept.</textarea>" in page
+    assert f'name="first" inputmode="numeric" autocomplete="off" size="3" value="{first}"' in page
+    assert marking.room.row("cem").annotations == []
+    client.post(address, {**sent, "first": "1", "last": ""})
+    assert marking.room.row("cem").annotations == [{"first": 1, "last": 1, "text": "Kept."}]
+
+
+def test_the_later_of_two_sees_the_others_comments_on_lines(marking: Marking) -> None:
+    """No comment is lost because two people marked at the same time."""
+    first, second = marking.people.client("ta"), marking.people.client("head-ta")
+    address = marking.answer("cem")
+    mine, theirs = marking.form(second, address), marking.form(first, address)
+    first.post(address, {**theirs, "first": "1", "last": "1", "text": "By the first."})
+    refused = second.post(address, {**mine, "first": "1", "last": "1", "text": "Mine."})
+    assert refused.status_code == 409
+    page = refused.content.decode()
+    assert "1–1: By the first." in page
+    assert ">Mine.</textarea>" in page
+    assert [note["text"] for note in marking.room.row("cem").annotations] == ["By the first."]

@@ -168,7 +168,7 @@ def _collect_assignment(offer: Offer, student: str) -> dict[str, Any]:
         "marks": list_rows(
             marks,
             *("place__notebook", "place__cell", "text", "automatic", "points", "items", "comment", "remarks"),
-            *("marked_by__username", "marked_at"),
+            *("annotations", "marked_by__username", "marked_at"),
         ),
         "requests": list_rows(
             RegradeRequest.objects.filter(**of_student),

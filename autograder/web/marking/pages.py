@@ -38,7 +38,9 @@ _NAMES = "names"
 _SEEN = "questions"
 """Key of the session: the cells whose question and guides the marker has already read."""
 _MOST_SEEN = 200
-_EMPTY: Mapping[str, Any] = {"items": {}, "comment": "", "remarks": {}, "flagged": False}
+_EMPTY: Mapping[str, Any] = {"items": {}, "comment": "", "remarks": {}, "annotations": [], "flagged": False}
+_BLANK_NOTES = 2
+"""Empty fields for further remarks on lines."""
 _NUMBER = re.compile(r"-?[0-9]{1,4}(?:[.,][0-9]{1,4})?")
 
 
@@ -240,7 +242,34 @@ def read_marks(request: HttpRequest, cell: MarkableCell, *, adds: bool = False) 
     comment = mark_entry.clean_comment(request.POST.get("comment", ""))
     written = {item.id: mark_entry.clean_comment(_read_remark(request, item.id)) for item in cell.items}
     remarks = {name: text for name, text in written.items() if text}
-    return mark_entry.GivenMarks(items, comment, request.POST.get("flagged") == "yes", adds, remarks)
+    annotations = None if adds else _read_annotations(request)
+    return mark_entry.GivenMarks(
+        items, comment, request.POST.get("flagged") == "yes", adds, remarks, annotations
+    )
+
+
+def _read_annotations(request: HttpRequest) -> tuple[mark_entry.Annotation, ...] | None:
+    """Return the remarks on lines; one without a text is removed. None: the form has no fields for them."""
+    written = _read_notes(request)
+    if written is None:
+        return None
+    return tuple(
+        # No answer has a line with the number of an unreadable one: saving refuses it.
+        mark_entry.Annotation(parse_number(note["first"]), parse_number(note["last"] or note["first"]), text)
+        for note in written
+        if (text := mark_entry.clean_comment(note["text"]).strip())
+    )
+
+
+def _read_notes(request: HttpRequest) -> list[dict[str, str]] | None:
+    """Return the fields for remarks on lines as they were sent; None: the form has none."""
+    columns = {name: request.POST.getlist(name) for name in ("first", "last", "text")}
+    if not columns["text"]:
+        return None
+    return [
+        {"first": first.strip(), "last": last.strip(), "text": text}
+        for first, last, text in zip(*columns.values(), strict=False)
+    ]
 
 
 def _read_remark(request: HttpRequest, item: str) -> str:
@@ -280,7 +309,8 @@ def read_draft(request: HttpRequest, insert: str = "") -> dict[str, Any]:
         name.partition("-")[2]: str(text) for name, text in request.POST.items() if name.startswith("remark-")
     }
     flagged = request.POST.get("flagged") == "yes"
-    return {"items": sent, "comment": comment, "remarks": remarks, "flagged": flagged}
+    notes = [note for note in _read_notes(request) or () if any(note.values())]
+    return {"items": sent, "comment": comment, "remarks": remarks, "flagged": flagged, "annotations": notes}
 
 
 def _render_answer_page(
@@ -304,6 +334,7 @@ def _render_answer_page(
         "which": which,
         "waiting": queue.count_waiting(row.place, request.user, mine=which == "mine"),
         "comments": comments.list_offered(row.place),
+        "blank_notes": [{"first": "", "last": "", "text": ""}] * _BLANK_NOTES,
     }
     return render_page(request, "mark_answer.html", context, status)
 
@@ -369,7 +400,8 @@ def _fill_form(row: CellMark, reading: IndependentMark | None) -> dict[str, Any]
     """Return the form's values: a marker's own reading of a twice-marked answer, else the saved marks."""
     marks = reading or row
     items = {name: mark["points"] for name, mark in marks.items.items()}
-    return {"items": items, "comment": marks.comment, "remarks": marks.remarks, "flagged": row.flagged}
+    said = {"comment": marks.comment, "remarks": marks.remarks, "annotations": marks.annotations}
+    return {"items": items, **said, "flagged": row.flagged}
 
 
 def _has_outputs(answer_context: AnswerContext, graded: GradingResult) -> bool:

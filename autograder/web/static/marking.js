@@ -38,6 +38,12 @@
     n: () => send("next"),
     p: () => send("previous"),
     c: () => comment.focus(),
+    l: () => {
+      const notes = form.querySelector(".notes");
+      if (!notes) return;
+      notes.open = true;
+      [...notes.querySelectorAll("[name=first]")].find((one) => !one.value)?.focus();
+    },
     g: () => {
       const texts = [...document.querySelectorAll(".asked, details.guide")], open = !texts.some((one) => one.open);
       texts.forEach((one) => { one.open = open; });
