@@ -42,6 +42,8 @@
       const notes = form.querySelector(".notes");
       if (!notes) return;
       notes.open = true;
+      const plain = document.querySelector(".written.numbered")?.closest("details");
+      if (plain) plain.open = true;
       [...notes.querySelectorAll("[name=first]")].find((one) => !one.value)?.focus();
     },
     g: () => {
