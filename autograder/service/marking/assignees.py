@@ -86,8 +86,9 @@ def release_answers(account: Account, course: CourseRecord) -> None:
 
     The caller has locked the log and adds an entry.
     """
-    rows = _lock_answers(CellMark.objects.filter(OPEN, assignee=account, place__course=course))
-    CellMark.objects.filter(pk__in=[row.pk for row in rows]).update(assignee=None)
+    with transaction.atomic():
+        rows = _lock_answers(CellMark.objects.filter(OPEN, assignee=account, place__course=course))
+        CellMark.objects.filter(pk__in=[row.pk for row in rows]).update(assignee=None)
 
 
 def _lock_answers(answers: QuerySet[CellMark]) -> list[CellMark]:
