@@ -86,6 +86,8 @@ _PAGE: Mapping[str, str | tuple[str, str]] = {
     "page.needs-review": "in manual review",
     "page.marked": "graded manually",
     "page.comment": "Comment",
+    "page.note-line": "Comment on line {first}",
+    "page.note-lines": "Comment on lines {first}–{last}",
     "page.grade": "Grade",
     "page.grade-passed": "passed",
     "page.grade-failed": "not passed",

@@ -11,6 +11,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from autograder.service import audit
+from autograder.service.marking import assignees
 from autograder.service.models import Account, CourseRecord, Invitation, Member, ProgramKey
 
 FIELDS = ("role", "student", "first_name", "last_name", "email")
@@ -55,6 +56,7 @@ def remove_member(member: Member, by: Account) -> None:
     member.account, member.removed_at = None, timezone.now()
     member.save(update_fields=["account", "removed_at"])
     if account is not None:
+        assignees.release_answers(account, member.course)
         end_sessions(account)
         ProgramKey.objects.filter(account=account, course=member.course).delete()
         # Other keys belong to the account: its other courses still need them.

@@ -425,6 +425,8 @@ class CellMark(models.Model):
     """By item: the points that a person gave, and the item's worth; both as text."""
     remarks = models.JSONField(default=dict)
     """By item: people's remarks on it alone; ``comment`` is about the whole cell."""
+    annotations = models.JSONField(default=list)
+    """Remarks on lines of ``text``: ``first`` and ``last`` line, counted from 1, and ``text``."""
     worth = models.JSONField(default=dict)
     """By item of the cell: its maximum points as text, by the rubric of the current result."""
     flagged = models.BooleanField(default=False)
@@ -434,6 +436,8 @@ class CellMark(models.Model):
     """``second``: another person has to mark it too; ``conflict``: two marks differ; empty: neither."""
     marked_by = models.ForeignKey(Account, models.PROTECT, null=True, related_name="+")
     marked_at = models.DateTimeField(null=True)
+    assignee = models.ForeignKey(Account, models.SET_NULL, null=True, related_name="+")
+    """Who is to mark it (`autograder.service.marking.assignees`); None: everybody."""
 
     class Meta:
         """One row per student and cell."""
@@ -455,6 +459,8 @@ class IndependentMark(models.Model):
     """As `CellMark.items`."""
     comment = models.TextField(blank=True)
     remarks = models.JSONField(default=dict)
+    annotations = models.JSONField(default=list)
+    """As `CellMark.annotations`."""
     submission = models.CharField(max_length=64, blank=True)
     """Digest of the text that was read."""
     at = models.DateTimeField(auto_now=True)

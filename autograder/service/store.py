@@ -409,7 +409,8 @@ def _enter_mark(row: CellMark, mark: PersonMark) -> None:
         }
     row.points, row.stage = (None if mark.points is None else str(mark.points)), ""
     row.extra, row.again, row.comment = str(mark.extra), mark.again, mark.comment
-    row.touched, row.flagged, row.remarks = mark != PersonMark(), mark.flagged, dict(mark.remarks)
+    row.touched = mark != PersonMark() or bool(row.annotations)
+    row.flagged, row.remarks = mark.flagged, dict(mark.remarks)
     row.revision += 1
 
 

@@ -22,12 +22,15 @@ from autograder.notebook.student import saved_notebook
 from autograder.notebook.student.rendering import MARKS
 from autograder.notebook.student.report import MISSING, ReportLine
 from autograder.notebook.student_check import FILE_NAME, read_specification
+from autograder.pages.feedback.questions import LineComment
 from autograder.pages.feedback.student_page import render_student_page
+from autograder.rubric import Rubric
 from autograder.rubric.lateness import COUNTS
 from autograder.rubric.timestamps import Window, format_duration, format_moment, get_zone, to_window_zone
 from autograder.rubric.variants.draws import normalise_id
 from autograder.service import attempts, mark_changes, versions
-from autograder.service.models import Attempt, CourseRecord, Member, Offer, Role, State
+from autograder.service.marking.answers import find_cell
+from autograder.service.models import Attempt, CellMark, CourseRecord, Member, Offer, Role, State
 from autograder.service.standings import compute_student_standing, load_current_result
 from autograder.service.store import DatabaseStore
 
@@ -479,9 +482,10 @@ def render_feedback(offer: Offer, student: str, language: str) -> str | None:
     assignment = get_assignment(offer)
     handin: Handin | None = attempts.find_counting_attempt(offer, student, assignment.rubric)
     graded = load_current_result(graded, handin)
+    rubric = assignment.get_rubric(graded.score.asked)
     return render_student_page(
         graded,
-        assignment.get_rubric(graded.score.asked),
+        rubric,
         language=language,
         submitted_at=handin.submitted_at if handin else None,
         stands=compute_student_standing(offer, assignment, graded, marks),
@@ -490,4 +494,21 @@ def render_feedback(offer: Offer, student: str, language: str) -> str | None:
         changes=mark_changes.list_changes(offer, assignment, student),
         releases=get_releases(offer, student),
         name=get_name(offer, student),
+        line_comments=list_line_comments(offer, student, rubric),
     )
+
+
+def list_line_comments(offer: Offer, student: str, rubric: Rubric) -> list[LineComment]:
+    """Return the comments of markers on lines of a student's answers."""
+    rows = CellMark.objects.filter(
+        place__course=offer.course, place__assignment=offer.assignment, student=student
+    ).exclude(annotations=[])
+    comments = []
+    for row in rows.select_related("place").order_by("pk"):
+        cell, lines = find_cell(rubric, row.place.notebook, row.place.cell), row.text.splitlines()
+        if cell is None:
+            continue
+        for note in row.annotations:
+            quote = "\n".join(lines[note["first"] - 1 : note["last"]])
+            comments.append(LineComment(cell.question.id, quote=quote, **note))
+    return comments

@@ -28,7 +28,7 @@ from autograder.web import (
     student_groups,
     version_trials,
 )
-from autograder.web.marking import consistency, groups
+from autograder.web.marking import assignees, consistency, groups
 from autograder.web.marking import pages as marking
 from autograder.web.rest.api import API
 from autograder.web.site import BASE
@@ -125,6 +125,7 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/attempts/<uuid:identifier>/files.zip", attempts.download_attempt, name="attempt-archive"),
     path("staff/a/<str:assignment>/mark/", marking.show_queue, name="marking"),
     path("staff/a/<str:assignment>/mark/<int:place>/", marking.redirect_to_first, name="mark-first"),
+    path("staff/a/<str:assignment>/mark/assign", assignees.assign_answers, name="mark-assign"),
     path("staff/a/<str:assignment>/mark/undo", marking.undo_last_action, name="mark-undo"),
     path("staff/a/<str:assignment>/mark/names", marking.toggle_names, name="mark-names"),
     path("staff/a/<str:assignment>/mark/answers/<int:answer>/", marking.mark_answer, name="mark-answer"),

@@ -58,6 +58,22 @@ class Room(Struct, frozen=True, eq=False):
         found, _ = Account.objects.get_or_create(username=f"{self.offer.course.slug}-{name}")
         return found
 
+    def assign(self, *names: str, cell: str | None = "scale") -> int:
+        """Split the unmarked answers of a cell, or of all cells, among some people."""
+        from autograder.service.marking import assignees
+
+        place = self.place(cell) if cell else None
+        markers = [self.account(name) for name in names]
+        return assignees.assign_answers(self.offer, place, markers, self.account("head"))
+
+    def assigned(self, cell: str = "scale") -> dict[str, str]:
+        """By student: the person to whom the answer is assigned; empty: nobody."""
+        from autograder.service.models import CellMark
+
+        rows = CellMark.objects.filter(place=self.place(cell), answered=True)
+        names = rows.values_list("student", "assignee__username")
+        return {student: (name or "").removeprefix(f"{self.offer.course.slug}-") for student, name in names}
+
     def save(self, student: str, by: str, cell: str = "scale", **given: Any) -> CellMark:
         """Give an answer what is said, as it stands."""
         from autograder.service.marking import mark_entry

@@ -337,3 +337,194 @@ def test_remarks_on_items_are_saved_shared_and_taken_back(room: Room) -> None:
     for remarks in ({"other": "x"}, {"claim": "x" * 4_001}):
         with pytest.raises(ActionRefused):
             room.save("ada", "ta", remarks=remarks)
+
+
+def test_unmarked_answers_are_split_evenly(room: Room) -> None:
+    """Of one cell or of all; what is marked stays with whom it is; the log has the numbers of each."""
+    from collections import Counter
+
+    from autograder.service.models import AuditEntry
+
+    assert room.assign("eins", "zwei", cell=None) == 9
+    each = Counter([*room.assigned().values(), *room.assigned("masks").values()])
+    assert sorted(each.values()) == [4, 5], "even in total, not only for each cell"
+    assert sorted(Counter(room.assigned().values()).values()) == [2, 3]
+    before = room.assigned()
+    room.save("ada", before["ada"], items={"claim": "2", "reason": "1"})
+    other = "zwei" if before["ada"] == "eins" else "eins"
+    assert room.assign(other) == 4
+    assert room.assigned() == {**dict.fromkeys(CLASS, other), "ada": before["ada"]}
+    assert room.assign() == 4
+    assert room.assigned() == {**dict.fromkeys(CLASS, ""), "ada": before["ada"]}
+    assert set(room.assigned("masks").values()) == {"eins", "zwei"}, "of the other cell nothing moved"
+    slug = room.offer.course.slug
+    entries = AuditEntry.objects.filter(course=room.offer.course, action="assign answers").order_by("pk")
+    assert [entry.subject for entry in entries] == [essays.NAME, *2 * (f"{essays.NAME}: scale",)]
+    last = entries.last()
+    assert last is not None
+    assert (last.before, last.after) == ({f"{slug}-{other}": 4}, {"-": 4})
+
+
+def test_assigned_answers_come_first_and_hinder_nobody(room: Room) -> None:
+    """Own ones and those of nobody before those of others; a resubmission stays with whom it was."""
+    from autograder.service.marking import queue
+
+    room.assign("eins", "zwei")
+    place, eins, guest = room.place(), room.account("eins"), room.account("guest")
+    own = {student for student, name in room.assigned().items() if name == "eins"}
+
+    def go_through(by: Account, which: str) -> list[str]:
+        students, row = [], queue.find_next_answer(place, by, which)
+        while row is not None and row.student not in students:
+            students.append(row.student)
+            row = queue.find_next_answer(place, by, which, row)
+        return students
+
+    assert set(go_through(eins, "mine")) == own == set(go_through(eins, "waiting"))
+    assert set(go_through(guest, "waiting")) == set(CLASS), "to whom nothing is assigned, marks for others"
+    assert go_through(guest, "mine") == []
+    assert queue.count_waiting(place, eins, mine=True) == len(own) < queue.count_waiting(place, eins)
+    for student in own:
+        room.save(student, "guest", items={"claim": "2", "reason": "1"})
+    assert go_through(eins, "mine") == []
+    assert set(go_through(eins, "waiting")) == CLASS.keys() - own, "when the own ones are done, the others'"
+    again = sorted(own)[0]
+    essays.recorded(room.offer, room.assignment, [(again, {**CLASS[again], "scale": "Something new."})])
+    assert go_through(eins, "mine") == [again]
+
+
+def test_progress_counts_what_the_assignee_need_not_mark_any_more(room: Room) -> None:
+    """By whomever it was marked; of answers for two markers those that they marked themselves."""
+    from autograder.service.marking import assignees, consistency
+
+    def count() -> dict[str, tuple[int, int]]:
+        rows = assignees.count_progress(room.offer)
+        return {row.name.removeprefix(f"{room.offer.course.slug}-"): (row.done, row.assigned) for row in rows}
+
+    assert count() == {}
+    room.assign("eins")
+    room.save("ada", "guest", items={"claim": "2", "reason": "1"})
+    assert count() == {"eins": (1, 5)}
+    consistency.set_plan(room.place(), twice_percent=100, by=room.account("head"))
+    room.save("ben", "eins", items={"claim": "2", "reason": "1"})
+    room.save("cem", "guest", items={"claim": "2", "reason": "1"})
+    assert count() == {"eins": (2, 5)}, "the second mark of ben is somebody else's, that of cem theirs"
+    room.assign("zwei")
+    assert count() == {"eins": (2, 3), "zwei": (0, 2)}
+    assert room.assigned()["ben"] == room.assigned()["cem"] == "eins", "half-marked answers do not move"
+
+
+def test_whoever_leaves_leaves_their_answers_to_everybody(room: Room) -> None:
+    """A removed or an erased person is nobody's excuse to leave an answer unmarked."""
+    from django.db import transaction
+
+    from autograder.service import audit, members
+    from autograder.service.models import Member, Role
+
+    member = Member.objects.create(course=room.offer.course, account=room.account("eins"), role=Role.TA)
+    room.assign("eins")
+    room.save("ada", "eins", items={"claim": "2", "reason": "1"})
+    with transaction.atomic():
+        audit.lock_log()
+        members.remove_member(member, room.account("head"))
+    assert room.assigned() == {**dict.fromkeys(CLASS, ""), "ada": "eins"}
+
+
+LINES = "The variance grows.\nSoftmax saturates.\nGradients vanish."
+
+
+def test_comments_on_lines_belong_to_the_marks(room: Room) -> None:
+    """In the order of the lines; other ways of marking keep them, and undo takes them back."""
+    from autograder.service.marking import mark_entry
+
+    essays.recorded(room.offer, room.assignment, [("eva", {"scale": LINES})])
+    before, seen = room.states(), room.row("eva").revision
+    notes = (mark_entry.Annotation(2, 3, "Why?"), mark_entry.Annotation(1, 1, "Yes."))
+    row = room.save("eva", "ta", annotations=notes)
+    stored = [{"first": 1, "last": 1, "text": "Yes."}, {"first": 2, "last": 3, "text": "Why?"}]
+    assert (row.annotations, row.touched, row.revision) == (stored, True, seen + 1)
+    with pytest.raises(mark_entry.ChangedMeanwhileError):
+        room.save("eva", "other", annotations=(), revision=seen)
+    group = mark_entry.GivenMarks({"claim": Decimal(1)}, adds=True)
+    mark_entry.save_marks({row.pk: row.revision}, room.cell(), group, room.account("ta"))
+    room.save("eva", "program", items={"claim": "2", "reason": "1"})  # as programs do: without any
+    assert room.row("eva").annotations == stored
+    for name in ("program", "ta", "ta"):
+        mark_entry.undo_action(room.offer.course_id, essays.NAME, room.account(name))
+    assert room.states() == before
+    room.save("eva", "ta", annotations=notes)
+    assert room.save("eva", "ta", annotations=()).annotations == []
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "text"), [(0, 1, "x"), (2, 1, "x"), (3, 4, "x"), (-1, -1, "x"), (1, 1, "x" * 4001)]
+)
+def test_comments_on_lines_that_are_none_are_refused(room: Room, first: int, last: int, text: str) -> None:
+    """And nothing is changed; nor by too many."""
+    from autograder.service.marking import mark_entry
+
+    essays.recorded(room.offer, room.assignment, [("eva", {"scale": LINES})])
+    before, note = room.states(), mark_entry.Annotation(first, last, text)
+    for notes in ((note,), (mark_entry.Annotation(1, 1, "x"),) * 51):
+        with pytest.raises(ActionRefused):
+            room.save("eva", "ta", items={"claim": "1"}, annotations=notes)
+    assert room.states() == before
+
+
+def test_comments_on_lines_stay_with_the_text(room: Room) -> None:
+    """Grading the same text again keeps them; with another text their lines mean nothing."""
+    from autograder.service.marking import mark_entry
+
+    text = {**CLASS["eva"], "scale": LINES}
+    essays.recorded(room.offer, room.assignment, [("eva", text)])
+    room.save(
+        "eva", "ta", items={"claim": "2", "reason": "1"}, annotations=(mark_entry.Annotation(3, 3, "Why?"),)
+    )
+    before = room.states()
+    essays.recorded(room.offer, room.assignment, [("eva", text)])
+    assert room.states() == before
+    essays.recorded(room.offer, room.assignment, [("eva", {**text, "scale": f"More.\n{LINES}"})])
+    row = room.row("eva")
+    assert (row.annotations, row.points, row.again) == ([], "3", True)
+
+
+def test_two_markers_do_not_see_each_others_comments_on_lines(room: Room) -> None:
+    """If they agree, those of both are kept; if they differ, those of the head TA."""
+    from autograder.service.marking import consistency, mark_entry
+
+    consistency.set_plan(room.place(), twice_percent=100, by=room.account("head"))
+    for student, reason in (("cem", "1"), ("dia", "0")):
+        mine, theirs = (mark_entry.Annotation(1, 1, text) for text in ("Mine.", "Theirs."))
+        row = room.save(student, "first", items={"claim": "2", "reason": "1"}, annotations=(mine,))
+        assert row.annotations == []
+        room.save(student, "second", items={"claim": "2", "reason": reason}, annotations=(theirs,))
+    assert [note["text"] for note in room.row("cem").annotations] == ["Theirs.", "Mine."]
+    assert room.row("dia").annotations == []
+    assert [one.annotations[0]["text"] for one in mark_entry.load_readings(room.row("dia"))] == [
+        "Mine.",
+        "Theirs.",
+    ]
+    settled = (mark_entry.Annotation(1, 1, "Settled."),)
+    row = room.save("dia", "head", items={"claim": "2", "reason": "0"}, settles=True, annotations=settled)
+    assert [note["text"] for note in row.annotations] == ["Settled."]
+
+
+def test_comments_on_lines_are_data_of_the_student(room: Room) -> None:
+    """In the export, and gone after the erasure, also from the history of the marks."""
+    from autograder.service.marking import mark_entry
+    from autograder.service.models import Account, CellMark, MarkingAction, Member, Role
+    from autograder.service.protection.erasure import erase_person
+    from autograder.service.protection.export import collect_data
+    from autograder.service.protection.people import find_person
+
+    account = Account.objects.create(username=f"{room.offer.course.slug}-cem")
+    Member.objects.create(course=room.offer.course, account=account, role=Role.STUDENT, student="cem")
+    person = find_person("account", account.pk)
+    assert person is not None
+    room.save("cem", "ta", annotations=(mark_entry.Annotation(1, 1, "Unmistakable."),))
+    marks = collect_data(person)["courses"][0]["assignments"][0]["marks"]
+    assert [{"first": 1, "last": 1, "text": "Unmistakable."}] in [mark["annotations"] for mark in marks]
+    erase_person(person, "root")
+    assert not CellMark.objects.filter(place__course=room.offer.course, student="cem").exists()
+    changes = MarkingAction.objects.filter(course=room.offer.course).values_list("changes", flat=True)
+    assert "Unmistakable." not in str(list(changes))

@@ -96,6 +96,28 @@ def test_what_the_page_shows(marking: Marking) -> None:
     assert "ada" in client.get(marking.answer("ada")).content.decode()
 
 
+def test_question_and_guides_are_open_only_once(marking: Marking) -> None:
+    """Each cell's, for each person; the points of an item precede its guide, so that no text hides them."""
+    client = marking.people.client("ta")
+
+    def count_open(address: str) -> tuple[int, int]:
+        page = client.get(address).content.decode()
+        return page.count('<details class="card asked" open>'), page.count('<details class="guide" open>')
+
+    first = client.get(marking.answer("ada")).content.decode()
+    assert '<details class="card asked" open>' in first
+    assert '<details class="guide" open>' in first
+    assert first.index('name="choice-claim"') < first.index("The variance is d_k.")
+    assert (1, 0) == count_open(marking.answer("ada", "masks"))
+    for address in (marking.answer("ada"), marking.answer("ben"), marking.answer("cem", "masks")):
+        assert (0, 0) == count_open(address), "going to and fro between two questions opens neither again"
+    closed = client.get(marking.answer("ben")).content.decode()
+    assert "Why are the scores divided by" in closed
+    assert "The variance is d_k." in closed
+    other = marking.people.client("head-ta").get(marking.answer("ada")).content.decode()
+    assert '<details class="card asked" open>' in other
+
+
 def test_the_later_of_two_sees_both_versions(marking: Marking) -> None:
     """What they entered stands in the form, what stands beside it; saving once more replaces it."""
     first, second = marking.people.client("ta"), marking.people.client("head-ta")
@@ -374,3 +396,139 @@ def test_the_page_of_a_group_lists_its_keys(marking: Marking) -> None:
     keys = re.findall("<kbd>(.*?)</kbd>", told)
     assert ["n", "z"] == [one for one in keys if one in {"n", "n p", "f", "z"}]
     assert "mark all, then the next group" in told
+
+
+def test_answers_are_assigned_by_a_head(marking: Marking) -> None:
+    """Whoever has some sees their own first, and whose an answer is; others can mark it nevertheless."""
+    ta, head = marking.people.client("ta"), marking.people.client("head-ta")
+    account, place = marking.people.account("ta"), marking.room.place().pk
+    assert account is not None
+    address, sent = marking.url("mark-assign"), {"place": place, "marker": account.pk}
+    assert ta.post(address, sent).status_code == 403
+    assert "mark-assign" not in ta.get(marking.url("marking")).content.decode()
+    page = head.get(marking.url("marking")).content.decode()
+    assert f'name="marker" value="{account.pk}"' in page
+    none = head.post(address, {"place": place}, follow=True).content.decode()
+    assert "Select at least one marker." in none
+    assert "5 answers were assigned." in head.post(address, sent, follow=True).content.decode()
+    page = ta.get(marking.url("marking")).content.decode()
+    assert "Grade my 5" in page
+    assert re.search(r"Assigned to you, done:</strong> 0 / 5<progress", page)
+    first = ta.get(marking.url("mark-first", place=place) + "?which=mine").headers["Location"]
+    page = ta.get(first).content.decode()
+    assert "assigned to you" in page
+    assert "5 of yours waiting" in page
+    shown = head.get(first).content.decode()
+    assert f"assigned to {account.username}" in shown
+    fields = marking.form(head, first)
+    head.post(first, {**fields, "choice-claim": "1", "choice-reason": "1", "then": "stay"})
+    page = head.get(marking.url("marking")).content.decode()
+    assert re.search(rf'{account.username}</th><td>1 / 5<progress max="5" value="1"', page)
+    page = head.post(address, {"place": place, "to": "everybody"}, follow=True).content.decode()
+    assert "4 answers are left to everybody." in page
+    assert "Grade my" not in ta.get(marking.url("marking")).content.decode()
+
+
+def test_own_answers_first_then_the_list(marking: Marking) -> None:
+    """Whoever goes through their own ones ends at the list, which says so; a group names whose it holds."""
+    from autograder.service.marking import assignees
+
+    ta, other = marking.people.account("ta"), marking.people.account("head-ta")
+    assert ta is not None
+    assert other is not None
+    assignees.assign_answers(marking.room.offer, None, [ta, other], other)
+    client, place = marking.people.client("ta"), marking.room.place().pk
+    address = client.get(f"{marking.url('mark-first', place=place)}?which=mine").headers["Location"]
+    number = 0
+    while address != marking.url("marking"):
+        sent = {**marking.form(client, address), "choice-claim": "1", "choice-reason": "1", "then": "next"}
+        address, number = client.post(address, sent).headers["Location"], number + 1
+    page = client.get(address).content.decode()
+    assert number in {2, 3}
+    assert "No more answers that are assigned to you are waiting here." in page
+    ada, ben = (marking.room.row(one) for one in ("ada", "ben"))
+    ada.assignee, ada.points, ben.assignee = other, None, ta
+    for row in (ada, ben):
+        row.save()
+    group = client.get(marking.url("mark-group", answer=ada.pk)).content.decode()
+    assert f"assigned to {other.username}" in group
+
+
+def test_nobody_outside_the_staff_gets_answers(marking: Marking) -> None:
+    """A student's account is no marker, and a cell that does not exist is none."""
+    head, student = marking.people.client("head-ta"), marking.people.account("student")
+    assert student is not None
+    address = marking.url("mark-assign")
+    page = head.post(address, {"marker": student.pk}, follow=True).content.decode()
+    assert "Select at least one marker." in page
+    assert head.post(address, {"marker": student.pk, "place": "999999"}).status_code == 404
+    assert set(marking.room.assigned().values()) == {""}
+
+
+def test_comments_on_lines_reach_the_students_page(marking: Marking) -> None:
+    """Entered by the numbers of the lines, quoted under the answer, escaped; one without text is removed."""
+    from autograder.web import assignment_details
+
+    text = f"First.\nSecond <b>{BAD[:20]}\nThird."
+    essays.recorded(marking.room.offer, marking.room.assignment, [("eva", {"scale": text})])
+    client, address = marking.people.client("ta"), marking.answer("eva")
+    page = client.get(address).content.decode()
+    assert page.count('<textarea name="text"') == 2
+    assert '<span class="line">First.</span>' in page
+    notes = {"first": ["2", ""], "last": ["3", ""], "text": [f"Why? {BAD}", ""]}
+    sent = {
+        **marking.form(client, address),
+        **notes,
+        "choice-claim": "1",
+        "choice-reason": "1",
+        "then": "stay",
+    }
+    assert client.post(address, sent).status_code == 302
+    page = client.get(address).content.decode()
+    assert page.count('<textarea name="text"') == 3
+    assert '<details class="notes" open>' in page
+    feedback = assignment_details.render_feedback(marking.room.offer, "eva", "en")
+    assert feedback is not None
+    assert "Comment on lines 2–3" in feedback
+    quote = feedback[feedback.index('<pre class="quote">') :].split("</pre>")[0]
+    assert "Second &lt;b&gt;&lt;script&gt;" in quote
+    assert quote.endswith("Third.</code>")
+    assert "First." not in quote
+    assert "<script>alert" not in feedback
+    assert "<img src=x" not in feedback
+    german = assignment_details.render_feedback(marking.room.offer, "eva", "de")
+    assert german is not None
+    assert "Kommentar zu den Zeilen 2–3" in german
+    sent = {**marking.form(client, address), "first": ["2"], "last": ["3"], "text": [" "], "then": "stay"}
+    client.post(address, sent)
+    assert marking.room.row("eva").annotations == []
+
+
+@pytest.mark.parametrize(("first", "last"), [("", ""), ("x", "1"), ("0", "1"), ("1", "2"), ("1" * 5000, "")])
+def test_wrong_lines_are_told_and_the_comment_is_not_lost(marking: Marking, first: str, last: str) -> None:
+    """What was typed stands in the form; a last line that is left out is the first one."""
+    client, address = marking.people.client("ta"), marking.answer("cem")
+    sent = {**marking.form(client, address), "first": first, "last": last, "text": "Kept."}
+    answer = client.post(address, sent)
+    assert answer.status_code == 409
+    page = answer.content.decode()
+    assert "from 1 to 1" in page
+    assert ">Kept.</textarea>" in page
+    assert f'name="first" inputmode="numeric" autocomplete="off" size="3" value="{first}"' in page
+    assert marking.room.row("cem").annotations == []
+    client.post(address, {**sent, "first": "1", "last": ""})
+    assert marking.room.row("cem").annotations == [{"first": 1, "last": 1, "text": "Kept."}]
+
+
+def test_the_later_of_two_sees_the_others_comments_on_lines(marking: Marking) -> None:
+    """No comment is lost because two people marked at the same time."""
+    first, second = marking.people.client("ta"), marking.people.client("head-ta")
+    address = marking.answer("cem")
+    mine, theirs = marking.form(second, address), marking.form(first, address)
+    first.post(address, {**theirs, "first": "1", "last": "1", "text": "By the first."})
+    refused = second.post(address, {**mine, "first": "1", "last": "1", "text": "Mine."})
+    assert refused.status_code == 409
+    page = refused.content.decode()
+    assert "1–1: By the first." in page
+    assert ">Mine.</textarea>" in page
+    assert [note["text"] for note in marking.room.row("cem").annotations] == ["By the first."]

@@ -63,6 +63,7 @@ ALLOWED = {
     "mark-take-out": (STAFF, "POST"),
     "mark-group": (STAFF, "GET HEAD POST"),
     "mark-plan": (STAFF[1:], "POST"),
+    "mark-assign": (STAFF[1:], "POST"),
     "statistics": (STAFF, "GET HEAD"),
     "retry": (STAFF[1:], "POST"),
     "attempts-of": (STAFF, "GET HEAD"),

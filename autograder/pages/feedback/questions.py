@@ -86,6 +86,26 @@ class ReasonView(Struct, frozen=True):
         return self.items[0]
 
 
+class LineComment(Struct, frozen=True):
+    """A marker's comment on some lines of an answer, as it is stored."""
+
+    question: str
+    first: int
+    """Counted from 1."""
+    last: int
+    quote: str
+    """The lines."""
+    text: str
+
+
+class LineCommentView(Struct, frozen=True):
+    """A comment on lines, for the page."""
+
+    title: str
+    quote: str
+    text: Markup
+
+
 class QuestionView(Struct, frozen=True):
     """One question with its items."""
 
@@ -117,6 +137,8 @@ class QuestionView(Struct, frozen=True):
     """Points that markers added or deducted in addition; empty for none."""
     comments: tuple[Markup, ...]
     """Comments of markers on more than one of its items, with formulas."""
+    line_comments: tuple[LineCommentView, ...]
+    """Comments of markers on lines of its answers."""
 
     @property
     def items(self) -> tuple[ItemView, ...]:
@@ -139,7 +161,9 @@ class QuestionView(Struct, frozen=True):
 
         Unread or missing answers, like correct ones, are one line.
         """
-        spoken = self.comments or self.extra or any(item.comments for item in self.items)
+        spoken = (
+            self.comments or self.line_comments or self.extra or any(item.comments for item in self.items)
+        )
         wrong = any(cell.has_problem for cell in self.answers)
         return bool(spoken) or wrong or (bool(self.lost) and not self.unanswered)
 
@@ -156,6 +180,7 @@ class QuestionWriter:
         files: Sequence[FileView],
         assignment: AssignmentSettings,
         final: bool,
+        line_comments: Sequence[LineComment] = (),
     ) -> None:
         """Start a page.
 
@@ -166,7 +191,9 @@ class QuestionWriter:
             files: files submitted with the notebooks.
             assignment: settings with symbols and languages.
             final: no points are open any more.
+            line_comments: comments on lines of answers.
         """
+        self._line_comments = line_comments
         self._languages = assignment.languages
         self._labels = labels
         self._common = Typesetter(assignment.symbols)
@@ -225,6 +252,11 @@ class QuestionWriter:
             ),
             extra=_describe_extra(points, labels),
             comments=comments,
+            line_comments=tuple(
+                _build_line_comment(comment, labels)
+                for comment in self._line_comments
+                if comment.question == question.id
+            ),
         )
 
     def _list_prompts(self, question: Question) -> tuple[Markup, ...]:
@@ -310,6 +342,15 @@ class QuestionWriter:
             reading=reading,
             plain=to_printable_text(result.reading) if reading is not None and "<math" in reading else "",
         )
+
+
+def _build_line_comment(comment: LineComment, labels: Labels) -> LineCommentView:
+    key = "note-line" if comment.first == comment.last else "note-lines"
+    return LineCommentView(
+        labels(key, first=comment.first, last=comment.last),
+        to_printable_text(comment.quote, _MOST_COMMENT),
+        with_formulas(comment.text, _MOST_COMMENT),
+    )
 
 
 def _with_subject(message: Message, subject: str) -> Message:

@@ -12,6 +12,7 @@ from autograder.notebook.release import Release
 from autograder.pages.feedback.answers import find_cells_about
 from autograder.pages.feedback.cells import build_notebook_view
 from autograder.pages.feedback.labels import Labels
+from autograder.pages.feedback.questions import LineComment
 from autograder.pages.feedback.sanitise import render_sentence
 from autograder.pages.feedback.template_rendering import fill_template
 from autograder.pages.feedback.view import SubmittedView, build_page_view
@@ -31,6 +32,7 @@ def render_student_page(
     changes: Sequence[MarkChange] = (),
     releases: Mapping[str, Release] | None = None,
     name: str = "",
+    line_comments: Sequence[LineComment] = (),
 ) -> str:
     """Render the feedback page as HTML.
 
@@ -48,6 +50,7 @@ def render_student_page(
         changes: changes of marks that the student has seen, the oldest first.
         releases: released notebooks of the student, by name, to show prompts and new lines in an answer.
         name: name of the student in the class list.
+        line_comments: comments of markers on lines of answers.
     """
     labels = Labels(language)
     handed_in = _describe_submission(submitted_at, timing, reasons, labels)
@@ -61,6 +64,7 @@ def render_student_page(
         changes=changes,
         releases=releases,
         name=name,
+        line_comments=line_comments,
     )
     return fill_template("student.html", language=labels.language, page=page, label=labels)
 

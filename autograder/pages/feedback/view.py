@@ -18,7 +18,7 @@ from autograder.pages.feedback.cells import FileView, NotebookView, build_file_v
 from autograder.pages.feedback.grade import GradeView, build_grade_view
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.lines import list_rubric_lines
-from autograder.pages.feedback.questions import QuestionView, QuestionWriter, compute_percent
+from autograder.pages.feedback.questions import LineComment, QuestionView, QuestionWriter, compute_percent
 from autograder.pages.feedback.sanitise import render_sentence, to_printable_text
 from autograder.rubric import Question, Rubric, Task
 
@@ -143,6 +143,7 @@ def build_page_view(
     changes: Sequence[MarkChange] = (),
     releases: Mapping[str, Release] | None = None,
     name: str = "",
+    line_comments: Sequence[LineComment] = (),
 ) -> PageView:
     """Return all content of the page; only students' texts, never staff's.
 
@@ -156,12 +157,19 @@ def build_page_view(
         releases: released notebooks of the student, by name; without them prompts, and new lines in an
             answer, are not shown.
         name: name of the student in the class list.
+        line_comments: comments of markers on lines of answers.
     """
     score, assignment = graded.score, rubric.assignment
     release_by_name, files = releases or {}, build_file_views(graded.files, labels)
     notebooks = _build_notebook_views(graded, labels, assignment.limits, release_by_name)
     writer = QuestionWriter(
-        labels, notebooks, release_by_name, files=files, assignment=assignment, final=standing.final
+        labels,
+        notebooks,
+        release_by_name,
+        files=files,
+        assignment=assignment,
+        final=standing.final,
+        line_comments=line_comments,
     )
     questions = _build_questions(writer, score, rubric, standing)
     return PageView(

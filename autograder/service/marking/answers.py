@@ -25,7 +25,18 @@ from autograder.service.models import Attempt, CellMark, CurrentResult, Offer
 
 MOST_TEXT = 100_000
 """Maximum number of characters of an answer that are stored for marking."""
-FIELDS = ("answered", "text", "equal", "computed", "shuffled", "verdicts", "suggested", "gathered", "stage")
+FIELDS = (
+    "answered",
+    "text",
+    "equal",
+    "computed",
+    "shuffled",
+    "verdicts",
+    "suggested",
+    "gathered",
+    "stage",
+    "annotations",
+)
 """The columns that `describe_answer` writes."""
 _BATCH = 200
 
@@ -78,6 +89,7 @@ def describe_answer(
     text = to_printable_text(marked.collect_answers([graded]).get(row.student, ""), MOST_TEXT)
     if text != row.text:
         row.gathered = row.stage = ""  # grouping and marks by two were about another text
+        row.annotations = []  # and so were remarks on its lines
     row.text = text
     row.answered = any(_needs_reading(results.get(item.id), item) for item in cell.items)
     # Unreadable answers are not equal: each is in a different file.

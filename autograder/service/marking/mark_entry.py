@@ -14,7 +14,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from autograder.core.errors import ServiceError
 from autograder.marking.points import compute_cell_points, get_bounds, is_within
@@ -32,13 +32,25 @@ from autograder.service.models import (
 
 MOST_COMMENT = 4_000
 """Maximum number of characters of a comment."""
+MOST_ANNOTATIONS = 50
+"""Maximum number of remarks on lines of one answer."""
 SECOND, CONFLICT = "second", "conflict"
 """Stages of an answer that two people mark: waiting for the second; their marks differ."""
 _STATE = (
-    *("points", "again", "comment", "remarks", "decided", "touched", "items", "flagged", "stage", "gathered"),
-    "marked_by_id",
+    *("points", "again", "comment", "remarks", "annotations", "decided", "touched"),
+    *("items", "flagged", "stage", "gathered", "marked_by_id"),
 )
 """The fields of an answer that actions change."""
+_READING = ("items", "comment", "remarks", "annotations", "submission")
+
+
+class Annotation(Struct, frozen=True):
+    """A remark on some lines of an answer."""
+
+    first: int
+    """Its first line, counted from 1."""
+    last: int
+    text: str
 
 
 class GivenMarks(Struct, frozen=True):
@@ -53,6 +65,8 @@ class GivenMarks(Struct, frozen=True):
     """Missing values leave the existing ones: the form of a group starts empty, whatever its answers have."""
     remarks: Mapping[str, str] = {}
     """Remarks on single items."""
+    annotations: tuple[Annotation, ...] | None = None
+    """Remarks on lines; None leaves the existing ones."""
 
 
 class ChangedMeanwhileError(ServiceError):
@@ -127,10 +141,36 @@ def encode_given_marks(cell: MarkableCell, marks: GivenMarks) -> dict[str, dict[
     for name in marks.remarks:
         if name not in items:
             raise ActionRefused("mark-no-item", item=name)
-    longest = max(map(len, (marks.comment, *marks.remarks.values())))
+    notes = [note.text for note in marks.annotations or ()]
+    longest = max(map(len, (marks.comment, *marks.remarks.values(), *notes)))
     if longest > MOST_COMMENT:
         raise ActionRefused("text-long", number=longest, most=MOST_COMMENT)
     return encoded
+
+
+def encode_annotations(
+    row: CellMark, annotations: Sequence[Annotation] | None, existing: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return remarks on lines of an answer in the form that is stored, in the order of the lines.
+
+    Args:
+        row: the answer.
+        annotations: the remarks; None leaves the existing ones.
+        existing: the ones that are stored.
+
+    Raises:
+        ActionRefused: the answer has no such lines, or there are too many remarks.
+    """
+    if annotations is None:
+        return existing
+    lines = len(row.text.splitlines())
+    for note in annotations:
+        if not 1 <= note.first <= note.last <= lines:
+            raise ActionRefused("mark-lines-out", most=lines)
+    if len(annotations) > MOST_ANNOTATIONS:
+        raise ActionRefused("mark-many-notes", most=MOST_ANNOTATIONS)
+    ordered = sorted(annotations, key=lambda note: (note.first, note.last))
+    return [asdict(note) for note in ordered]
 
 
 def lock_answers(numbers: Collection[int]) -> list[CellMark]:
@@ -175,7 +215,7 @@ def change_answer(row: CellMark, **values: Any) -> dict[str, Any]:
     before = get_state(row)
     for name, value in values.items():
         setattr(row, name, value)
-    said = row.comment or row.remarks
+    said = row.comment or row.remarks or row.annotations
     row.touched = bool(row.points is not None or said or row.items or Decimal(row.extra))
     row.revision += 1
     row.marked_at = timezone.now()
@@ -226,7 +266,9 @@ def _give_answer(
         and compute_cell_points(cell.question, cell.name, load_verdicts(row), marks.items) is not None
     )
     read = hash_text(row) if finished else _get_unfinished_digest(row)
-    said = {"comment": marks.comment, "remarks": dict(marks.remarks)}
+    existing = before.annotations if before and find_own_reading(row, by) else []
+    annotations = encode_annotations(row, marks.annotations, existing)
+    said = {"comment": marks.comment, "remarks": dict(marks.remarks), "annotations": annotations}
     reading = {"items": items, **said, "submission": read}
     IndependentMark.objects.update_or_create(mark=row, account=by, defaults=reading)
     other, flagged = load_other_readings(row, by), marks.flagged or row.flagged
@@ -236,7 +278,8 @@ def _give_answer(
         comment = marks.comment or next((entry.comment for entry in other if entry.comment), "")
         remarks = {**{name: text for entry in other for name, text in entry.remarks.items()}, **marks.remarks}
         agreed = GivenMarks(marks.items, comment, flagged, remarks=remarks)
-        values = _build_values(row, cell, agreed) | {"marked_by_id": by.pk}
+        notes = [*annotations, *(note for entry in other for note in entry.annotations)]
+        values = _build_values(row, cell, agreed) | {"annotations": notes, "marked_by_id": by.pk}
     else:
         values = {"stage": CONFLICT, "flagged": flagged}
     # The earlier independent mark is part of the action, so that undo can restore it.
@@ -254,7 +297,8 @@ def _add_marks(marks: GivenMarks, existing: CellMark | IndependentMark) -> Given
 def _build_values(row: CellMark, cell: MarkableCell, marks: GivenMarks) -> dict[str, Any]:
     if marks.adds:
         marks = replace(_add_marks(marks, row), flagged=marks.flagged or row.flagged)
-    said = {"comment": marks.comment, "remarks": dict(marks.remarks)}
+    annotations = encode_annotations(row, marks.annotations, row.annotations)
+    said = {"comment": marks.comment, "remarks": dict(marks.remarks), "annotations": annotations}
     values = {**said, "flagged": marks.flagged, "again": False, "stage": ""}
     if not (marks.items or row.items):  # a mark of the whole cell stays until its items get points
         return values
@@ -329,7 +373,7 @@ def is_in_share(shuffled: str, percent: int) -> bool:
 
 
 def _get_reading_state(reading: IndependentMark) -> dict[str, Any]:
-    return {name: getattr(reading, name) for name in ("items", "comment", "remarks", "submission")}
+    return {name: getattr(reading, name) for name in _READING}
 
 
 def undo_action(course: int, assignment: str, by: Account) -> MarkingAction | None:

@@ -17,7 +17,7 @@ from autograder.service.models import Account, CellMark, CellPlace, IndependentM
 
 HERE = timedelta(seconds=30)
 """Time for which a marker counts as viewing an answer after opening it."""
-CHOICES = ("waiting", "suggested", "done", "flagged", "conflict", "all")
+CHOICES = ("waiting", "mine", "suggested", "done", "flagged", "conflict", "all")
 """The selections of answers that a marker can go through."""
 
 
@@ -27,6 +27,8 @@ class CellCounts(Struct, frozen=True):
     place: CellPlace
     cell: MarkableCell
     waiting: int
+    mine: int
+    """Those of the waiting ones that are assigned to the marker."""
     suggested: int
     """Those of the waiting ones with a suggested mark."""
     done: int
@@ -35,27 +37,36 @@ class CellCounts(Struct, frozen=True):
     total: int
 
 
-_OPEN = Q(points=None, pending=True) | Q(again=True)
+OPEN = Q(points=None, pending=True) | Q(again=True)
 
 
-def _build_condition(which: str, by: Account, places: Iterable[CellPlace]) -> Q:
-    """Return the condition for one of `CHOICES`.
+def build_waiting_condition(by: Account | F) -> Q:
+    """Return the condition for answers that a marker can still mark.
 
-    Its subqueries do not refer to the outer row, so the database runs each once instead of once per answer.
+    Its subquery does not refer to the outer row, so the database runs it once instead of once per answer.
+
+    Args:
+        by: the marker; ``F("mark__assignee")``: the one to whom each answer is assigned.
     """
     read = Func(
         F("mark__text"),
         template="encode(sha256(convert_to(%(expressions)s, 'UTF8')), 'hex')",
         output_field=CharField(),
     )  # as `mark_entry.hash_text`: a mark of another text, or an unfinished one, does not count
-    mine = IndependentMark.objects.filter(account=by, submission=read).values("mark")
+    given = IndependentMark.objects.filter(account=by, submission=read).values("mark")
+    return OPEN & ~Q(stage=CONFLICT) & ~Q(stage=SECOND, pk__in=given)
+
+
+def _build_condition(which: str, by: Account, places: Iterable[CellPlace]) -> Q:
+    """Return the condition for one of `CHOICES`."""
     # An equal answer has marks. The name of a group differs between cells, but not between assignments.
     marked = CellMark.objects.filter(place__in=places, points__isnull=False, again=False).exclude(equal="")
-    waiting = _OPEN & ~Q(stage=CONFLICT) & ~Q(stage=SECOND, pk__in=mine)
+    waiting = build_waiting_condition(by)
     return {
         "waiting": waiting,
+        "mine": waiting & Q(assignee=by),
         "suggested": waiting & (Q(suggested=True) | Q(equal__in=marked.values("equal"))),
-        "done": ~_OPEN & Q(stage=""),
+        "done": ~OPEN & Q(stage=""),
         "flagged": Q(flagged=True),
         "conflict": Q(stage=CONFLICT),
         "all": Q(),
@@ -97,7 +108,8 @@ def find_next_answer(
 ) -> CellMark | None:
     """Return the next or previous selected answer, wrapping around at the end. None: there is none.
 
-    An answer that another marker is viewing is returned only if there is no other.
+    An answer that another marker is viewing is returned only if there is no other, and so is, among waiting
+    ones, an answer that is assigned to somebody else.
     """
     chosen = _select_answers(place, by, which)
     if after is not None:
@@ -109,8 +121,13 @@ def find_next_answer(
     beyond = Q()
     if after is not None:
         beyond = Q(shuffled__lt=after.shuffled) if backwards else Q(shuffled__gt=after.shuffled)
-    # Prefer unviewed answers, and among these the ones beyond the current position.
-    for free in (Q(looked=False), Q()):
+    # Once its assignee has marked it, an answer for two markers is as much anybody else's.
+    unassigned = Q(assignee=None) | Q(assignee=by) | Q(stage=SECOND)
+    preferences = [Q(looked=False), Q()]
+    if which in {"waiting", "suggested"}:
+        preferences.insert(0, Q(looked=False) & unassigned)
+    # Within each, prefer the answers beyond the current position.
+    for free in preferences:
         for part in (beyond, Q()):
             answer = chosen.filter(free & part).first()
             if answer is not None:
@@ -151,9 +168,9 @@ def record_viewing(row: CellMark, by: Account) -> list[str]:
     return sorted(other_viewers.values_list("account__username", flat=True))
 
 
-def count_waiting(place: CellPlace, by: Account) -> int:
-    """Return the number of waiting answers of a cell."""
-    return _select_answers(place, by, "waiting").count()
+def count_waiting(place: CellPlace, by: Account, *, mine: bool = False) -> int:
+    """Return the number of waiting answers of a cell, or of those assigned to the marker."""
+    return _select_answers(place, by, "mine" if mine else "waiting").count()
 
 
 def list_waiting(place: CellPlace, by: Account) -> set[int]:

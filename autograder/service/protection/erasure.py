@@ -170,6 +170,7 @@ def _erase_account(account: Account, pseudonym: str) -> None:
             account.authenticator_set,
         ):
             rows.all().delete()
+        CellMark.objects.filter(assignee=account).update(assignee=None)
         account.username = pseudonym
         account.first_name = account.last_name = account.email = account.language = ""
         account.is_active = account.is_superuser = account.is_staff = False

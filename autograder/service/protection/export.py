@@ -130,6 +130,10 @@ def _collect_account(account: Account) -> dict[str, Any]:
             Authenticator.objects.filter(**own), "type", "created_at", "last_used_at"
         ),
         "marking": list_rows(MarkingAction.objects.filter(account=account), "at", "assignment", "action"),
+        "assigned_answers": list_rows(
+            CellMark.objects.filter(assignee=account),
+            *("place__course__slug", "place__assignment", "place__cell"),
+        ),
         "views": list_rows(
             AccessEntry.objects.filter(who=account.username),
             *("at", "course__slug", "assignment", "action"),
@@ -164,7 +168,7 @@ def _collect_assignment(offer: Offer, student: str) -> dict[str, Any]:
         "marks": list_rows(
             marks,
             *("place__notebook", "place__cell", "text", "automatic", "points", "items", "comment", "remarks"),
-            *("marked_by__username", "marked_at"),
+            *("annotations", "marked_by__username", "marked_at"),
         ),
         "requests": list_rows(
             RegradeRequest.objects.filter(**of_student),

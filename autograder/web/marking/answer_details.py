@@ -65,8 +65,10 @@ class AnswerView(Struct, frozen=True):
 
     title: str
     prompts: tuple[Markup, ...]
-    text: Markup
-    """The answer with the words of the items' lists highlighted."""
+    text: tuple[Markup, ...]
+    """The lines of the answer with the words of the items' lists highlighted."""
+    highlighted: bool
+    """Whether it contains any of these words."""
     typeset: Markup | None
     """The answer as rendered prose; None for code."""
     lines: tuple[Line, ...]
@@ -101,11 +103,13 @@ def build_answer_view(
     code = released is not None and released.cell_type == "code"
     results = {result.item: result for result in graded.score.items if result.question == cell.question.id}
     listed = [read_manual_options(cell.question, item).suggest for item in cell.manual]
+    spans = prose.find_spans(row.text, itertools.chain(*listed))
     facts = _AnswerFacts(results, row, labels, Typesetter(rubric.list_symbols(cell.question)))
     return AnswerView(
         title=labels.pick(cell.question.title, cell.question.id),
         prompts=list_prompts(release, released, rubric.assignment.languages, language),
-        text=highlight_spans(row.text, prose.find_spans(row.text, itertools.chain(*listed))),
+        text=_split_lines(highlight_spans(row.text, spans)),
+        highlighted=bool(spans),
         typeset=None
         if code
         else _render_text(row.text, find_pictures(graded, cell.question, cell_name), labels),
@@ -114,6 +118,17 @@ def build_answer_view(
         items=tuple(_describe_item(cell.question, item, facts) for item in cell.items),
         possible=labels.number(cell.possible),
     )
+
+
+def _split_lines(text: Markup) -> tuple[Markup, ...]:
+    """Return the lines of a text; a highlighted passage over several lines is highlighted in each."""
+    opening, closing = Markup("<mark>"), Markup("</mark>")
+    lines, is_open = [], False
+    for line in text.splitlines():
+        whole = opening + line if is_open else line
+        is_open = whole.count(opening) > whole.count(closing)
+        lines.append(whole + closing if is_open else whole)
+    return tuple(lines)
 
 
 def _render_text(text: str, pictures: Sequence[PastedPicture], labels: Labels) -> Markup:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from autograder.marking.grouping import STEPS, Binding
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.sanitise import to_printable_text
-from autograder.service.marking import answers, groups, mark_entry, queue
+from autograder.service.marking import answers, assignees, groups, mark_entry, queue
 from autograder.service.marking.groups import MarkingGroup
 from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import CellMark, CellPlace, Role
@@ -163,6 +163,7 @@ def show_group(request: HttpRequest, visit: Visit, assignment: str, answer: int)
         "rows": ",".join(f"{row.pk}:{row.revision}" for row in rows.values()),
         "near": str(near),
         "marked": sum(row.points is not None and not row.again for row in rows.values()),
+        "assigned_to": assignees.list_other_assignees(CellMark.objects.filter(pk__in=rows), request.user),
     }
     if request.method == "POST":  # a reusable comment, without JavaScript
         context["form"] = pages.read_draft(request, insert=request.POST["insert"])

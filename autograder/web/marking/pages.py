@@ -22,7 +22,7 @@ from autograder.pages.feedback.answers import list_runs_about
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.student_page import render_cells
 from autograder.rubric import Rubric
-from autograder.service.marking import answers, comments, mark_entry, queue
+from autograder.service.marking import answers, assignees, comments, mark_entry, queue
 from autograder.service.marking.answers import MarkableCell
 from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import CellMark, CellPlace, CurrentResult, IndependentMark, Offer, Role
@@ -35,9 +35,12 @@ from autograder.web.site import choose_language, get_words
 
 _FRAMES = "autograder.answer-frame"
 _NAMES = "names"
-_SEEN = "question"
-"""Key of the session: the cell whose question the marker has already read."""
-_EMPTY: Mapping[str, Any] = {"items": {}, "comment": "", "remarks": {}, "flagged": False}
+_SEEN = "questions"
+"""Key of the session: the cells whose question and guides the marker has already read."""
+_MOST_SEEN = 200
+_EMPTY: Mapping[str, Any] = {"items": {}, "comment": "", "remarks": {}, "annotations": [], "flagged": False}
+_BLANK_NOTES = 2
+"""Empty fields for further remarks on lines."""
 _NUMBER = re.compile(r"-?[0-9]{1,4}(?:[.,][0-9]{1,4})?")
 
 
@@ -58,7 +61,7 @@ def load_answer(visit: Visit, assignment: str, answer: int) -> AnswerContext:
         Http404: there is no such answer, or the rubric no longer has its cell.
     """
     offer = visit.get_offer(assignment)
-    rows = CellMark.objects.select_related("place", "marked_by")
+    rows = CellMark.objects.select_related("place", "marked_by", "assignee")
     row = get_object_or_404(
         rows, pk=answer, place__course=visit.course, place__assignment=assignment, answered=True
     )
@@ -86,8 +89,16 @@ def show_queue(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
     # Results graded before the assignment was marked here have no rows in the queue yet.
     answers.describe_older(offer, loaded)
     rows = queue.count_answers(offer, loaded.rubric, request.user)
-    title = Labels(choose_language(request)).pick
-    context = {"visit": visit, "offer": offer, "rows": rows, "pick": title}
+    progress = assignees.count_progress(offer)
+    context = {
+        "visit": visit,
+        "offer": offer,
+        "rows": sorted(rows, key=lambda row: not row.mine),  # stable: otherwise in the rubric's order
+        "pick": Labels(choose_language(request)).pick,
+        "progress": progress,
+        "own": next((marker for marker in progress if marker.name == request.user.username), None),
+        "markers": assignees.list_markers(visit.course) if visit.has_role(Role.HEAD_TA) else [],
+    }
     return render_page(request, "marking.html", context)
 
 
@@ -231,7 +242,34 @@ def read_marks(request: HttpRequest, cell: MarkableCell, *, adds: bool = False) 
     comment = mark_entry.clean_comment(request.POST.get("comment", ""))
     written = {item.id: mark_entry.clean_comment(_read_remark(request, item.id)) for item in cell.items}
     remarks = {name: text for name, text in written.items() if text}
-    return mark_entry.GivenMarks(items, comment, request.POST.get("flagged") == "yes", adds, remarks)
+    annotations = None if adds else _read_annotations(request)
+    return mark_entry.GivenMarks(
+        items, comment, request.POST.get("flagged") == "yes", adds, remarks, annotations
+    )
+
+
+def _read_annotations(request: HttpRequest) -> tuple[mark_entry.Annotation, ...] | None:
+    """Return the remarks on lines; one without a text is removed. None: the form has no fields for them."""
+    written = _read_notes(request)
+    if written is None:
+        return None
+    return tuple(
+        # No answer has a line with the number of an unreadable one: saving refuses it.
+        mark_entry.Annotation(parse_number(note["first"]), parse_number(note["last"] or note["first"]), text)
+        for note in written
+        if (text := mark_entry.clean_comment(note["text"]).strip())
+    )
+
+
+def _read_notes(request: HttpRequest) -> list[dict[str, str]] | None:
+    """Return the fields for remarks on lines as they were sent; None: the form has none."""
+    columns = {name: request.POST.getlist(name) for name in ("first", "last", "text")}
+    if not columns["text"]:
+        return None
+    return [
+        {"first": first.strip(), "last": last.strip(), "text": text}
+        for first, last, text in zip(*columns.values(), strict=False)
+    ]
 
 
 def _read_remark(request: HttpRequest, item: str) -> str:
@@ -271,7 +309,8 @@ def read_draft(request: HttpRequest, insert: str = "") -> dict[str, Any]:
         name.partition("-")[2]: str(text) for name, text in request.POST.items() if name.startswith("remark-")
     }
     flagged = request.POST.get("flagged") == "yes"
-    return {"items": sent, "comment": comment, "remarks": remarks, "flagged": flagged}
+    notes = [note for note in _read_notes(request) or () if any(note.values())]
+    return {"items": sent, "comment": comment, "remarks": remarks, "flagged": flagged, "annotations": notes}
 
 
 def _render_answer_page(
@@ -282,7 +321,7 @@ def _render_answer_page(
     sent: Mapping[str, Any] | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    row = answer_context.row
+    row, which = answer_context.row, _read_choice(request)
     record_accesses(request.user, answer_context.offer, [row.student], Access.ANSWER)
     settles = row.stage == mark_entry.CONFLICT and visit.has_role(Role.HEAD_TA)
     stale = parse_number(request.POST.get("revision", "")) != row.revision
@@ -292,9 +331,10 @@ def _render_answer_page(
         "theirs": _fill_form(row, None) if status == 409 and stale and not row.stage else None,
         "readings": mark_entry.load_readings(row) if settles else [],
         "present": queue.record_viewing(row, request.user),
-        "which": _read_choice(request),
-        "waiting": queue.count_waiting(row.place, request.user),
+        "which": which,
+        "waiting": queue.count_waiting(row.place, request.user, mine=which == "mine"),
         "comments": comments.list_offered(row.place),
+        "blank_notes": [{"first": "", "last": "", "text": ""}] * _BLANK_NOTES,
     }
     return render_page(request, "mark_answer.html", context, status)
 
@@ -309,13 +349,11 @@ def _build_common_context(
     release = assignment_details.get_releases(answer_context.offer, answer_context.row.student)[
         answer_context.cell.question.notebook
     ]
-    first = request.session.get(_SEEN) != answer_context.row.place_id
-    request.session[_SEEN] = answer_context.row.place_id
     return {
         "visit": visit,
         "offer": answer_context.offer,
         "row": answer_context.row,
-        "first": first,
+        "first": _note_question(request, answer_context.row.place_id),
         "view": build_answer_view(
             answer_context.rubric,
             release,
@@ -331,6 +369,15 @@ def _build_common_context(
         "bench": settings.RUNNING.bench is not None,
         "whole": _get_cell_points(answer_context.row),
     }
+
+
+def _note_question(request: HttpRequest, place: int) -> bool:
+    """Record that the marker sees the question of a cell; return whether it is for the first time."""
+    seen = request.session.get(_SEEN, [])
+    if place in seen:
+        return False
+    request.session[_SEEN] = [*seen, place][-_MOST_SEEN:]
+    return True
 
 
 def _get_cell_points(row: CellMark) -> Decimal | None:
@@ -353,7 +400,8 @@ def _fill_form(row: CellMark, reading: IndependentMark | None) -> dict[str, Any]
     """Return the form's values: a marker's own reading of a twice-marked answer, else the saved marks."""
     marks = reading or row
     items = {name: mark["points"] for name, mark in marks.items.items()}
-    return {"items": items, "comment": marks.comment, "remarks": marks.remarks, "flagged": row.flagged}
+    said = {"comment": marks.comment, "remarks": marks.remarks, "annotations": marks.annotations}
+    return {"items": items, **said, "flagged": row.flagged}
 
 
 def _has_outputs(answer_context: AnswerContext, graded: GradingResult) -> bool:

@@ -12,11 +12,11 @@
   changed.value = changed.dataset.changed || document.querySelector(".notice.error") ? "yes" : "no";
   form.addEventListener("input", (event) => { if (event.target !== search) changed.value = "yes"; });
 
-  const show = (place) => {
+  const frame = (place) => {
     at = Math.max(0, Math.min(items.length - 1, place));
     items.forEach((item, number) => item.classList.toggle("current", number === at));
-    items[at].scrollIntoView({ block: "nearest" });
   };
+  const show = (place) => { frame(place); items[at].scrollIntoView({ block: "nearest" }); };
   const open = () => items.findIndex((item) =>
     !item.querySelector("input[type=radio]:checked") && !item.querySelector(".typed input").value);
   const give = (points) => {
@@ -38,6 +38,18 @@
     n: () => send("next"),
     p: () => send("previous"),
     c: () => comment.focus(),
+    l: () => {
+      const notes = form.querySelector(".notes");
+      if (!notes) return;
+      notes.open = true;
+      const plain = document.querySelector(".written.numbered")?.closest("details");
+      if (plain) plain.open = true;
+      [...notes.querySelectorAll("[name=first]")].find((one) => !one.value)?.focus();
+    },
+    g: () => {
+      const texts = [...document.querySelectorAll(".asked, details.guide")], open = !texts.some((one) => one.open);
+      texts.forEach((one) => { one.open = open; });
+    },
     f: () => { const box = form.elements.flagged; if (box) { box.checked = !box.checked; changed.value = "yes"; } },
     z: () => document.querySelector("form.undo")?.requestSubmit(),
     "/": () => { if (search) { form.querySelector(".library").open = true; search.focus(); } },
@@ -71,5 +83,6 @@
     form.querySelectorAll(".library li").forEach((one) => { one.hidden = !one.textContent.toLowerCase().includes(wanted); });
   });
   items.forEach((item, number) => item.addEventListener("focusin", () => { if (at !== number) show(number); }));
-  show(Math.max(0, open()));
+  // In one column the items are below the answer, which is read first: nothing scrolls before a key is pressed.
+  (matchMedia("(max-width: 60rem)").matches ? frame : show)(Math.max(0, open()));
 })();
