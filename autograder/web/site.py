@@ -139,7 +139,7 @@ _FIXED: Mapping[str, Any] = {
     "FILE_UPLOAD_MAX_MEMORY_SIZE": 1 << 20,
     "DATA_UPLOAD_MAX_MEMORY_SIZE": 1 << 20,
     "DATA_UPLOAD_MAX_NUMBER_FILES": 50,
-    "PASSWORD_HASHERS": ["django.contrib.auth.hashers.Argon2PasswordHasher"],
+    "PASSWORD_HASHERS": ["autograder.web.password_hashing.QueuedArgon2Hasher"],
     "AUTH_PASSWORD_VALIDATORS": [
         {"NAME": f"django.contrib.auth.password_validation.{name}"}
         for name in (
