@@ -30,7 +30,8 @@ def main() -> None:
         address=process_options.address,
         proxy=process_options.proxy,
     )
-    with Service(options, {slug: Path(folder) for slug, folder in process_options.folders.items()}):
+    folders = {slug: Path(folder) for slug, folder in process_options.folders.items()}
+    with Service(options, folders, process_options.metrics):
         processes.answer_requests(sockets, process_options, lambda: None)
 
 

@@ -24,6 +24,7 @@ from waitress.task import ThreadedTaskDispatcher
 
 from autograder.service import setup
 from autograder.web import site
+from autograder.web.request_metrics import SharedFile
 
 MOST = 4
 """The largest default number of processes."""
@@ -49,6 +50,7 @@ class ProcessOptions(msgspec.Struct, frozen=True):
     proxy: str
     folders: dict[str, str]
     """See `autograder.web.site.ServiceContext`."""
+    metrics: SharedFile = SharedFile(-1)
 
 
 def count_processes(processes: int) -> int:
@@ -216,7 +218,7 @@ def start_process(
         [*command, *map(str, numbers)],
         # Never written to: its end of file signals to the child that this process is gone.
         stdin=subprocess.PIPE,
-        pass_fds=numbers,
+        pass_fds=[*numbers, options.metrics.descriptor],
         env={**os.environ, setup.DATABASE_URL: database_url},
         # Ctrl-C in the terminal reaches the first process only, which ends the others in order.
         start_new_session=True,
