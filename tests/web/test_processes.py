@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import resource
 import threading
@@ -36,14 +35,14 @@ def test_pages_are_answered_while_sign_ins_wait(
     account, arrived, go_on = at.account("ta"), threading.Semaphore(0), threading.Event()
     ready = threading.Barrier(SIGN_INS, timeout=300)
     assert account is not None
-    verify = password_hashing.QueuedArgon2Hasher.verify
+    verify = password_hashing.SequentialArgon2Hasher.verify
 
-    def verify_later(self: password_hashing.QueuedArgon2Hasher, password: str, encoded: str) -> bool:
+    def verify_later(self: password_hashing.SequentialArgon2Hasher, password: str, encoded: str) -> bool:
         arrived.release()
         assert go_on.wait(300)
         return verify(self, password, encoded)
 
-    monkeypatch.setattr(password_hashing.QueuedArgon2Hasher, "verify", verify_later)
+    monkeypatch.setattr(password_hashing.SequentialArgon2Hasher, "verify", verify_later)
     with ThreadPoolExecutor(SIGN_INS) as people:
         try:
             signed_in = [
@@ -57,38 +56,42 @@ def test_pages_are_answered_while_sign_ins_wait(
         assert {302} == {one.result(300) for one in signed_in}
 
 
-def test_one_password_is_hashed_at_a_time_with_lower_priority(
-    quick_hasher: password_hashing.QueuedArgon2Hasher, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Hashes are Django's, right and wrong passwords are told apart, and no two run at once."""
-    running, most, priorities = [], [], set()
+def test_one_password_is_hashed_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also by many threads; right and wrong passwords are told apart."""
+    monkeypatch.setattr(Argon2PasswordHasher, "memory_cost", 1024)
+    hasher = password_hashing.SequentialArgon2Hasher()
+    running, most = [], []
     verify = Argon2PasswordHasher.verify
 
     def count(self: Argon2PasswordHasher, password: str, encoded: str) -> bool:
         running.append(password)
         most.append(len(running))
-        priorities.add(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
         try:
             return bool(verify(self, password, encoded))
         finally:
             running.pop()
 
     monkeypatch.setattr(Argon2PasswordHasher, "verify", count)
-    hashed = quick_hasher.encode("right", "salt-of-the-test")
+    hashed = hasher.encode("right", "salt-of-the-test")
     with ThreadPoolExecutor(8) as people:
-        answers = list(people.map(lambda word: quick_hasher.verify(word, hashed), ["right", "wrong"] * 8))
+        answers = list(people.map(lambda word: hasher.verify(word, hashed), ["right", "wrong"] * 8))
     assert [True, False] * 8 == answers
     assert {1} == set(most)
-    own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
-    assert {min(own + 5, 19) if own else 5} == priorities
 
 
-@pytest.fixture
-def quick_hasher(monkeypatch: pytest.MonkeyPatch) -> password_hashing.QueuedArgon2Hasher:
-    """The hasher of the service, with little memory."""
-    monkeypatch.setattr(Argon2PasswordHasher, "memory_cost", 1024)
-    monkeypatch.setattr(Argon2PasswordHasher, "parallelism", 1)
-    return password_hashing.QueuedArgon2Hasher()
+def test_hashes_of_earlier_releases_are_known_and_replaced(
+    at: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have eight lanes; at the next sign-in the account gets a hash with one."""
+    account = at.account("ta")
+    assert account is not None
+    monkeypatch.setattr(Argon2PasswordHasher, "parallelism", 8)
+    account.password = Argon2PasswordHasher().encode(PASSWORD, "salt-of-the-test")
+    account.save()
+    form = {"login": account.username, "password": PASSWORD}
+    assert 302 == at.client("nobody").post("/app/accounts/login/", form).status_code
+    account.refresh_from_db()
+    assert ",p=1$" in account.password
 
 
 @pytest.mark.parametrize(
