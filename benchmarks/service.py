@@ -88,6 +88,7 @@ def measure_exam(folder: Path, students: int, minutes: float) -> dict[str, Any]:
         service.accounts(assistants, role="ta")
         service.accounts(["instructor"], role="instructor")
         prepared = time.monotonic() - began
+        used = read_processor_seconds(service.pages())
         page = f"/app/c/{service.slug}/a/{small_course.NAME}/"
         staff_page = f"/app/c/{service.slug}/staff/a/{small_course.NAME}/"
         exam = Exam(
@@ -109,6 +110,7 @@ def measure_exam(folder: Path, students: int, minutes: float) -> dict[str, Any]:
         exam.over.set()
         for thread in others:
             thread.join()
+        used = read_processor_seconds(service.pages()) - used
         ((marked,),) = service.rows("SELECT count(*) FROM service_cellmark WHERE points IS NOT NULL")
         sizes = service.rows("SELECT pg_database_size(current_database()), count(*) FROM service_attempt")
     return {
@@ -119,11 +121,21 @@ def measure_exam(folder: Path, students: int, minutes: float) -> dict[str, Any]:
         "marked_answers": marked,
         "gave_up": len(exam.gave_up),
         "first_reasons": sorted(exam.gave_up)[:5],
+        "pages_processor_seconds": round(used, 1),
         "queue_empty_after_seconds": queue[-1]["seconds"],
         "database_kb_per_attempt": round(sizes[0][0] / 1024 / max(1, sizes[0][1])),
         "requests": exam.recorder.summarize_kinds(),
         "queue": queue,
     }
+
+
+def read_processor_seconds(processes: Sequence[int]) -> float:
+    """Return the processor time that processes have used."""
+    ticks = 0
+    for process in processes:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])  # utime and stime, see proc(5)
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def watch_queue(service: Served, exam: Exam, began: float, seconds: float) -> list[dict[str, float]]:

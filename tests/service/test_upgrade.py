@@ -14,6 +14,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from autograder.core.errors import ServiceError
 from autograder.service import setup
 from autograder.service.postgres import EmbeddedPostgres
 from autograder.service.receipts import verify_receipt
@@ -45,6 +46,19 @@ def run_earlier(url: str, step: str) -> str:
     )
     assert 0 == done.returncode, done.stderr
     return done.stdout
+
+
+def test_tables_of_a_newer_release_are_refused(service_database: EmbeddedPostgres) -> None:
+    """After a step back without the backup nothing starts, and the message says what to do."""
+    with psycopg.connect(service_database.url, autocommit=True) as connection:
+        add = "INSERT INTO django_migrations (app, name, applied) VALUES ('service', '9999_later', now())"
+        connection.execute(add)
+        try:
+            with pytest.raises(ServiceError, match=r"newer version \(9999_later\).*restore the backup"):
+                setup.migrate_tables()
+        finally:
+            connection.execute("DELETE FROM django_migrations WHERE name = '9999_later'")
+    setup.migrate_tables()
 
 
 def read_tables(url: str, columns: dict[str, list[str]] | None = None) -> Rows:
