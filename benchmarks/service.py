@@ -39,12 +39,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from service_class import Exam, RequestFailed
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from autograder.app import demo_run  # noqa: E402 - served.py lies in tests
 from autograder.service.setup import DATABASE_URL  # noqa: E402
-from benchmarks.service_class import Exam, RequestFailed  # noqa: E402
 from tests.service.course import answered  # noqa: E402
 from tests.service.course import small as release_small_course  # noqa: E402
 from tests.support import small_course  # noqa: E402

@@ -24,7 +24,8 @@ _POLL = re.compile(r'id="state"[^>]*hx-get="([^"]+)" hx-trigger="load delay:(\d+
 _RECEIPT = re.compile(r'href="([^"]+/receipt)"')
 _FIRST = re.compile(r'class="button first" href="([^"]+)"')
 _CHOICE = re.compile(r'name="choice-([\w-]+)" value="([^"]+)"')
-_TIMEOUT_SECONDS = 120.0
+_TIMEOUT_SECONDS = 300.0
+"""As browsers have it."""
 _IDLE_SECONDS = 30.0
 """A connection that was idle for so long is opened again: the server closes it after a minute."""
 _MARKING_SECONDS = 3.0
@@ -206,7 +207,7 @@ def encode_form(fields: Mapping[str, str], files: Mapping[str, bytes] | None) ->
 class Exam:
     """An exam that a class sits together: people, and the times at which they act.
 
-    Everybody signs in within the first tenth and submits in the last quarter; half of the class submits once
+    Everybody signs in within the first third and submits in the last quarter; half of the class submits once
     before. When the queue is empty and the marks are published, everybody opens the feedback.
 
     Args:
@@ -279,13 +280,13 @@ class Exam:
         time.sleep(max(0.0, self._started + share * self._seconds - time.monotonic()))
 
     def _sit(self, person: Person, chance: random.Random) -> None:
-        self._wait_until(chance.uniform(0, 0.1))
+        self._wait_until(chance.uniform(0, 1 / 3))
         course = self._page.rpartition("a/")[0]
         person.sign_in(self._password, course)
         person.get("assignment", self._page)
         person.get("download", f"{self._page}files.zip")
         if chance.random() < 0.5:
-            self._wait_until(chance.uniform(0.3, 0.7))
+            self._wait_until(chance.uniform(0.4, 0.7))
             self._submit(person, last=False)
         self._wait_until(chance.uniform(0.75, 1))
         self._submit(person, last=True)
