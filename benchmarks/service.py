@@ -1,29 +1,29 @@
-"""Throughput and response times of the service: `python benchmarks/service.py [--json]`.
+"""Load on the service: `python benchmarks/service.py [PHASE ...] [--students N] [--minutes M] [--json]`.
 
-The demo's class submits the exam to a service started by its usual command, on this machine.
+The service is started by its usual command, on this machine.
 
-1. ``together``: all students sign in, wait for each other, and submit at the same moment by the page. From
-   sending to the page that shows the receipt and how answers were read; and to the mark.
-2. ``minute``: uploads evenly over one minute through the API. From sending to the receipt; then the time
-   until the last one is graded.
-3. ``workers``: equally many submissions wait, and one worker grades them, then two; each one submission at a
-   time, on a separate processor with its boxes. The measure is the work between a worker's first result and
-   its last: each submission counts the seconds that it takes one worker alone. (The number of results would
-   be misleading: those with endless loops take twenty times as long as others, and chance decides which
-   worker still has one of them at the end.)
-4. ``workers_with_half``: the same, each worker and its boxes with half of a processor (a CPU quota; root and
+1. ``exam``: N students and five TAs use the pages for M minutes, see `service_class.Exam`. The assignment is
+   the small one of the tests, with one answer to mark by hand and no PyTorch, so that grading on the same
+   machine keeps up: the pages are measured, and not the sandbox. Seconds from sending a request to the whole
+   answer, redirects included; for a submission this is the page with the receipt. A connection for each
+   person, without a proxy.
+2. ``workers``: equally many submissions of the demo's exam wait, and one worker grades them, then two; each
+   one submission at a time, on a separate processor with its boxes. The measure is the work between a
+   worker's first result and its last: each submission counts the seconds that it takes one worker alone.
+   (The number of results would be misleading: those with endless loops take twenty times as long as others,
+   and chance decides which worker still has one of them at the end.)
+3. ``workers_with_half``: the same, each worker and its boxes with half of a processor (a CPU quota; root and
    control groups of version 1). Two of them leave half of the machine to the database: as on a machine
    that has processors for both.
 
-Times are wall-clock times, measured by a program on the same two processors, and so an upper bound. With
---json the last line is one JSON object.
+Times are wall-clock times, measured by a program on the same processors, and so an upper bound. It prints
+Markdown tables; with --json it prints one JSON object instead.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import functools
 import json
 import os
 import re
@@ -32,22 +32,23 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import requests
+from service_class import Exam, RequestFailed
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from autograder.app import demo_run  # noqa: E402 - served.py lies in tests
 from autograder.service.setup import DATABASE_URL  # noqa: E402
+from tests.service.course import answered  # noqa: E402
+from tests.service.course import small as release_small_course  # noqa: E402
+from tests.support import small_course  # noqa: E402
 from tests.support.accounts import PASSWORD  # noqa: E402
 from tests.support.served import Served, wait_for  # noqa: E402
 
@@ -56,7 +57,7 @@ GRADED = "SELECT count(*) FROM service_attempt WHERE state = 'graded'"
 LONGEST_SECONDS = 1200.0
 QUOTAS = Path("/sys/fs/cgroup/cpu")
 RESULT = re.compile(r"attempt ([0-9a-f-]+) graded in .*")
-FIRST_TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
+ASSISTANTS = 5
 
 
 def create_course(folder: Path, students: int) -> dict[str, dict[str, bytes]]:
@@ -75,81 +76,97 @@ def create_course(folder: Path, students: int) -> dict[str, dict[str, bytes]]:
     }
 
 
-def summarize_times(seconds: Sequence[float]) -> dict[str, float]:
-    """Return median, 95th percentile and maximum, in milliseconds."""
-    ordered = sorted(seconds)
-    percentiles = {"median": statistics.median(ordered), "p95": ordered[int(0.95 * (len(ordered) - 1))]}
-    return {name: round(1000 * value, 1) for name, value in {**percentiles, "most": ordered[-1]}.items()}
-
-
-def submit_by_page(
-    service: Served, student: str, files: dict[str, bytes], start: threading.Barrier
-) -> tuple[float, float]:
-    """Sign in and submit with the others; return the seconds to the receipt, and to the mark."""
-    browser = requests.Session()
-    browser.request = functools.partial(browser.request, timeout=60)  # type: ignore[method-assign]
-    page = service.address(f"app/c/{service.slug}/a/{EXAM}/")
-    token = FIRST_TOKEN.search(browser.get(page).text)
-    assert token, "there is no form to sign in"
-    form = {"login": student, "password": PASSWORD, "csrfmiddlewaretoken": token[1]}
-    signed_in = browser.post(
-        service.address("app/accounts/login/"), {**form, "next": page[len(service.address()) - 1 :]}
-    )
-    token = FIRST_TOKEN.search(signed_in.text)
-    assert token, signed_in.status_code
-    assert signed_in.url == page, signed_in.url
-    start.wait()
-    began = time.monotonic()
-    sent = [("files", (name, data)) for name, data in files.items()]
-    seen = browser.post(page, {"csrfmiddlewaretoken": token[1]}, files=sent)
-    visible = time.monotonic() - began
-    assert (seen.status_code, "receipt" if "receipt" in seen.text else seen.text) == (200, "receipt"), student
-    while "hx-get" in browser.get(f"{seen.url}state").text:  # the page polls until the mark is there
-        assert time.monotonic() - began < LONGEST_SECONDS, "not graded"
-        time.sleep(0.25)
-    return visible, time.monotonic() - began
-
-
-def measure_together(service: Served, papers: dict[str, dict[str, bytes]]) -> dict[str, Any]:
-    """Submit for all students at the same moment."""
-    start = threading.Barrier(len(papers), timeout=20)  # a failed sign-in breaks the barrier
-    with ThreadPoolExecutor(len(papers)) as threads:
-        took = list(
-            threads.map(lambda entry: submit_by_page(service, entry[0], entry[1], start), papers.items())
-        )
-    visible, marked = zip(*took, strict=True)
-    return {"students": len(papers), "visible": summarize_times(visible), "marked": summarize_times(marked)}
-
-
-def measure_minute(
-    service: Served, papers: dict[str, dict[str, bytes]], keys: dict[str, str], uploads: int
-) -> dict[str, Any]:
-    """Upload submissions evenly over a minute."""
-    people, began = sorted(papers), time.monotonic()
-    before = service.rows(GRADED)[0][0]
-
-    def send_upload(number: int) -> float:
-        time.sleep(max(0.0, began + 60 * number / uploads - time.monotonic()))
-        student, sent = people[number % len(people)], time.monotonic()
-        parts = [("files", (name, data)) for name, data in papers[student].items()]
-        address = service.address(f"api/hand-in/{service.slug}/{EXAM}")
-        answer = requests.post(
-            address, files=parts, headers={"Authorization": f"Bearer {keys[student]}"}, timeout=60
-        )
-        assert answer.status_code == 201, answer.text
-        return time.monotonic() - sent
-
-    with ThreadPoolExecutor(32) as threads:
-        receipts = list(threads.map(send_upload, range(uploads)))
-    sent_for = time.monotonic() - began
-    wait_for(lambda: service.rows(GRADED)[0][0] == before + uploads, LONGEST_SECONDS, "not all were graded")
-    return {
-        "uploads": uploads,
-        "seconds": round(sent_for, 1),
-        "receipts": summarize_times(receipts),
-        "graded": uploads,
-        "graded_after_seconds": round(time.monotonic() - began, 1),
+def measure_exam(folder: Path, students: int, minutes: float) -> dict[str, Any]:
+    """Let a class sit an exam."""
+    files = {
+        f"student-{number:04}": answered(folder, mlp_why=f"There are two matrices, says student {number}.")
+        for number in range(students)
     }
+    assistants = [f"assistant-{number}" for number in range(ASSISTANTS)]
+    with Served(folder) as service:
+        began = time.monotonic()
+        service.accounts(sorted(files))
+        service.accounts(assistants, role="ta")
+        service.accounts(["instructor"], role="instructor")
+        prepared = time.monotonic() - began
+        used = read_processor_seconds(service.pages())
+        page = f"/app/c/{service.slug}/a/{small_course.NAME}/"
+        staff_page = f"/app/c/{service.slug}/staff/a/{small_course.NAME}/"
+        exam = Exam(
+            service.port,
+            page=page,
+            staff_page=staff_page,
+            seconds=60 * minutes,
+            files=files,
+            password=PASSWORD,
+        )
+        began = time.monotonic()
+        people, others = exam.start(assistants)
+        queue = watch_queue(service, exam, began, 60 * minutes)
+        with contextlib.suppress(RequestFailed):
+            exam.publish_marks("instructor")
+        exam.published.set()
+        for thread in people:
+            thread.join()
+        exam.over.set()
+        for thread in others:
+            thread.join()
+        used = read_processor_seconds(service.pages()) - used
+        ((marked,),) = service.rows("SELECT count(*) FROM service_cellmark WHERE points IS NOT NULL")
+        sizes = service.rows("SELECT pg_database_size(current_database()), count(*) FROM service_attempt")
+    return {
+        "students": students,
+        "minutes": minutes,
+        "accounts_seconds": round(prepared, 1),
+        "submissions": exam.submissions,
+        "marked_answers": marked,
+        "gave_up": len(exam.gave_up),
+        "first_reasons": sorted(exam.gave_up)[:5],
+        "pages_processor_seconds": round(used, 1),
+        "queue_empty_after_seconds": queue[-1]["seconds"],
+        "database_kb_per_attempt": round(sizes[0][0] / 1024 / max(1, sizes[0][1])),
+        "requests": exam.recorder.summarize_kinds(),
+        "queue": queue,
+    }
+
+
+def read_processor_seconds(processes: Sequence[int]) -> float:
+    """Return the processor time that processes have used."""
+    ticks = 0
+    for process in processes:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])  # utime and stime, see proc(5)
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def watch_queue(service: Served, exam: Exam, began: float, seconds: float) -> list[dict[str, float]]:
+    """Return attempts by state over time, until the exam has ended and everything is graded."""
+    samples: list[dict[str, float]] = []
+    while True:
+        time.sleep(min(10.0, seconds / 12))
+        ((waiting, running),) = service.rows(
+            "SELECT count(*) FILTER (WHERE state = 'waiting'), count(*) FILTER (WHERE state = 'running')"
+            " FROM service_attempt"
+        )
+        passed = time.monotonic() - began
+        samples.append({"seconds": round(passed), "waiting": waiting, "running": running})
+        # A student who was kept waiting for a page submits after the end.
+        pending = exam.is_submitting or waiting or running
+        if (passed > seconds and not pending) or passed > seconds + LONGEST_SECONDS:
+            return samples
+
+
+def format_exam(figures: dict[str, Any]) -> str:
+    """Return the figures of the exam as Markdown tables."""
+    lines = ["| request | count | failures | median s | p95 s | p99 s |", "|---|---|---|---|---|---|"]
+    for kind, row in figures["requests"].items():
+        cells = [kind, *(row[name] for name in ("count", "failures", "median", "p95", "p99"))]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    lines += ["", "| second | attempts waiting | being graded |", "|---|---|---|"]
+    lines += [f"| {row['seconds']} | {row['waiting']} | {row['running']} |" for row in figures["queue"]]
+    facts = [name for name, value in figures.items() if name not in {"requests", "queue"}]
+    lines += ["", "| fact | value |", "|---|---|", *(f"| {name} | {figures[name]} |" for name in facts)]
+    return "\n".join(lines)
 
 
 @contextlib.contextmanager
@@ -266,47 +283,53 @@ def compare_workers(
     return {name: round(value, 2) for name, value in figures.items()}
 
 
+def measure_workers(folder: Path, students: int, each: int, phases: Sequence[str]) -> dict[str, Any]:
+    """Compare one worker with two, for the phases that were asked for."""
+    papers, figures = create_course(folder, students), {}
+    with Served(folder, "--workers", "-1") as service:
+        keys = service.accounts(sorted(papers))
+        shares = {"workers": None, "workers_with_half": 0.5 if QUOTAS.is_dir() else 0}
+        for name in phases:
+            share = shares[name]
+            figures[name] = (
+                f"not measured: there is no {QUOTAS}"
+                if share == 0
+                else compare_workers(service, papers, keys, each=each, share=share)
+            )
+    return figures
+
+
 def main() -> None:
     """Measure, and print."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--students", type=int, default=20)
-    parser.add_argument("--uploads", type=int, default=300)
-    parser.add_argument("--each", type=int, default=4, help="submissions of each student for the workers")
+    phases = ("exam", "workers", "workers_with_half")
+    parser.add_argument("phases", nargs="*", metavar="PHASE", help=f"of {', '.join(phases)}; default: all")
+    parser.add_argument("--students", type=int, default=1000, help="who sit the exam")
+    parser.add_argument("--minutes", type=float, default=10, help="duration of the exam")
+    parser.add_argument(
+        "--class", type=int, default=20, dest="papers", help="students whose work workers grade"
+    )
+    parser.add_argument("--each", type=int, default=4, help="submissions of each of them")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    chosen = options.phases or phases
+    if unknown := set(chosen) - set(phases):
+        parser.error(f"unknown phase: {', '.join(sorted(unknown))}")
     figures: dict[str, Any] = {}
-
-    def report_figure(name: str, value: Any) -> None:
-        figures[name] = value
-        print(f"{name}: {value}", flush=True)
-
     with tempfile.TemporaryDirectory(prefix="autograder-bench-") as temporary:
-        folder = Path(temporary) / "course"
-        papers = create_course(folder, options.students)
-        second_folder = Path(shutil.copytree(folder, Path(temporary) / "other"))  # another database
-        with Served(folder) as service:
-            keys = service.accounts(sorted(papers))
-            first = next(iter(papers))
-            began = time.monotonic()
-            service.hand_in(EXAM, keys[first], papers[first], Path(temporary) / "first")
-            wait_for(lambda: service.rows(GRADED) == [(1,)], LONGEST_SECONDS, "not graded")
-            report_figure("first_seconds", round(time.monotonic() - began, 1))
-            report_figure("together", measure_together(service, papers))
-            report_figure("minute", measure_minute(service, papers, keys, options.uploads))
-            sizes = service.rows(
-                "SELECT pg_database_size(current_database()), (SELECT count(*) FROM service_attempt)"
-            )
-            report_figure("database_kb_per_attempt", round(sizes[0][0] / 1024 / sizes[0][1]))
-        with Served(second_folder, "--workers", "-1") as service:
-            keys = service.accounts(sorted(papers))
-            shares = {"workers": None, "workers_with_half": 0.5 if QUOTAS.is_dir() else 0}
-            for name, share in shares.items():
-                if share == 0:
-                    report_figure(name, f"not measured: there is no {QUOTAS}")
-                    continue
-                report_figure(name, compare_workers(service, papers, keys, each=options.each, share=share))
+        if "exam" in chosen:
+            folder = Path(temporary) / "small"
+            folder.mkdir()
+            figures["exam"] = measure_exam(release_small_course(folder), options.students, options.minutes)
+            if not options.json:
+                print(format_exam(figures["exam"]), flush=True)
+        if compared := [name for name in phases[1:] if name in chosen]:
+            folder = Path(temporary) / "course"
+            figures |= measure_workers(folder, options.papers, options.each, compared)
+            if not options.json:
+                print("\n".join(f"{name}: {figures[name]}" for name in compared))
     if options.json:
         print(json.dumps(figures))
 

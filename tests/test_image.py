@@ -32,6 +32,7 @@ TEXTS = {
         "Dockerfile",
         "compose.yaml",
         "docs/deploy/Caddyfile",
+        "docs/deploy/nginx.conf",
         "docs/deploy/workers.yaml",
         "docs/image.md",
     )
@@ -170,8 +171,9 @@ def test_seccomp_profile_refuses_nothing_that_the_sandbox_needs() -> None:
 
 def test_proxy_takes_as_much_as_the_service() -> None:
     """A smaller limit would refuse submissions, a larger one only move the refusal."""
-    (limit,) = re.findall(r"max_size (\d+)MiB", TEXTS["docs/deploy/Caddyfile"])
-    assert int(limit) << 20 == MOST_UPLOAD
+    caddy = re.findall(r"max_size (\d+)MiB", TEXTS["docs/deploy/Caddyfile"])
+    nginx = re.findall(r"client_max_body_size (\d+)m;", TEXTS["docs/deploy/nginx.conf"])
+    assert {MOST_UPLOAD} == {int(limit) << 20 for limit in (*caddy, *nginx)}
 
 
 def test_workers_may_finish_what_they_grade() -> None:

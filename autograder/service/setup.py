@@ -17,6 +17,7 @@ import django
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
+from django.db.migrations.loader import MigrationLoader
 from django.utils.text import slugify
 from msgspec import Struct
 
@@ -142,14 +143,34 @@ def build_mail_settings(url: str) -> dict[str, Any]:
 
 
 def migrate_tables() -> None:
-    """Update the tables. Safe to call from several processes: one does the work, the others wait."""
+    """Update the tables. Safe to call from several processes: one does the work, the others wait.
+
+    Raises:
+        ServiceError: a newer version of this package has updated them.
+    """
     with connections["default"].cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [_MIGRATING])
         try:
+            _refuse_newer_tables()
             call_command("migrate", interactive=False, verbosity=0)
             call_command("createcachetable", _CACHE, verbosity=0)
         finally:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [_MIGRATING])
+
+
+def _refuse_newer_tables() -> None:
+    # Django ignores migrations that it does not know, and half of the pages would fail later.
+    loader = MigrationLoader(connections["default"])
+    known = {*loader.disk_migrations, *loader.replacements}
+    known |= {old for migration in loader.replacements.values() for old in migration.replaces}
+    newer = sorted(
+        entry for entry in loader.applied_migrations if entry[0] == "service" and entry not in known
+    )
+    if newer:
+        raise ServiceError(
+            f"the database was updated by a newer version ({newer[-1][1]}); install that version again, or "
+            "restore the backup from before the upgrade into an empty database"
+        )
 
 
 _CACHE = "service_cache"

@@ -10,10 +10,13 @@ import logging
 import threading
 import uuid
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 
 import procrastinate
 from django.db import transaction
+from django.utils import timezone
 from procrastinate.contrib.django import app, connector_params
+from procrastinate.contrib.django.models import ProcrastinateWorker
 from procrastinate.exceptions import AlreadyEnqueued
 
 from autograder.core.errors import describe_error
@@ -26,6 +29,10 @@ ERASING, NOTICES = "erasing", "notices"
 learning platforms; assignments to compare for similarity; uploaded assignments to check; courses with an
 ended retention period; notifications to deliver."""
 _AFTER_OTHERS = -1
+QUEUE_READERS = 3
+"""How often a worker calls `process_queues`: to grade, to send marks, and to notify. Each call reports."""
+_SILENT = timedelta(seconds=30)
+"""Procrastinate reports every ten seconds, and removes whoever missed three reports."""
 _AGAIN_SECONDS = 1.0
 """Delay before connecting again to an unavailable database."""
 
@@ -74,6 +81,12 @@ def _enqueue_job(queue: str, subject: str, *, lock: str = "", priority: int = 0)
     except AlreadyEnqueued:
         return False
     return True
+
+
+def count_workers() -> int:
+    """Return the number of workers that reported to the database lately."""
+    living = ProcrastinateWorker.objects.filter(last_heartbeat__gt=timezone.now() - _SILENT).count()
+    return -(-living // QUEUE_READERS)
 
 
 def process_queues(

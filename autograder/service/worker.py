@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
 
+from django.contrib.sessions.backends.db import SessionStore
 from django.db import close_old_connections, connections
 from msgspec import Struct
 
@@ -338,6 +339,7 @@ def _run_sweeps(stop: threading.Event) -> None:
             if number % _SWEEPS == 0:
                 platforms.sweep_scores()
                 retention.sweep_courses()
+                SessionStore.clear_expired()  # of people who did not sign out
         except Exception as error:  # noqa: BLE001 - the next round tries again
             LOG.warning("the sweep failed: %s", describe_error(error))
     connections.close_all()

@@ -22,7 +22,7 @@ module              contents
 `rest`              REST API for programs, described by OpenAPI
 `people`            data protection: export and erase a person, retention periods
 `notifications`     webhooks of a course, and its e-mails
-`operation`         health check and metrics
+`operation`         health check and metrics; `request_metrics` counts requests
 `server`            the processes: database, pages, worker; `demo_accounts`: to try it out
 `processes`         web processes that share sockets; `extra_process`: all but the first one
 `maintenance`       backups, and the export of a course

@@ -30,7 +30,9 @@ def main() -> None:
         address=process_options.address,
         proxy=process_options.proxy,
     )
-    with Service(options, {slug: Path(folder) for slug, folder in process_options.folders.items()}):
+    os.set_inheritable(process_options.metrics.descriptor, False)  # noqa: FBT003 - no box inherits it
+    folders = {slug: Path(folder) for slug, folder in process_options.folders.items()}
+    with Service(options, folders, process_options.metrics):
         processes.answer_requests(sockets, process_options, lambda: None)
 
 

@@ -38,3 +38,5 @@ def configure_logging() -> None:
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("autograder").setLevel(logging.INFO)
     logging.getLogger("django.request").setLevel(logging.ERROR)  # other responses are in the access log
+    logging.getLogger("django.security").setLevel(logging.CRITICAL)  # refused requests, with a traceback each
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a warning for each request that waits

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, HttpRe
 from django.shortcuts import render
 from django.utils import timezone
 
+from autograder.service import tasks
 from autograder.service.models import Attempt, State
 from autograder.web.guard import allow_anyone
 from autograder.web.rest.problems import render_sentence
@@ -55,6 +56,10 @@ def show_metrics(request: HttpRequest) -> HttpResponse:
         "# HELP autograder_oldest_waiting_seconds Age of the attempt that waits longest.",
         "# TYPE autograder_oldest_waiting_seconds gauge",
         f"autograder_oldest_waiting_seconds {waits:.3f}",
+        "# HELP autograder_workers Workers that reach the database.",
+        "# TYPE autograder_workers gauge",
+        f"autograder_workers {tasks.count_workers()}",
+        *settings.RUNNING.metrics.format_lines(),
     ]
     return HttpResponse("\n".join(lines) + "\n", content_type="text/plain; version=0.0.4")
 

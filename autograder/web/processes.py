@@ -1,8 +1,7 @@
 """Web processes: several processes share the listening sockets of a service.
 
 One process uses one processor at a time. The first process is the service itself. It starts the others, and
-they
-end with it, whatever ends it.
+they end with it, whatever ends it.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -20,15 +20,22 @@ from typing import Any
 
 import msgspec
 import waitress
+from waitress.task import ThreadedTaskDispatcher
 
 from autograder.service import setup
 from autograder.web import site
+from autograder.web.request_metrics import SharedFile
 
 MOST = 4
 """The largest default number of processes."""
 _THREADS = 8
-_CONNECTIONS = 1000
-"""Connections that are open at a time. An idle one is closed after a minute."""
+_SIGN_IN_THREADS = 2
+"""Threads for requests that hash a password: one request waits for the database, another one is hashed."""
+_CONNECTIONS = 4000
+"""Connections that are open at a time. An idle one is closed after a minute, so without a proxy each browser
+of a class may hold some."""
+_OTHER_FILES = 500
+"""Files that a process opens besides: stored files, connections to the database, boxes of the bench."""
 _PATIENCE_SECONDS = 3.0
 """How long to wait for a port: the processes of a killed service need a moment to notice it."""
 
@@ -43,6 +50,7 @@ class ProcessOptions(msgspec.Struct, frozen=True):
     proxy: str
     folders: dict[str, str]
     """See `autograder.web.site.ServiceContext`."""
+    metrics: SharedFile = SharedFile(-1)
 
 
 def count_processes(processes: int) -> int:
@@ -79,6 +87,79 @@ def _bind_socket(family: int, address: Any) -> socket.socket:
         time.sleep(0.1)
 
 
+class RequestQueues(ThreadedTaskDispatcher):
+    """Threads that answer requests, and separate ones for requests that may hash a password.
+
+    If a class signs in at once, sign-ins wait for each other, and everybody else gets their pages.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.set_thread_count(_THREADS)
+        self._sign_ins = ThreadedTaskDispatcher()
+        self._sign_ins.set_thread_count(_SIGN_IN_THREADS)
+
+    def add_task(self, task: Any) -> None:
+        """Enqueue a connection whose next request is complete."""
+        if _may_hash_password(task.requests[0]):
+            self._sign_ins.add_task(task)
+        else:
+            super().add_task(task)
+
+    def shutdown(self, *args: Any, **options: Any) -> bool:
+        """Finish the running requests, and cancel those that wait."""
+        ended = self._sign_ins.shutdown(*args, **options)
+        return bool(super().shutdown(*args, **options) and ended)
+
+
+def _may_hash_password(request: Any) -> bool:
+    # A request that cannot be parsed has an error and lacks the other attributes.
+    return not request.error and request.command == "POST" and request.path.startswith(_PASSWORD_PATHS)
+
+
+_PASSWORD_PATHS = (f"/{site.BASE}accounts/", f"/{site.BASE}join/")
+
+
+def raise_file_limit() -> None:
+    """Let this process open as many files as its connections need, if the system permits it.
+
+    systemd and login sessions start processes with a soft limit of 1024. Beyond it nobody could connect, and
+    requests would find neither the database nor files.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _CONNECTIONS + _OTHER_FILES
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def create_server(sockets: Sequence[socket.socket], options: ProcessOptions) -> Any:
+    """Return a server that answers requests at these sockets until it is closed.
+
+    Args:
+        sockets: listening sockets.
+        options: how users reach the service.
+    """
+    from django.core.wsgi import get_wsgi_application
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return waitress.create_server(
+        get_wsgi_application(),
+        # The only way to give several sockets a dispatcher of one's own.
+        _dispatcher=RequestQueues(),
+        sockets=list(sockets),
+        max_request_body_size=site.MOST_UPLOAD,
+        channel_timeout=60,
+        # Whoever comes later waits in the backlog of the sockets.
+        connection_limit=_CONNECTIONS if soft == resource.RLIM_INFINITY else min(_CONNECTIONS, soft // 2),
+        # select() cannot watch descriptors above 1023.
+        asyncore_use_poll=True,
+        **_configure_proxy(options),
+        ident=None,
+    )
+
+
 def answer_requests(
     sockets: Sequence[socket.socket], options: ProcessOptions, ready: Callable[[], None]
 ) -> None:
@@ -89,20 +170,8 @@ def answer_requests(
         options: how users reach the service.
         ready: is called when the first request can be answered.
     """
-    from django.core.wsgi import get_wsgi_application
-
-    server = waitress.create_server(
-        get_wsgi_application(),
-        sockets=list(sockets),
-        threads=_THREADS,
-        max_request_body_size=site.MOST_UPLOAD,
-        channel_timeout=60,
-        connection_limit=_CONNECTIONS,
-        # select() cannot watch descriptors above 1023.
-        asyncore_use_poll=True,
-        **_configure_proxy(options),
-        ident=None,
-    )
+    raise_file_limit()
+    server = create_server(sockets, options)
     with handle_signals(_raise_interrupt), contextlib.suppress(KeyboardInterrupt):
         ready()
         server.run()
@@ -149,7 +218,7 @@ def start_process(
         [*command, *map(str, numbers)],
         # Never written to: its end of file signals to the child that this process is gone.
         stdin=subprocess.PIPE,
-        pass_fds=numbers,
+        pass_fds=[*numbers, options.metrics.descriptor],
         env={**os.environ, setup.DATABASE_URL: database_url},
         # Ctrl-C in the terminal reaches the first process only, which ends the others in order.
         start_new_session=True,

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 
@@ -78,13 +79,13 @@ class Plain:
 
 
 class Log:
-    """Writes a line of JSON for each request, without personal data: no address, query or name."""
+    """Counts each request and writes a line of JSON, without personal data: no address, query or name."""
 
     def __init__(self, further: Callable[[HttpRequest], HttpResponse]) -> None:
         self._further = further
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answer the request, and log its route, status and duration."""
+        """Answer the request; count and log its route, status and duration."""
         sent_number = request.headers.get("X-Request-Id", "")
         # The number goes into the log, so a foreign one may only contain harmless characters.
         number = sent_number if _NUMBER.fullmatch(sent_number) else secrets.token_hex(8)
@@ -92,13 +93,15 @@ class Log:
         started = time.monotonic()
         response = self._further(request)
         response.headers["X-Request-Id"] = number
+        seconds = time.monotonic() - started
         match = request.resolver_match
         line = {
             "request": number,
             "method": request.method,
             "route": match.view_name if match else "",
             "status": response.status_code,
-            "ms": round(1000 * (time.monotonic() - started), 1),
+            "ms": round(1000 * seconds, 1),
         }
+        settings.RUNNING.metrics.add_request(line["route"], response.status_code, seconds)
         LOG.info("request", extra={"facts": line})
         return response

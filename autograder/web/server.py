@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder.core.errors import describe_error
 from autograder.course import Course
@@ -25,6 +26,7 @@ from autograder.service.postgres import EmbeddedPostgres
 from autograder.service.receipts import Signer
 from autograder.web import identity, processes, site
 from autograder.web.maintenance import get_folder
+from autograder.web.request_metrics import RequestMetrics, SharedFile
 
 LOG = logging.getLogger("autograder.web.server")
 METRICS_KEY = "AUTOGRADER_METRICS_KEY"
@@ -68,12 +70,18 @@ class Service:
         CourseError, RubricError: the course is not usable.
     """
 
-    def __init__(self, options: ServiceOptions, folders: Mapping[str, Path] | None = None) -> None:
+    def __init__(
+        self,
+        options: ServiceOptions,
+        folders: Mapping[str, Path] | None = None,
+        metrics: SharedFile | None = None,
+    ) -> None:
         """Read the service's files.
 
         Args:
             options: of the service.
             folders: course folders that the parent process has already imported.
+            metrics: shared memory of the parent process; None: this is the first process.
         """
         self._options = options
         self._folder = get_folder(options.course)
@@ -86,8 +94,9 @@ class Service:
         self._database: EmbeddedPostgres | None = None
         self._worker: subprocess.Popen[bytes] | None = None
         self._sockets: list[socket.socket] = []
-        self._beside: list[subprocess.Popen[bytes]] = []
-        """Processes that answer requests, too."""
+        self._beside: dict[int, subprocess.Popen[bytes]] = {}
+        """Further processes that answer requests, by number; this one has the number 0."""
+        self._metrics = metrics or SharedFile.create(processes.count_processes(options.processes))
         self._url = options.database_url or os.environ.get(setup.DATABASE_URL, "")
         self.address = options.address or f"http://{options.host}:{options.port}"
         self.signer = Signer(setup.load_or_create_key(self._folder, "receipt-key"))
@@ -109,6 +118,7 @@ class Service:
                 identity.read_providers(self._folder),
                 identity.read_platforms(self._folder),
                 os.environ.get(METRICS_KEY, ""),
+                RequestMetrics(self._metrics),
                 bench,
             )
             setup.configure_django(
@@ -134,7 +144,7 @@ class Service:
         self._stop.set()
         # Under the lock, the watcher cannot start another process that would never be ended.
         with self._starting:
-            for process in self._beside:
+            for process in self._beside.values():
                 _end_process(process)
             if self._worker is not None:
                 _end_process(self._worker)
@@ -183,13 +193,19 @@ class Service:
         """
         self._sockets = processes.open_sockets(self._options.host, self._options.port)
         threading.Thread(target=self._watch_processes, daemon=True).start()
-        processes.answer_requests(self._sockets, self._get_process_options(), ready)
+        processes.answer_requests(self._sockets, self._get_process_options(0), ready)
 
-    def _get_process_options(self) -> processes.ProcessOptions:
+    def _get_process_options(self, number: int) -> processes.ProcessOptions:
         options = self._options
         folders = {slug: str(folder) for slug, folder in self._folders.items()}
         return processes.ProcessOptions(
-            str(options.course.resolve()), options.host, options.port, options.address, options.proxy, folders
+            str(options.course.resolve()),
+            options.host,
+            options.port,
+            options.address,
+            options.proxy,
+            folders,
+            replace(self._metrics, process=number),
         )
 
     def _watch_processes(self) -> None:
@@ -213,15 +229,14 @@ class Service:
         ended = self._worker is None or self._worker.poll() not in (None, _NO_SANDBOX)
         if self._options.workers >= 0 and ended:
             self._start_worker()
-        living = [process for process in self._beside if process.poll() is None]
-        if self._beside and len(living) < len(self._beside):
-            LOG.warning("a process that answers requests ended; another one is started")
-        lacking = processes.count_processes(self._options.processes) - 1 - len(living)
-        new = [
-            processes.start_process(self._sockets, self._get_process_options(), self._url)
-            for _ in range(lacking)
-        ]
-        self._beside = [*living, *new]
+        for number in range(1, self._metrics.processes):
+            process = self._beside.get(number)
+            if process is not None and process.poll() is None:
+                continue
+            if process is not None:
+                LOG.warning("a process that answers requests ended; another one is started")
+            options = self._get_process_options(number)
+            self._beside[number] = processes.start_process(self._sockets, options, self._url)
 
     def _start_worker(self) -> None:
         command = [sys.executable, "-m", "autograder", "worker", "--isolation", self._options.isolation.value]

@@ -14,7 +14,7 @@ from babel import Locale
 from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
-from msgspec import Struct
+from msgspec import Struct, field
 
 from autograder import messages
 from autograder.pages.feedback.labels import Labels
@@ -26,6 +26,7 @@ from autograder.service.receipts import Signer
 from autograder.service.setup import ServiceSettings
 from autograder.web import identity
 from autograder.web.identity import IdentityProvider, Platform
+from autograder.web.request_metrics import RequestMetrics
 
 FOLDER = Path(__file__).parent
 BASE = "app/"
@@ -58,6 +59,7 @@ class ServiceContext(Struct, frozen=True, eq=False):
     """Learning platforms that may launch."""
     metrics_key: str = ""
     """Authorises requests for metrics; empty: only this machine may ask."""
+    metrics: RequestMetrics = field(default_factory=RequestMetrics)
     bench: Bench | None = None
     """The bench on which markers try a student's notebook; None: not available."""
 
@@ -139,7 +141,7 @@ _FIXED: Mapping[str, Any] = {
     "FILE_UPLOAD_MAX_MEMORY_SIZE": 1 << 20,
     "DATA_UPLOAD_MAX_MEMORY_SIZE": 1 << 20,
     "DATA_UPLOAD_MAX_NUMBER_FILES": 50,
-    "PASSWORD_HASHERS": ["django.contrib.auth.hashers.Argon2PasswordHasher"],
+    "PASSWORD_HASHERS": ["autograder.web.password_hashing.SequentialArgon2Hasher"],
     "AUTH_PASSWORD_VALIDATORS": [
         {"NAME": f"django.contrib.auth.password_validation.{name}"}
         for name in (

@@ -46,6 +46,8 @@ from autograder.web.site import choose_language, get_words
 MOST_ATTEMPTS, WITHIN = 20, timedelta(minutes=10)
 _WARM = timedelta(minutes=10)
 """If nothing was graded for this long, a worker may have to prepare its sandboxes first."""
+_SHORTEST_PAUSE, _LONGEST_PAUSE = timedelta(milliseconds=500), timedelta(seconds=20)
+"""Limits of the time after which a page asks again for the state of an attempt."""
 
 
 @require_sign_in()
@@ -255,11 +257,17 @@ def show_state(request: HttpRequest, visit: Visit, assignment: str, number: int)
     return render_page(request, "_state.html", context)
 
 
-def _describe_grading(attempt: Attempt) -> dict[str, bool]:
-    """Return whether an attempt is still being graded, and whether sandboxes must be prepared first."""
+def _describe_grading(attempt: Attempt) -> dict[str, Any]:
+    """Return whether an attempt is still being graded, and whether sandboxes must be prepared first.
+
+    ``pause`` are the milliseconds after which the page asks again.
+    """
     busy = attempt.state in {State.WAITING, State.RUNNING}
     lately = Attempt.objects.filter(offer=attempt.offer, graded_at__gt=timezone.now() - _WARM)
-    return {"busy": busy, "preparing": busy and not lately.exists()}
+    # The longer it has waited, the more others wait: a thousand pages must not ask every half second.
+    waited = (timezone.now() - attempt.queued_at) / 5 if attempt.state == State.WAITING else timedelta()
+    pause = min(max(waited, _SHORTEST_PAUSE), _LONGEST_PAUSE) // timedelta(milliseconds=1)
+    return {"busy": busy, "preparing": busy and not lately.exists(), "pause": pause}
 
 
 @require_role(Role.STUDENT)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import waitress
 from msgspec.structs import replace
 
 from autograder.service.postgres import EmbeddedPostgres
@@ -50,11 +50,14 @@ def lms(at: Small) -> Iterator[LearningPlatform]:
 
 @pytest.fixture(scope="module")
 def address(service_database: EmbeddedPostgres) -> Iterator[str]:
-    """Where the service answers."""
-    from django.core.wsgi import get_wsgi_application
+    """Where the service answers, by the server that it is started with."""
     from django.test import override_settings
 
-    server = waitress.create_server(get_wsgi_application(), host="127.0.0.1", port=0, threads=4)
+    from autograder.web import processes
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = int(listener.getsockname()[1])
+    server = processes.create_server([listener], processes.ProcessOptions("", "127.0.0.1", port, "", "", {}))
 
     def serve() -> None:
         with contextlib.suppress(OSError):  # of a socket that is closed below
@@ -63,6 +66,7 @@ def address(service_database: EmbeddedPostgres) -> Iterator[str]:
     serving = threading.Thread(target=serve, daemon=True)
     with override_settings(ALLOWED_HOSTS=["127.0.0.1", "testserver"]):
         serving.start()
-        yield f"http://127.0.0.1:{server.effective_port}"
+        yield f"http://127.0.0.1:{port}"
+        server.task_dispatcher.shutdown()
         server.close()
         serving.join()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import threading
+from typing import TYPE_CHECKING
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -10,6 +12,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from tests.service import course
 from tests.web.people import PASSWORD, Small
 from tests.web.test_student import page, sent, text
+
+if TYPE_CHECKING:
+    from autograder.service.postgres import EmbeddedPostgres
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 
@@ -315,3 +320,36 @@ def test_what_changes_how_somebody_signs_in_stands_in_the_log(at: Small) -> None
     assert 302 == client.post("/app/accounts/password/change/", fields).status_code
     newest = AuditEntry.objects.order_by("-pk")[0]
     assert (account.username, "password changed") == (newest.who, newest.action)
+
+
+def test_sessions_that_have_ended_are_deleted(
+    service_database: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a worker's sweep: people seldom sign out, and nobody else removes the rows."""
+    del service_database
+    from django.contrib.sessions.backends.db import SessionStore
+
+    from autograder.service import worker
+
+    keys = {}
+    for name, seconds in (("ended", -60), ("valid", 60)):
+        session = SessionStore()
+        session.set_expiry(seconds)
+        session.save(must_create=True)
+        keys[name] = session.session_key
+    for module, sweep in (
+        (worker.attempts, "sweep_attempts"),
+        (worker.grading, "sweep_trials"),
+        (worker.drafts, "sweep_drafts"),
+        (worker.sending, "sweep_notices"),
+        (worker.platforms, "sweep_scores"),
+        (worker.retention, "sweep_courses"),
+    ):
+        monkeypatch.setattr(module, sweep, lambda: 0)
+    monkeypatch.setattr(worker, "_SWEEPS", 1)
+    monkeypatch.setattr(worker, "SWEEP_SECONDS", 0)
+    stop = threading.Event()
+    rounds = iter([False, True])
+    monkeypatch.setattr(stop, "wait", lambda _: next(rounds))
+    worker._run_sweeps(stop)
+    assert [False, True] == [SessionStore().exists(keys[name]) for name in ("ended", "valid")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -131,8 +132,11 @@ def test_several_processes_answer(folder: Path) -> None:
         wait_for(lambda: len(service.pages()) == 3, 300, "not three processes")
         known = service.pages()
         wait_for(lambda: all(_answer_alone(service, one, known) for one in known), 300, "one does not answer")
+        counted = _count_health_checks(service)
+        assert counted >= len(known)
         os.kill(known[1], signal.SIGKILL)
         wait_for(lambda: len(set(service.pages()) - {known[1]}) == 3, 300, "it is not replaced")
+        assert counted <= _count_health_checks(service)
         known = service.pages()
         service.kill("web")
         service.start()
@@ -140,6 +144,12 @@ def test_several_processes_answer(folder: Path) -> None:
         known = service.pages()
         assert 0 == service.end()
         assert not any(Path(f"/proc/{one}").exists() for one in known)
+
+
+def _count_health_checks(service: Served) -> int:
+    """The number that whichever process answers knows of all."""
+    told = requests.get(service.address("metrics"), timeout=300).text
+    return int(re.findall(r'autograder_requests_total\{route="healthz",status="2xx"\} (\d+)', told)[0])
 
 
 def _answer_alone(service: Served, wanted: int, known: list[int]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import io
 import json
+import re
 import zipfile
 from typing import Any
 
@@ -372,3 +373,20 @@ def test_a_program_hands_in_with_a_key(at: Small) -> None:
     assert 404 == at.client("ta").post(f"/app/keys/{made.pk}/remove").status_code
     client.post(f"/app/keys/{made.pk}/remove")
     assert 401 == program.post(door, headers={"authorization": f"Bearer {key}"}).status_code
+
+
+def test_a_page_asks_less_often_the_longer_an_attempt_waits(at: Small) -> None:
+    """Half a second at first, and while it is graded; a long queue is not asked by everybody all the time."""
+    attempt = course.handed_in(at.offer, "ada", course.released(at.folder))
+    client, rows = at.client(), at.offer.attempts.filter(pk=attempt.pk)
+
+    def pause() -> str:
+        return re.findall(r"load delay:(\d+)ms", text(client.get(f"{page(at)}1/state")))[0]
+
+    pauses = []
+    for state, seconds in (("waiting", -60), ("waiting", 3600), ("running", 3600)):
+        rows.update(state=state, queued_at=timezone.now() - datetime.timedelta(seconds=seconds))
+        pauses.append(pause())
+    assert ["500", "20000", "500"] == pauses
+    rows.update(state="waiting", queued_at=timezone.now() - datetime.timedelta(seconds=50))
+    assert 10_000 <= int(pause()) <= 20_000
