@@ -94,7 +94,7 @@ class LearningPlatform:
             self._form(request, {name: values[0] for name, values in parse_qs(parts.query).items()})
         elif parts.path == "/chosen" and sent is not None:
             self.chosen = parse_qs(sent.decode())["JWT"][0]
-            self._send(request, {})
+            self._page_of(request, "Chosen")
         elif parts.path == "/keys":
             self._send(request, {"keys": [json.loads(KEY.export_public())]})
         elif parts.path == "/token" and sent is not None:
@@ -143,12 +143,14 @@ class LearningPlatform:
             fields = {"iss": self.address, "client_id": self.client, "login_hint": "me"}
             fields["target_link_uri"] = given["service"]
         inputs = "".join(f'<input name="{name}" value="{value}">' for name, value in fields.items())
+        self._page_of(request, f'<form method="post" action="{place}">{inputs}<button>Go on</button></form>')
+
+    @staticmethod
+    def _page_of(request: BaseHTTPRequestHandler, body: str) -> None:
         request.send_response(200)
         request.send_header("Content-Type", "text/html")
         request.end_headers()
-        head = '<title>LMS</title><link rel="icon" href="data:,">'
-        page = f'{head}<form method="post" action="{place}">{inputs}<button>Go on</button></form>'
-        request.wfile.write(page.encode())
+        request.wfile.write(f'<title>LMS</title><link rel="icon" href="data:,">{body}'.encode())
 
     def _page(self, request: BaseHTTPRequestHandler, start: int) -> None:
         further = start + PAGE < len(self.members)
