@@ -16,7 +16,8 @@ module              content
 `drafts`            uploaded assignments that are checked before they can be offered
 `assignment_cache`  assignments from the database, written to disk and loaded once for each version
 `tasks`, `worker`   the queues (Procrastinate) and the process that works on them
-`platforms`         learning platforms: class lists from them, marks to them
+`platforms`         learning platforms: class lists from them, marks to them; `registrations`: new ones
+`outgoing`          HTTPS requests to addresses that users state, which must not lead into this network
 `receipts`          signed receipts for submissions
 `program_keys`      keys of programs, with scopes
 `protection`        access log, export and erasure of a person's data, retention periods

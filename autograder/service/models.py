@@ -22,6 +22,7 @@ from autograder.service.models_results import (  # noqa: F401
     Comparison,
     Draft,
     OpenedAssignment,
+    PlatformRegistration,
     SentScore,
     ShownMarks,
     StatedReason,

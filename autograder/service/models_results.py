@@ -118,3 +118,23 @@ class Draft(models.Model):
     """Each an `autograder.grading.verify.VerifyFinding`."""
     settled = models.CharField(max_length=9, blank=True)
     """``offered`` or ``discarded``; empty: it is open."""
+
+
+class PlatformRegistration(models.Model):
+    """A one-time address at which a learning platform registers, and the platform that did so.
+
+    See `autograder.service.registrations`.
+    """
+
+    digest = models.CharField(max_length=64, unique=True)
+    """Of the token in the address."""
+    expires_at = models.DateTimeField()
+    """End of the address: its first use ends it, too."""
+    registration = models.OneToOneField(
+        "lti_tool.LtiRegistration", models.CASCADE, null=True, related_name="+"
+    )
+    """None: no platform has registered here."""
+    student = models.CharField(max_length=16, default="sourcedid")
+    """The part of a launch with a student's id (`autograder.web.identity.StudentIs`)."""
+    confirmed_at = models.DateTimeField(null=True)
+    """None: an administrator has not confirmed the platform, so it cannot launch."""

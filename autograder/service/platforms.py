@@ -47,11 +47,11 @@ SECONDS = 10.0
 REMOVED = "the staff of the course have removed this member; only they can add the member again"
 _MOST_PAGES = 200
 """Maximum number of pages of a list; ends the loop if a platform's pages form a cycle."""
-_TAG = "autograder"
+TAG = "autograder"
 _NO_COLUMN = "the platform does not allow creating a grade column; create a link with a grade there"
 _SENDING = 0x6C74_6900
 """A number of our own among PostgreSQL's advisory locks."""
-_READ_ROSTER = "https://purl.imsglobal.org/spec/lti-nrps/scope/contextmembership.readonly"
+READ_ROSTER = "https://purl.imsglobal.org/spec/lti-nrps/scope/contextmembership.readonly"
 _ROSTER = "application/vnd.ims.lti-nrps.v2.membershipcontainer+json"
 _ITEM = "application/vnd.ims.lis.v2.lineitem+json"
 _ITEMS = "application/vnd.ims.lis.v2.lineitemcontainer+json"
@@ -162,7 +162,7 @@ def import_roster(connection: PlatformCourse, student: str) -> RosterSummary:
         ServiceError: the platform does not send it, or it is not a class list.
     """
     context = connection.context
-    if not _is_allowed(connection):
+    if not is_allowed(connection):
         raise ServiceError("this platform is no longer allowed here")
     if not context.memberships_url:
         raise ServiceError(
@@ -171,7 +171,7 @@ def import_roster(connection: PlatformCourse, student: str) -> RosterSummary:
         )
     services = PlatformClient(context.deployment.registration)
     members: list[dict[str, Any]] = []
-    for page in services.iterate_pages(_READ_ROSTER, context.memberships_url, _ROSTER):
+    for page in services.iterate_pages(READ_ROSTER, context.memberships_url, _ROSTER):
         listed = page.get("members") if isinstance(page, dict) else None
         if not isinstance(listed, list) or not all(_is_member(member) for member in listed):
             raise ServiceError(
@@ -187,7 +187,8 @@ def import_roster(connection: PlatformCourse, student: str) -> RosterSummary:
         raise ServiceError(f"the platform's class list cannot be stored: {describe_error(error)}") from error
 
 
-def _is_allowed(connection: PlatformCourse) -> bool:
+def is_allowed(connection: PlatformCourse) -> bool:
+    """Decide whether the platform of a course may still launch and be asked."""
     deployment = connection.context.deployment
     return bool(deployment.is_active and deployment.registration.is_active)
 
@@ -348,7 +349,7 @@ def send_marks(offer: Offer, marks: Mapping[str, PublishedMark]) -> int:
     for connection in PlatformCourse.objects.filter(course=offer.course).select_related(
         "context__deployment__registration"
     ):
-        if not (connection.context.can_publish_scores and _is_allowed(connection)):
+        if not (connection.context.can_publish_scores and is_allowed(connection)):
             continue
         problem = ""
         try:
@@ -433,7 +434,7 @@ def _create_line_item(
     context = connection.context
     if not context.lineitems_url:
         raise ServiceError(_NO_COLUMN)
-    facts = {"resourceId": offer.assignment, "tag": _TAG}
+    facts = {"resourceId": offer.assignment, "tag": TAG}
     items: list[Any] = []
     if context.can_query_lineitems or context.can_manage_lineitems:
         scope = AgsScope.MANAGE_LINEITEMS if context.can_manage_lineitems else AgsScope.QUERY_LINEITEMS
@@ -455,7 +456,7 @@ def _create_line_item(
         url=platform_item["id"],
         maximum_score=float(first.possible),
         label=offer.title,
-        tag=_TAG,
+        tag=TAG,
         resource_id=offer.assignment,
     )
     return item

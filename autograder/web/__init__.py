@@ -28,7 +28,8 @@ module              contents
 `maintenance`       backups, and the export of a course
 `exchange`          nbgrader's exchange on top of the service, for JupyterLab
 `identity`          identity providers; `adapters`: the account that a sign-in leads to
-`lti`               learning platforms: launches, class lists, connections to courses
+`lti`               learning platforms: launches, class lists, connections to courses; `deep_linking`: links
+                    that instructors choose; `platform_registrations`: new platforms
 `api_client`        uploads files from a terminal
 `sentences`         sentences of the pages; `regrade_request_sentences` and others: those of one page
 ==================  =====================================================================================

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import time
 from collections.abc import Collection
 from typing import Any
 
@@ -28,7 +29,13 @@ from django.views.decorators.csrf import csrf_exempt
 from jwcrypto.common import JWException
 from jwt import PyJWTError
 from lti_tool.models import Key, LtiContext, LtiDeployment, LtiLaunch, LtiLineItem, LtiRegistration, LtiUser
-from lti_tool.utils import DjangoToolConfig, sync_data_from_launch
+from lti_tool.utils import (
+    DjangoToolConfig,
+    sync_context_from_launch,
+    sync_data_from_launch,
+    sync_membership_from_launch,
+    sync_user_from_launch,
+)
 from pylti1p3.contrib.django import DjangoCacheDataStorage, DjangoMessageLaunch, DjangoOIDCLogin
 from pylti1p3.contrib.django.cookie import DjangoCookieService
 from pylti1p3.contrib.django.request import DjangoRequest
@@ -46,6 +53,8 @@ from autograder.service.models import (
     PlatformMember,
     Role,
 )
+from autograder.service.models_results import PlatformRegistration
+from autograder.web import deep_linking
 from autograder.web.account import may_become
 from autograder.web.adapters import create_account
 from autograder.web.guard import Visit, allow_anyone, require_role, require_sign_in
@@ -59,10 +68,10 @@ SECONDS = 600
 CONNECT_SECONDS = 3600
 _CONNECT = "autograder.lti.connect"
 _COOKIE = "lti-connect"
-_ASSIGNMENT = "assignment"
-"""The custom parameter of a link to one assignment."""
 PATH = f"/{BASE}lti/"
 """The path that the cookies of launches are limited to."""
+_CLOCKS_DIFFER = 300
+"""Seconds that a platform's clock may be ahead."""
 _MOST_TOLD = 20
 _MOST_ADDRESS = 200
 """Characters that the library's tables can hold for an address."""
@@ -83,7 +92,10 @@ _WRONG = (
 
 
 def register_platforms(platforms: Collection[Platform]) -> None:
-    """Allow exactly these platforms to launch. On the first call, create the service's own key pair."""
+    """Allow only these platforms, and those that were confirmed, to launch.
+
+    On the first call, create the service's own key pair.
+    """
     with transaction.atomic():
         # Once only: platforms keep our public key, and a new one would refuse requests until they fetch it
         # again.
@@ -110,7 +122,9 @@ def register_platforms(platforms: Collection[Platform]) -> None:
             deployments.filter(deployment_id__in=platform.deployments).update(is_active=True)
             deployments.exclude(deployment_id__in=platform.deployments).update(is_active=False)
         # Deactivated and not deleted: members and line items still refer to their registration.
-        LtiRegistration.objects.exclude(pk__in=registered).update(is_active=False)
+        confirmed = PlatformRegistration.objects.exclude(confirmed_at=None).values("registration")
+        others = LtiRegistration.objects.exclude(pk__in=registered).exclude(pk__in=confirmed)
+        others.update(is_active=False)
 
 
 class _Cookies(DjangoCookieService):
@@ -199,13 +213,17 @@ def handle_launch(request: HttpRequest) -> HttpResponse:
         connection = (
             PlatformCourse.objects.filter(context=lti_launch.context).select_related("course").first()
         )
-        if connection is None and role == Role.INSTRUCTOR:
+        # A choice of links is shown in a frame, which gets no cookies: the course must be connected before.
+        if connection is None and role == Role.INSTRUCTOR and not lti_launch.is_deep_link_launch:
             return _redirect_to_connect(request, lti_launch)
         if connection is None:
             return _refuse_launch(request, "lti-not-connected", f"context {lti_launch.context.pk}", 403)
         with transaction.atomic():
             member = _resolve_member(lti_launch, connection.course, role)
-            url = _choose_target(lti_launch, connection.course, member)
+            if lti_launch.is_deep_link_launch:
+                return deep_linking.show_choice(request, lti_launch, connection.course, member, role)
+            find_target = _find_review if lti_launch.is_submission_review_launch else _choose_target
+            url = find_target(lti_launch, connection.course, member)
     except ServiceError as error:
         return _refuse_launch(request, "lti-nobody", error, 403)
     except _WRONG as error:
@@ -252,18 +270,21 @@ def _validate_launch(request: HttpRequest) -> LtiLaunch:
         DjangoCacheDataStorage(),
         platforms.PatientSession(),
     )
-    # The library compares the audience with the registration. PyJWT's check of `iat` refuses platforms whose
-    # clock is ahead.
-    message.set_jwt_verify_options({"verify_aud": False, "verify_iat": False, "require": ["exp"]})
+    # The library compares the audience with the registration. PyJWT's check of `iat` allows no difference
+    # between clocks.
+    message.set_jwt_verify_options({"verify_aud": False, "verify_iat": False, "require": ["exp", "iat"]})
     message.validate()
-    token = request.POST.get("id_token", "")
-    # `add` is atomic: of two requests with the same token only one succeeds.
-    if not cache.add(f"lti-used-{hashlib.sha256(token.encode()).hexdigest()}", 1, CONNECT_SECONDS):
+    # `add` is atomic: of two requests with the same nonce only one succeeds.
+    nonce = str(message.get_launch_data()["nonce"])
+    if not cache.add(f"lti-used-{hashlib.sha256(nonce.encode()).hexdigest()}", 1, CONNECT_SECONDS):
         raise LtiException("this launch was already used")
+    _check_issue_time(message.get_launch_data().get("iat"))
     _sanitise_claims(message.get_launch_data())
     lti_launch = LtiLaunch(message)
-    if not lti_launch.is_resource_launch or not isinstance(lti_launch.roles_claim, list):
-        raise LtiException("expected the launch of a resource link")
+    if lti_launch.is_data_privacy_launch or not isinstance(lti_launch.roles_claim, list):
+        raise LtiException("expected a launch of a known type, with roles")
+    if lti_launch.is_deep_link_launch:
+        request.frame_origin = deep_linking.find_return_origin(lti_launch)
     context = lti_launch.context_claim
     if not isinstance(context, dict) or not isinstance(context.get("id"), str) or not context["id"]:
         raise LtiException("the link is not in a course of the platform")
@@ -271,7 +292,7 @@ def _validate_launch(request: HttpRequest) -> LtiLaunch:
         stored_context = LtiContext.objects.filter(
             deployment=lti_launch.deployment, id_on_platform=context["id"]
         ).first()
-        sync_data_from_launch(lti_launch)
+        _store_launch(lti_launch)
         # A launch that does not mention the grade service must not erase the stored address.
         if (
             stored_context is not None
@@ -280,6 +301,20 @@ def _validate_launch(request: HttpRequest) -> LtiLaunch:
         ):
             LtiContext.objects.filter(pk=stored_context.pk).update(lineitems_url=stored_context.lineitems_url)
     return lti_launch
+
+
+def _check_issue_time(moment: Any) -> None:
+    if not isinstance(moment, (int, float)) or moment > time.time() + _CLOCKS_DIFFER:
+        raise LtiException("the launch was issued (iat) in the future")
+
+
+def _store_launch(lti_launch: LtiLaunch) -> None:
+    if lti_launch.is_submission_review_launch and lti_launch.resource_link_claim is None:
+        # A line item need not belong to a link, but the library's function reads one.
+        user = sync_user_from_launch(lti_launch)
+        sync_membership_from_launch(lti_launch, user, sync_context_from_launch(lti_launch))
+    else:
+        sync_data_from_launch(lti_launch)
 
 
 def _sanitise_claims(claims: dict[str, Any]) -> None:
@@ -324,7 +359,7 @@ def _resolve_member(lti_launch: LtiLaunch, course: CourseRecord, role: Role | No
         _check_staff_role(Role(member.role), role)
     elif role == Role.STUDENT:
         member = platforms.find_or_create_student(
-            course, user, _collect_identifiers(lti_launch), _find_platform(user.registration).student
+            course, user, _collect_identifiers(lti_launch), _get_student_claim(user.registration)
         )
     elif role is not None:
         name = {
@@ -374,18 +409,50 @@ def _collect_identifiers(lti_launch: LtiLaunch) -> dict[str, Any]:
     return {"sub": lti_launch.user.sub, "email": lti_launch.user.email, "person_sourcedid": sourcedid}
 
 
-def _find_platform(registration: LtiRegistration) -> Platform:
+def _get_student_claim(registration: LtiRegistration) -> str:
+    """Return the part of a platform's launches that holds a student's id."""
     registered: Collection[Platform] = settings.RUNNING.platforms.values()
     for platform in registered:
         if (platform.issuer, platform.client) == (registration.issuer, registration.client_id):
-            return platform
-    raise ServiceError("this platform is no longer allowed here")
+            return platform.student
+    row = PlatformRegistration.objects.filter(registration=registration).exclude(confirmed_at=None).first()
+    if row is None:
+        raise ServiceError("this platform is no longer allowed here")
+    return str(row.student)
+
+
+def _find_review(lti_launch: LtiLaunch, course: CourseRecord, member: Member) -> str:
+    """Return the page with the feedback of the student whose submission a launch is about.
+
+    Raises:
+        ServiceError: the student or the assignment is unknown here, or the person may not see it.
+    """
+    person = lti_launch.get_claim("https://purl.imsglobal.org/spec/lti/claim/for_user")["user_id"]
+    reviewed = PlatformMember.objects.filter(
+        user__registration=lti_launch.registration, user__sub=person, member__course=course
+    )
+    student = reviewed.exclude(member__student="").values_list("member__student", flat=True).first()
+    item = LtiLineItem.objects.filter(
+        context=lti_launch.context, url=lti_launch.ags_claim["lineitem"]
+    ).first()
+    custom = str(lti_launch.get_custom_claim(deep_linking.ASSIGNMENT) or "")
+    offer = Offer.objects.filter(course=course, assignment=item.resource_id if item else custom).first()
+    staff = member.role != Role.STUDENT
+    # Students must not learn who else is in the course, or which assignments are hidden.
+    if not staff and (student != member.student or offer is None or not offer.visible):
+        raise ServiceError("you may open your own submissions only")
+    if student is None or offer is None:
+        raise ServiceError("this student or this assignment is not known in the course")
+    parts = {"slug": course.slug, "assignment": offer.assignment}
+    if staff:
+        return reverse("staff-feedback", kwargs={**parts, "who": student})
+    return reverse("feedback" if offer.published_at else "assignment", kwargs=parts)
 
 
 def _choose_target(lti_launch: LtiLaunch, course: CourseRecord, member: Member) -> str:
     """Return the page that a launch leads to, and store the platform's line item for the link."""
     staff, parts = member.role != Role.STUDENT, {"slug": course.slug}
-    wanted = str(lti_launch.get_custom_claim(_ASSIGNMENT) or "")
+    wanted = str(lti_launch.get_custom_claim(deep_linking.ASSIGNMENT) or "")
     offer = Offer.objects.filter(course=course, assignment=wanted).first()
     if offer is None:
         return reverse("staff" if staff else "course", kwargs=parts)
@@ -462,7 +529,7 @@ def import_list(request: HttpRequest, visit: Visit, connection: int) -> HttpResp
     platform_course, say = _get_connection(visit, connection), get_words(request)
     try:
         done = platforms.import_roster(
-            platform_course, _find_platform(platform_course.context.deployment.registration).student
+            platform_course, _get_student_claim(platform_course.context.deployment.registration)
         )
     except ServiceError as error:
         notices.error(request, say["t"]("bad-list", reason=str(error)))

@@ -17,7 +17,11 @@ LOG = logging.getLogger("autograder.web.regrade_requests")
 _NUMBER = re.compile(r"[A-Za-z0-9-]{8,64}")
 _POLICY = (
     "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; form-action 'self'; frame-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+    "connect-src 'self'; form-action 'self'{forms}; frame-src 'self'; base-uri 'none'; "
+    "frame-ancestors {frames}"
+)
+_ORIGIN = re.compile(
+    r"(?:https://[A-Za-z0-9.-]+|http://(?:localhost|127\.0\.0\.1))(?::[0-9]{1,5})?(?=[/?#]|\Z)"
 )
 _HEADERS = {
     # Addresses name courses, assignments and students: other sites do not get them.
@@ -31,10 +35,19 @@ _HEADERS = {
 }
 
 
+def find_origin(address: str) -> str:
+    """Return the origin of an https address, or of one on this machine; empty: it is neither."""
+    # Nothing else may get into a policy, such as a space or a semicolon.
+    match = _ORIGIN.match(address)
+    return match[0] if match else ""
+
+
 class Headers:
     """Adds security headers.
 
-    A view that shows students' work sets its own, stricter policy, which is kept.
+    A view that shows students' work sets its own, stricter policy, which is kept. A page for a learning
+    platform sets ``request.frame_origin``, whose pages may show it in a frame, or ``request.form_origin``,
+    which its form is sent to.
     """
 
     def __init__(self, further: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -44,7 +57,9 @@ class Headers:
         """Answer the request, and add the headers to the response."""
         request.nonce = secrets.token_urlsafe(16)
         response = self._further(request)
-        response.headers.setdefault("Content-Security-Policy", _POLICY.format(nonce=request.nonce))
+        frames, forms = getattr(request, "frame_origin", ""), getattr(request, "form_origin", "")
+        policy = _POLICY.format(nonce=request.nonce, frames=frames or "'none'", forms=f" {forms}".rstrip())
+        response.headers.setdefault("Content-Security-Policy", policy)
         for name, value in _HEADERS.items():
             response.headers.setdefault(name, value)
         # Pages of a signed-in user must not stay in a browser's cache, where the next user could find them.

@@ -395,6 +395,42 @@ _PLATFORM: Mapping[str, str | tuple[str, str]] = {
     ),
     "web.connect-course": "Course",
     "web.connect-none": "You are not an instructor of any course here. Sign in with an instructor's account.",
+    "web.choose-links": "Choose assignments",
+    "web.choose-links-send": "Create links",
+    "web.platforms": "Learning platforms",
+    "web.registration": "Registration",
+    "web.registration-told": (
+        "The address works once, within {hours} hours. Enter it as the tool's registration address (dynamic "
+        "registration) on your learning platform. The platform can launch after you have confirmed it here."
+    ),
+    "web.registration-new": "Create registration address",
+    "web.registration-shown": "Copy the address now: it is shown only once.",
+    "web.registration-done": (
+        "{name} is registered. An administrator of this service must confirm it before it can be used."
+    ),
+    "web.registration-again": (
+        "Nothing was stored. Ask an administrator of this service for a new registration address."
+    ),
+    "web.close": "Close",
+    "web.platform-confirmed": "Confirmed on {moment}",
+    "web.platform-waits": (
+        "Waiting for your confirmation. Confirm only if these are the addresses of your own platform."
+    ),
+    "web.platform-issuer": "Issuer",
+    "web.platform-client": "Client ID",
+    "web.platform-login": "Authorization endpoint",
+    "web.platform-token": "Token endpoint",
+    "web.platform-keys": "Public keys",
+    "web.platform-student": "Student IDs are taken from",
+    "web.platform-by-sourcedid": "the ID number (person_sourcedid)",
+    "web.platform-by-sub": "the platform's internal number (sub)",
+    "web.platform-by-email": "the e-mail address",
+    "web.platform-deployments": "Deployments that may launch",
+    "web.platform-no-deployments": "None is known yet. Deployments appear here after their first launch.",
+    "web.platform-confirm": "Confirm",
+    "web.platform-remove-told": (
+        "{name} can no longer launch, and gets no more marks. Members and their submissions stay."
+    ),
     "web.platform-list": "Import class list",
     "web.disconnect": "Disconnect",
     "web.disconnect-told": (
@@ -416,6 +452,10 @@ _PLATFORM: Mapping[str, str | tuple[str, str]] = {
 _LOG: Mapping[str, str] = {
     "web.log-add-staff": "staff member added",
     "web.log-class-list": "class list imported",
+    "web.log-registration-address": "registration address created",
+    "web.log-platform-registered": "learning platform registered",
+    "web.log-platform-confirmed": "learning platform confirmed",
+    "web.log-platform-removed": "learning platform removed",
     "web.log-connect": "learning platform connected",
     "web.log-course": "course imported",
     "web.log-disconnect": "learning platform disconnected",

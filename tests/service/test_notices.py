@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import http.server
 import json
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -250,7 +252,7 @@ PUBLIC, PRIVATE = "93.184.215.14", "10.0.0.8"
 @pytest.fixture
 def hosts(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     """The addresses of hosts, as look-ups find them."""
-    from autograder.service.notices import webhooks
+    from autograder.service import outgoing
 
     known = {"hooks.example.org": [PUBLIC], "inside.example.org": [PUBLIC, PRIVATE]}
 
@@ -259,13 +261,14 @@ def hosts(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
             raise OSError("unknown")
         return [(None, None, None, "", (address, port)) for address in known[host]]
 
-    monkeypatch.setattr(webhooks, "socket", SimpleNamespace(getaddrinfo=look_up, SOCK_STREAM=1))
+    monkeypatch.setattr(outgoing, "socket", SimpleNamespace(getaddrinfo=look_up, SOCK_STREAM=1))
     return known
 
 
 @pytest.mark.usefixtures("hosts")
 def test_webhooks_lead_to_public_https_alone(at: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever runs the service may allow private addresses."""
+    from autograder.service import outgoing
     from autograder.service.notices import webhooks
 
     staff = at.account("instructor")
@@ -284,7 +287,7 @@ def test_webhooks_lead_to_public_https_alone(at: Small, monkeypatch: pytest.Monk
     assert webhooks.add_webhook(at.record, "https://hooks.example.org/x", staff).secret
     with pytest.raises(ServiceError, match="already"):
         webhooks.add_webhook(at.record, "https://hooks.example.org/x", staff)
-    monkeypatch.setenv(webhooks.PRIVATE, "1")
+    monkeypatch.setenv(outgoing.PRIVATE, "1")
     assert webhooks.add_webhook(at.record, "https://inside.example.org/x", staff)
 
 
@@ -311,9 +314,9 @@ def test_webhooks_lead_to_public_https_alone(at: Small, monkeypatch: pytest.Monk
 )
 def test_private_addresses_are_recognised(address: str, public: bool) -> None:
     """Also those that are embedded in IPv6."""
-    from autograder.service.notices import webhooks
+    from autograder.service import outgoing
 
-    assert public is webhooks.is_public(address)
+    assert public is outgoing.is_public(address)
 
 
 def test_events_are_signed_and_sent_once(
@@ -324,6 +327,7 @@ def test_events_are_signed_and_sent_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A failure is shown and tried again; a name that leads inside by then is not connected to."""
+    from autograder.service import outgoing
     from autograder.service.models_notices import Delivery
     from autograder.service.notices import webhooks
 
@@ -339,12 +343,15 @@ def test_events_are_signed_and_sent_once(
             sent.append(given)
 
         def getresponse(self) -> Any:
-            return SimpleNamespace(status=statuses[len(sent) - 1])
+            return SimpleNamespace(status=statuses[len(sent) - 1], read=lambda _: b"")
+
+        def abort(self) -> None:
+            """Nobody waits."""
 
         def close(self) -> None:
             """Nothing is open."""
 
-    monkeypatch.setattr(webhooks, "_PinnedConnection", Connection)
+    monkeypatch.setattr(outgoing, "_PinnedConnection", Connection)
     publish(at)
     assert [2, 0] == [deliver(loaded) for _ in range(2)]
     hook.refresh_from_db()
@@ -376,7 +383,7 @@ def test_events_are_signed_and_sent_once(
 @pytest.fixture
 def receiver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     """A server on this machine with a certificate for hooks.example.org, which is trusted."""
-    from autograder.service.notices import webhooks
+    from autograder.service import outgoing
 
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "hooks.example.org")])
@@ -400,6 +407,15 @@ def receiver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Simple
             self.send_header("Location", "https://elsewhere.example.org/")
             self.end_headers()
 
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            part = b"x" if self.path == "/slow" else bytes(1 << 16)
+            with contextlib.suppress(OSError):  # until the other side hangs up
+                while True:
+                    self.wfile.write(part)
+                    time.sleep(0.01)
+
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
@@ -408,8 +424,8 @@ def receiver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Simple
     context.load_cert_chain(certificate, secret)
     server.socket = context.wrap_socket(server.socket, server_side=True)
     trusting = SimpleNamespace(create_default_context=lambda: ssl.create_default_context(cafile=certificate))
-    monkeypatch.setattr(webhooks, "ssl", trusting)
-    monkeypatch.setattr(webhooks, "resolve_address", lambda _: "127.0.0.1")
+    monkeypatch.setattr(outgoing, "ssl", trusting)
+    monkeypatch.setattr(outgoing, "resolve_address", lambda _: "127.0.0.1")
     serving = threading.Thread(target=server.serve_forever, daemon=True)
     serving.start()
     yield SimpleNamespace(port=server.server_address[1], bodies=bodies)
@@ -420,13 +436,26 @@ def receiver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Simple
 
 def test_a_webhook_connects_to_the_address_that_was_checked(receiver: SimpleNamespace) -> None:
     """With the certificate of its host; a redirect is an answer and is not followed."""
-    from autograder.service.notices import webhooks
+    from autograder.service import outgoing
 
     place = f"https://hooks.example.org:{receiver.port}/x"
-    assert 302 == webhooks.post_body(place, b"{}", {"Content-Type": "application/json"})
+    assert (302, b"") == outgoing.send_request("POST", place, b"{}", {"Content-Type": "application/json"})
     assert [b"{}"] == receiver.bodies
     with pytest.raises(ssl.SSLCertVerificationError):
-        webhooks.post_body(place.replace("hooks", "other"), b"{}", {})
+        outgoing.send_request("POST", place.replace("hooks", "other"), b"{}", {})
+
+
+@pytest.mark.parametrize(("path", "error"), [("/slow", OSError), ("/large", ServiceError)])
+def test_an_endless_response_is_not_read_to_its_end(
+    receiver: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, path: str, error: type[Exception]
+) -> None:
+    """Neither one that comes byte by byte, nor one that is too large."""
+    from autograder.service import outgoing
+
+    if path == "/slow":
+        monkeypatch.setattr(outgoing, "_TOTAL_SECONDS", 0.5)
+    with pytest.raises(error):
+        outgoing.send_request("GET", f"https://hooks.example.org:{receiver.port}{path}", None, {})
 
 
 def test_the_signature_is_that_of_the_documentation() -> None:

@@ -14,11 +14,11 @@ from msgspec.structs import replace
 
 from autograder.service.postgres import EmbeddedPostgres
 from tests.service import course
-from tests.web.lms import LearningPlatform
+from tests.web.lms import CONNECT, LearningPlatform
 from tests.web.people import Small, small
 
 if TYPE_CHECKING:
-    from autograder.service.models import CourseRecord
+    from autograder.service.models import CourseRecord, PlatformCourse
 
 
 @pytest.fixture(scope="session")
@@ -46,6 +46,18 @@ def lms(at: Small) -> Iterator[LearningPlatform]:
         lti.register_platforms(platforms.values())
         with override_settings(RUNNING=replace(settings.RUNNING, platforms=platforms)):
             yield made
+
+
+@pytest.fixture
+def connected(at: Small, lms: LearningPlatform) -> PlatformCourse:
+    """Its course is connected with the one here, by its instructor ``prof``."""
+    from autograder.service.models import PlatformCourse
+
+    client = at.client("instructor")
+    assert lms.launch(client, "prof", ("Instructor",)).headers["location"] == CONNECT
+    answer = client.post(CONNECT, {"course": at.record.slug})
+    assert answer.headers["location"] == f"{at.base}staff/members/"
+    return PlatformCourse.objects.get(course=at.record)
 
 
 @pytest.fixture(scope="module")

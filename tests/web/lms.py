@@ -16,7 +16,11 @@ from autograder.web.identity import Platform
 
 LTI = "https://purl.imsglobal.org/spec/lti/claim"
 ROLES = "http://purl.imsglobal.org/vocab/lis/v2/membership"
+ABSENT = ...
+"""The value of a claim that is left out."""
 KEY = JWK.generate(kty="RSA", size=2048, kid="lms-1", use="sig", alg="RS256")
+CONNECT = "/app/lti/connect"
+"""Where an instructor says which course it is."""
 PAGE = 2
 """Members on a page of the class list."""
 
@@ -32,7 +36,8 @@ class LearningPlatform:
         nowhere: every place for marks is gone.
         gone: who is no more in the course, and gets no marks.
         lost: answers to requests for a new place that get lost.
-        person, roles: who follows a link in a browser.
+        person, roles, claims: who follows a link in a browser, and further claims of that launch.
+        chosen: the message with the links that were chosen in a browser.
     """
 
     def __init__(self, client: str) -> None:
@@ -46,6 +51,8 @@ class LearningPlatform:
         self.gone: set[str] = set()
         self.asked: list[dict[str, str]] = []
         self.person, self.roles = "ada", ("Learner",)
+        self.claims: dict[str, Any] = {}
+        self.chosen = ""
         platform = self
 
         class Answers(BaseHTTPRequestHandler):
@@ -85,6 +92,9 @@ class LearningPlatform:
             request.send_error(503)
         elif parts.path in {"/start", "/login"}:
             self._form(request, {name: values[0] for name, values in parse_qs(parts.query).items()})
+        elif parts.path == "/chosen" and sent is not None:
+            self.chosen = parse_qs(sent.decode())["JWT"][0]
+            self._page_of(request, "Chosen")
         elif parts.path == "/keys":
             self._send(request, {"keys": [json.loads(KEY.export_public())]})
         elif parts.path == "/token" and sent is not None:
@@ -126,19 +136,21 @@ class LearningPlatform:
         """The pages in a browser: the link that somebody follows, and what says who they are."""
         if "state" in given:
             place = given["redirect_uri"]
-            claims = self.said({"nonce": given["nonce"]}, self.person, self.roles)
+            claims = self.said({"nonce": given["nonce"]}, self.person, self.roles, **self.claims)
             fields = {"id_token": self.signed(claims), "state": given["state"]}
         else:
             place = f"{given['service']}/app/lti/login"
             fields = {"iss": self.address, "client_id": self.client, "login_hint": "me"}
             fields["target_link_uri"] = given["service"]
         inputs = "".join(f'<input name="{name}" value="{value}">' for name, value in fields.items())
+        self._page_of(request, f'<form method="post" action="{place}">{inputs}<button>Go on</button></form>')
+
+    @staticmethod
+    def _page_of(request: BaseHTTPRequestHandler, body: str) -> None:
         request.send_response(200)
         request.send_header("Content-Type", "text/html")
         request.end_headers()
-        head = '<title>LMS</title><link rel="icon" href="data:,">'
-        page = f'{head}<form method="post" action="{place}">{inputs}<button>Go on</button></form>'
-        request.wfile.write(page.encode())
+        request.wfile.write(f'<title>LMS</title><link rel="icon" href="data:,">{body}'.encode())
 
     def _page(self, request: BaseHTTPRequestHandler, start: int) -> None:
         further = start + PAGE < len(self.members)
@@ -177,7 +189,7 @@ class LearningPlatform:
                 "lineitems": f"{self.address}/items",
             },
         }
-        return {
+        stated = {
             "iss": self.address,
             "aud": self.client,
             "sub": who,
@@ -198,6 +210,7 @@ class LearningPlatform:
             **services,
             **claims,
         }
+        return {name: value for name, value in stated.items() if value is not ABSENT}
 
     def launch(
         self,
@@ -213,7 +226,7 @@ class LearningPlatform:
         return client.post("/app/lti/launch", {"id_token": token, "state": begun["state"]})
 
     @staticmethod
-    def signed(claims: dict[str, Any], key: JWK = KEY) -> str:
+    def signed(claims: dict[str, Any], key: JWK = KEY, kid: str | None = "lms-1") -> str:
         """A token."""
         private = key.export_to_pem(private_key=True, password=None).decode()
-        return jwt.encode(claims, private, algorithm="RS256", headers={"kid": "lms-1"})
+        return jwt.encode(claims, private, algorithm="RS256", headers={"kid": kid} if kid else {})

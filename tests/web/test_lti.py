@@ -12,7 +12,7 @@ from jwcrypto.jwk import JWK
 
 from autograder.core.errors import ServiceError
 from autograder.web import identity
-from tests.web.lms import LTI, ROLES, LearningPlatform
+from tests.web.lms import CONNECT, LTI, ROLES, LearningPlatform
 from tests.web.people import Small
 from tests.web.test_identity import written
 from tests.web.test_staff import graded
@@ -23,24 +23,8 @@ if TYPE_CHECKING:
     from autograder.service.platforms import PublishedMark
 
 
-CONNECT = "/app/lti/connect"
 AGS = "https://purl.imsglobal.org/spec/lti-ags"
 NRPS = "https://purl.imsglobal.org/spec/lti-nrps"
-
-
-@pytest.fixture
-def connected(at: Small, lms: LearningPlatform) -> PlatformCourse:
-    """Its course is connected with the one here."""
-    from autograder.service.models import PlatformCourse
-
-    found = connect(at, lms)
-    assert found.headers["location"] == f"{at.base}staff/members/"
-    return PlatformCourse.objects.get(course=at.record)
-
-
-def connect(at: Small, lms: LearningPlatform, role: str = "instructor", **sent: str) -> Any:
-    """What somebody gets who launches as an instructor and says which course it is."""
-    return connecting(at, lms, role).post(CONNECT, {"course": at.record.slug, **sent})
 
 
 def connecting(at: Small, lms: LearningPlatform, role: str) -> Any:
@@ -188,75 +172,6 @@ def test_an_administrator_is_found_by_nobodys_word(
     client = at.client("nobody")
     assert 403 == lms.launch(client).status_code
     assert "_auth_user_id" not in client.session
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "claims",
-    [
-        {f"{LTI}/deployment_id": "2"},
-        {f"{LTI}/message_type": "LtiDeepLinkingRequest"},
-        {f"{LTI}/version": "1.1"},
-        {f"{LTI}/roles": "Learner"},
-        {f"{LTI}/roles": [7]},
-        {f"{LTI}/roles": None},
-        {f"{LTI}/context": "text"},
-        {f"{LTI}/context": {}},
-        {f"{LTI}/context": {"id": ""}},
-        {f"{LTI}/context": None},
-        {f"{LTI}/lis": {"person_sourcedid": "$Person.sourcedId"}},
-        {"exp": None},
-        {"sub": "x" * 400},
-        {f"{LTI}/tool_platform": {"name": "no guid"}},
-        {f"{LTI}/custom": "text"},
-        {f"{LTI}/resource_link": {}},
-        {"given_name": "A\0da"},
-        {"email": "x" * 400},
-        {"sub": ""},
-        {"sub": 17},
-        {"exp": 1},
-        {"nonce": "another"},
-        {"aud": "another client"},
-        {"iss": "https://another.example.org"},
-        {f"{LTI}/lis": {"person_sourcedid": "../ada"}},
-        {f"{LTI}/lis": {"person_sourcedid": "=1+1"}},
-        {f"{LTI}/lis": {"person_sourcedid": ["ada"]}},
-        {f"{LTI}/lis": "ada"},
-        {f"{LTI}/lis": None},
-    ],
-)
-def test_what_is_not_right_lets_nobody_in(
-    at: Small, connected: PlatformCourse, lms: LearningPlatform, claims: dict[str, Any]
-) -> None:
-    """Each is refused with a page, and nobody comes onto the list."""
-    client, before = at.client("nobody"), members(at)
-    answer = lms.launch(client, **claims)
-    assert answer.status_code in {400, 403}, claims
-    assert "_auth_user_id" not in client.session
-    assert before == members(at)
-
-
-@pytest.mark.parametrize(
-    "claims",
-    [
-        {f"{LTI}/context": {"id": "their course", "title": None, "label": None, "type": None}},
-        {f"{LTI}/tool_platform": {"guid": "x", "name": None, "url": "https://" + "x" * 300}},
-        {"picture": "https://example.org/" + "x" * 400},
-        {"iat": 4_000_000_000},
-        {"given_name": None, "family_name": None, "name": None, "email": None},
-        {f"{LTI}/roles": ["Learner"]},
-        {f"{LTI}/launch_presentation": {"document_target": "iframe", "locale": None}},
-        {f"{AGS}/claim/endpoint": {"scope": [], "lineitem": "https://" + "x" * 300}},
-        {f"{AGS}/claim/endpoint": None},
-        {f"{NRPS}/claim/namesroleservice": None},
-    ],
-)
-def test_what_platforms_leave_out_or_add_keeps_nobody_out(
-    at: Small, connected: PlatformCourse, lms: LearningPlatform, claims: dict[str, Any]
-) -> None:
-    """Claims that are optional, empty, in short form, too long for a table, or by a clock that is ahead."""
-    client = at.client("nobody")
-    assert at.base == lms.launch(client, **claims).headers.get("location"), claims
 
 
 def test_a_login_may_leave_the_client_out(at: Small, lms: LearningPlatform) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import jwt
 import pytest
 
 from tests.support.thorough import rotating
 from tests.web.browser.reader import Reader
-from tests.web.lms import LearningPlatform
+from tests.web.lms import ABSENT, LTI, LearningPlatform
 from tests.web.people import Small
 
 pytestmark = pytest.mark.apart
@@ -43,3 +44,60 @@ def test_from_the_first_link_to_a_course(
     one.looks("course by a launch")
     staff.goto(f"{at.base}staff/a/{at.offer.assignment}/")
     staff.looks("assignment with a platform")
+
+
+def test_chosen_assignments_come_back_to_the_platform(
+    at: Small, lms: LearningPlatform, reader: Callable[..., Reader]
+) -> None:
+    """The browser sends them on by itself: the policy of the page allows the platform, and its script."""
+    staff = reader()
+    staff.is_known(at, "instructor")
+    follows(staff, lms, "prof", "Instructor")
+    staff.send()
+    at.offer.visible = True
+    at.offer.save()
+    lms.claims = {
+        f"{LTI}/message_type": "LtiDeepLinkingRequest",
+        f"{LTI}/resource_link": ABSENT,
+        "https://purl.imsglobal.org/spec/lti-dl/claim/deep_linking_settings": {
+            "deep_link_return_url": f"{lms.address}/chosen",
+            "accept_types": ["ltiResourceLink"],
+            "accept_presentation_document_targets": ["window"],
+        },
+    }
+    follows(staff, lms, "prof", "Instructor")
+    staff.looks("choice of links")
+    staff.page.get_by_label(at.offer.title).check()
+    staff.page.get_by_role("button").click()
+    staff.page.wait_for_url(f"{lms.address}/chosen")
+    [item] = jwt.decode(lms.chosen, options={"verify_signature": False})[
+        "https://purl.imsglobal.org/spec/lti-dl/claim/content_items"
+    ]
+    assert item["custom"] == {"assignment": at.offer.assignment}
+
+
+def test_the_page_of_platforms(at: Small, reader: Callable[..., Reader]) -> None:
+    """With a platform that waits for its confirmation, and a new address."""
+    from django.utils import timezone
+    from lti_tool.models import LtiRegistration
+
+    from autograder.service.models_results import PlatformRegistration
+
+    waiting = LtiRegistration.objects.create(
+        name="moodle.example.org",
+        issuer=f"https://{at.record.slug}.example.org",
+        client_id="c-1",
+        auth_url="https://moodle.example.org/mod/lti/auth.php",
+        token_url="https://moodle.example.org/mod/lti/token.php",
+        keyset_url="https://moodle.example.org/mod/lti/certs.php",
+        is_active=False,
+    )
+    waiting.deployments.create(deployment_id="1")
+    PlatformRegistration.objects.create(
+        digest=at.record.slug, expires_at=timezone.now(), registration=waiting
+    )
+    one = reader(locale="de")
+    one.is_known(at, "superuser")
+    one.goto("/app/platforms/")
+    one.press("Registrierungsadresse erstellen")
+    one.looks("platforms")
