@@ -15,10 +15,10 @@ import time
 from typing import Any
 from urllib.parse import urlsplit
 
-from autograder.core.errors import ServiceError
 from autograder.service import audit
 from autograder.service.models import Account, CourseRecord
 from autograder.service.models_notices import Event, Webhook
+from autograder.service.refusals import RequestRefused
 
 PRIVATE = "AUTOGRADER_PRIVATE_WEBHOOKS"
 """Environment variable: with the value 1, webhooks may lead to private addresses."""
@@ -31,16 +31,16 @@ def add_webhook(course: CourseRecord, address: str, by: Account) -> Webhook:
     """Add a webhook to a course, with a new secret.
 
     Raises:
-        ServiceError: the address is not allowed, or there are too many.
+        RequestRefused: the address is not allowed, or there are too many.
     """
     resolve_address(address)
     if course.webhooks.count() >= MOST_WEBHOOKS:
-        raise ServiceError(f"there are already {MOST_WEBHOOKS} webhooks, which is the maximum")
+        raise RequestRefused("webhook-too-many", most=MOST_WEBHOOKS)
     hook, new = Webhook.objects.get_or_create(
         course=course, address=address, defaults={"secret": secrets.token_hex(32)}
     )
     if not new:
-        raise ServiceError("this address is already a webhook of the course")
+        raise RequestRefused("webhook-twice")
     audit.record_action(by.username, "add webhook", urlsplit(address).hostname or "", course=course)
     return hook
 
@@ -56,23 +56,23 @@ def resolve_address(address: str) -> str:
     """Return the IP address that a webhook leads to.
 
     Raises:
-        ServiceError: it is not https, its host is unknown, or one of the host's addresses is private.
+        RequestRefused: it is not https, its host is unknown, or one of the host's addresses is private.
     """
     try:
         parts = urlsplit(address)
         host, port = parts.hostname, parts.port or 443
     except ValueError as error:
-        raise ServiceError("expected an address such as https://example.org/events") from error
+        raise RequestRefused("webhook-expected") from error
     if parts.scheme != "https" or not host or parts.username is not None:
-        raise ServiceError("expected an address such as https://example.org/events")
+        raise RequestRefused("webhook-expected")
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise ServiceError(f"{host}: this host is not known") from error
+        raise RequestRefused("webhook-host", host=host) from error
     addresses = [str(entry[4][0]) for entry in found]
     # All of them: the one that is used later must not depend on luck.
     if os.environ.get(PRIVATE) != "1" and not all(map(is_public, addresses)):
-        raise ServiceError(f"{host}: it has an address in a private network, which is not allowed")
+        raise RequestRefused("webhook-private", host=host)
     return addresses[0]
 
 
@@ -107,7 +107,7 @@ def send_event(hook: Webhook, event: Event) -> None:
     """Send an event to a webhook; redirects are not followed.
 
     Raises:
-        ServiceError: the address is not allowed any more, or the other side did not accept the event.
+        RequestRefused: the address is not allowed any more, or the other side did not accept the event.
         OSError, HTTPException: it cannot be reached.
     """
     body = json.dumps(describe_event(event), sort_keys=True).encode()
@@ -119,7 +119,7 @@ def send_event(hook: Webhook, event: Event) -> None:
     }
     status = post_body(hook.address, body, headers)
     if not 200 <= status < 300:
-        raise ServiceError(f"the other side responded with {status}")
+        raise RequestRefused("webhook-status", status=status)
 
 
 def sign_body(secret: str, moment: str, body: bytes) -> str:
