@@ -644,7 +644,7 @@ def _check_window(start: datetime | None, end: datetime, needed: timedelta, zone
     if start is not None:
         length = end.astimezone(UTC) - start.astimezone(UTC)
         if length <= _NOTHING:
-            moments = {"end": str(end), "start": str(start)}
+            moments = {"end": f"{end:%Y-%m-%d %H:%M}", "start": f"{start:%Y-%m-%d %H:%M}"}
             raise RubricError(build_localised_text("fault.time-after", **moments), place, "end")
         # The rubric promises these minutes to every student.
         if length < needed:

@@ -463,7 +463,8 @@ def _read_packed(entry: PackedFile, path: str, most: int) -> bytes | NotebookErr
     try:
         return b"" if most == _PRESENT else entry.read(most)
     except SourceError as error:
-        return NotebookError("not-readable", f"{path}: {error}")
+        fault = build_localised_text("fault.file", file=path, reason=error.text)
+        return NotebookError("not-readable", fault)
 
 
 def _is_ungraded(
