@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from autograder.core import atomic
 from autograder.core.errors import CourseError
+from autograder.core.wording import Phrase
 from autograder.course import Course, find_name_fault
 from autograder.course.csv_rows import get_assignment, read_rows
 from autograder.exchange.platforms.class_lists import ListChange, merge_lists, read_class_list
@@ -101,7 +102,7 @@ class RosterImport(Struct, frozen=True):
     change: ListChange
     id_column: str
     """The column with the ids."""
-    left_out: tuple[str, ...]
+    left_out: tuple[Phrase, ...]
     """Sentences about rows without a usable student."""
 
 

@@ -104,8 +104,8 @@ def _to_plain(collected: CollectReport) -> dict[str, object]:
             }
             for entry in collected.unmatched
         ],
-        "refused": {entry.place: entry.reason for entry in collected.refused},
-        "concerns": {entry.place: entry.reason for entry in collected.concerns},
+        "refused": {entry.place: str(entry.reason) for entry in collected.refused},
+        "concerns": {entry.place: str(entry.reason) for entry in collected.concerns},
         "absent": collected.absent,
         "remarks": collected.remarks,
     }
@@ -204,7 +204,7 @@ def _to_plain_changes(done: RosterImport) -> dict[str, object]:
         "added": [student.id for student in done.change.added],
         "changed": [student.id for _, student in done.change.changed],
         "absent": [student.id for student in done.change.absent],
-        "left_out": done.left_out,
+        "left_out": list(map(str, done.left_out)),
     }
 
 

@@ -17,13 +17,17 @@
 
 Errors about formulas have a separate tree: `autograder.formulas.errors`.
 
-A message names the object, the expected value, the actual value and the remedy.
+A message names the object, the expected value, the actual value and the remedy. One that people can meet on
+a page comes from the catalogue, in every language: ``CourseError(build_localised_text("fault.…"))``. Then
+``str(error)`` is English, for logs and the command line, and `AutograderError.text` has all languages.
 """
 
 from __future__ import annotations
 
 import traceback
 from typing import TYPE_CHECKING, Self
+
+from autograder.core.wording import LocalisedText, Phrase, join_phrases
 
 if TYPE_CHECKING:
     from autograder.core.records import Ending
@@ -34,6 +38,12 @@ _MOST_TOLD = 300
 
 class AutograderError(Exception):
     """Base class of all expected errors; the command line prints them without a traceback."""
+
+    @property
+    def text(self) -> Phrase:
+        """The message for pages: in every language if it comes from the catalogue, otherwise in English."""
+        first = self.args[0] if self.args else ""
+        return first if isinstance(first, LocalisedText) else str(self)
 
 
 class CourseError(AutograderError):
@@ -84,9 +94,10 @@ class RubricError(AutograderError):
 
     Attributes:
         path: the keys that lead to the error, as far as they are known.
+        message: the error without its place, for forms, which show the field.
     """
 
-    def __init__(self, message: str, place: str = "", *keys: TomlStep) -> None:
+    def __init__(self, message: Phrase, place: str = "", *keys: TomlStep) -> None:
         """Put the place in front of the message.
 
         Args:
@@ -94,7 +105,8 @@ class RubricError(AutograderError):
             place: its position; a `Place` contributes its keys.
             keys: further keys below that place; the message shows them as well.
         """
-        super().__init__(": ".join([*filter(None, [place]), *map(str, keys), message]))
+        super().__init__(join_phrases([*filter(None, [place]), *map(str, keys), message], ": "))
+        self.message = message
         self.path: tuple[TomlStep, ...] = (*(place.path if isinstance(place, Place) else ()), *keys)
 
 
@@ -105,7 +117,7 @@ class NotebookError(AutograderError):
         code: stable name of the fault, e.g. ``"not-json"``; the folder names of tests/submissions.
     """
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: Phrase) -> None:
         super().__init__(message)
         self.code = code
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import Struct
 
 if TYPE_CHECKING:
@@ -66,6 +67,15 @@ def _parse_locale(language: str) -> Locale:
         return Locale("en")
 
 
+_BINARY = ((1 << 20, "MB"), (1 << 10, "kB"), (1, "B"))
+
+
+def format_size(number: int) -> str:
+    """Format a number of bytes, rounded up, in units that all languages share: ``64 MB``, ``11 B``."""
+    size, unit = next((entry for entry in _BINARY if number >= entry[0]), _BINARY[-1])
+    return f"{-(-number // size)} {unit}"
+
+
 class LocalisedText(Struct, frozen=True):
     """Part of a sentence that a rubric states in several languages, such as the name of a case."""
 
@@ -87,4 +97,37 @@ class LocalisedText(Struct, frozen=True):
 
 
 Phrase = str | LocalisedText
-"""The value of a placeholder: one text, or one for each language."""
+"""The value of a placeholder, or the text of an error: one text, or one for each language."""
+
+
+def render_phrase(phrase: Phrase, language: str) -> str:
+    """Return a phrase in one language."""
+    return phrase if isinstance(phrase, str) else phrase.get_text(language)
+
+
+def encode_phrase(phrase: Phrase) -> str:
+    """Encode a phrase in all its languages for a store; see `decode_phrase`."""
+    return msgspec.json.encode(phrase).decode()
+
+
+def decode_phrase(stored: str) -> Phrase:
+    """Decode a stored phrase; any other text, as earlier versions stored, is returned unchanged."""
+    try:
+        phrase: Phrase = msgspec.json.decode(stored, type=Phrase)
+    except msgspec.DecodeError:
+        return stored
+    return phrase
+
+
+def join_phrases(phrases: Iterable[Phrase], separator: str = "; ") -> Phrase:
+    """Join phrases; the result has every language that one of them has."""
+    parts = list(phrases)
+    languages = {language for part in parts if isinstance(part, LocalisedText) for language in part.text}
+    if not languages:
+        return separator.join(map(str, parts))
+    return LocalisedText(
+        {
+            language: separator.join(render_phrase(part, language) for part in parts)
+            for language in sorted(languages)
+        }
+    )

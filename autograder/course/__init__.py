@@ -18,6 +18,8 @@ from autograder.checking.check_parser import FOLDER, drop_planted
 from autograder.core import atomic
 from autograder.core.errors import CourseError
 from autograder.core.records import Message, Note, StudentGroup
+from autograder.core.wording import Phrase
+from autograder.messages import build_localised_text
 from autograder.rubric.timestamps import Timing, format_moment, read_stamp, to_window_zone
 
 SECRET_BYTES = 32
@@ -38,7 +40,7 @@ class SkippedAttempt(Struct, frozen=True):
     """An attempt that does not count because it cannot be read."""
 
     submitted_at: datetime | None
-    reason: str
+    reason: Phrase
 
 
 class Handin(Struct, frozen=True):
@@ -83,7 +85,7 @@ class Handin(Struct, frozen=True):
         """Return messages for the student about why this attempt counts."""
         messages = []
         for attempt in self.passed_over:
-            params = {"reason": attempt.reason}
+            params: dict[str, Phrase] = {"reason": attempt.reason}
             if attempt.submitted_at:
                 params["moment"] = self._format_moment(attempt.submitted_at, language)
             messages.append(
@@ -270,7 +272,9 @@ class Course(Struct, frozen=True):
         submitted, names = self._list_submitted()
         faults = {name: fault for name in names if (fault := find_name_fault(name))}
         return {
-            ascii(name): fault for name, fault in faults.items() if _is_there(submitted / name / assignment)
+            ascii(name): str(fault)
+            for name, fault in faults.items()
+            if _is_there(submitted / name / assignment)
         }
 
     def _list_submitted(self) -> tuple[Path, list[str]]:
@@ -335,31 +339,31 @@ class Course(Struct, frozen=True):
         return (path for path in sorted(self.reference.rglob("*.py")) if path.is_file())
 
 
-def find_name_fault(name: str) -> str:
+def find_name_fault(name: str) -> Phrase:
     """Return why a name cannot be a student's id; empty if it can.
 
     An id names folders, is shown in tables and pages, and is exported to spreadsheets by nbgrader without
     escaping. So every character that has a meaning in one of these is refused.
     """
     if not name or len(name) > MOST_NAME:
-        return f"it has {len(name)} characters; expected 1 to {MOST_NAME}"
+        return build_localised_text("fault.name-length", number=len(name), most=MOST_NAME)
     if _PLAIN.fullmatch(name):
         return ""
     # Python's surrogateescape decodes invalid UTF-8 in file names to these code points.
     if any("\udc80" <= char <= "\udcff" for char in name):
-        return "it is not UTF-8"
+        return build_localised_text("fault.name-bytes-invalid")
     for char in name:
         # Invisible characters would make two ids look the same.
         if unicodedata.category(char) in _UNSEEN:
-            return f"it holds the invisible character U+{ord(char):04X}"
+            return build_localised_text("fault.name-invisible", character=f"U+{ord(char):04X}")
         if char in _NEVER_IN_A_NAME:
-            return f"it holds {char!r}"
+            return build_localised_text("fault.name-character", character=repr(char))
     # CSV injection: a spreadsheet would evaluate the id.
     if name.startswith(_BEGINS_A_FORMULA):
-        return f"it begins with {name[0]!r}, as a spreadsheet's formula does"
+        return build_localised_text("fault.name-formula", character=repr(name[0]))
     if name.startswith("."):
-        return "it begins with a dot, as hidden folders do"
-    return "it begins or ends with a space" if name != name.strip() else ""
+        return build_localised_text("fault.name-hidden")
+    return build_localised_text("fault.name-space") if name != name.strip() else ""
 
 
 def _list_folder_names(above: Path) -> list[str]:

@@ -21,7 +21,9 @@ from msgspec import Struct
 
 from autograder.core.errors import SourceError
 from autograder.core.tables import escape_name
+from autograder.core.wording import Phrase, format_size
 from autograder.course import find_name_fault
+from autograder.messages import build_localised_text
 
 MOST_FILE = 256 << 20
 """Bytes of one file, unpacked."""
@@ -73,7 +75,14 @@ class PackedFile(Struct, frozen=True, eq=False):
             SourceError: it is longer than ``most`` bytes, or damaged.
         """
         if self.size > most:
-            raise SourceError(f"{escape_name(self.path)}: {self.size:,} bytes; at most {most:,} are read")
+            raise SourceError(
+                build_localised_text(
+                    "fault.file-larger",
+                    file=escape_name(self.path),
+                    size=format_size(self.size),
+                    most=format_size(most),
+                )
+            )
         return b"".join(self.read_chunks())
 
     def read_chunks(self) -> Iterator[bytes]:
@@ -87,7 +96,7 @@ class PackedFile(Struct, frozen=True, eq=False):
                 while part := file.read(_CHUNK):
                     yield part
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError) as error:
-            raise SourceError(f"it cannot be unpacked: {error}") from error
+            raise SourceError(build_localised_text("fault.not-unpacked")) from error
 
 
 class RefusedFile(Struct, frozen=True):
@@ -95,7 +104,7 @@ class RefusedFile(Struct, frozen=True):
 
     place: str
     """Its printable path."""
-    reason: str
+    reason: Phrase
 
 
 class SourceFiles(Struct, frozen=True, eq=False):
@@ -105,7 +114,7 @@ class SourceFiles(Struct, frozen=True, eq=False):
     refused: tuple[RefusedFile, ...]
 
 
-def refuse_file(path: str, reason: str) -> RefusedFile:
+def refuse_file(path: str, reason: Phrase) -> RefusedFile:
     """Create the record of a refused file."""
     return RefusedFile(escape_name(path), reason)
 
@@ -135,7 +144,9 @@ def open_archive(file: IO[bytes], name: str) -> Iterator[SourceFiles]:
         SourceError: it is no archive.
     """
     if _has_too_many_members(file):
-        raise SourceError(f"{escape_name(name)}: it has more than {MOST_FILES:,} files")
+        raise SourceError(
+            build_localised_text("fault.archive-too-many", file=escape_name(name), most=MOST_FILES)
+        )
     with _open_zip(file, name) as archive:
         yield list_archive(archive)
 
@@ -162,7 +173,7 @@ def _open_zip(file: IO[bytes], name: str) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(file)
     except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as error:
-        raise SourceError(f"{escape_name(name)}: not a zip archive that can be read ({error})") from error
+        raise SourceError(build_localised_text("fault.no-archive", file=escape_name(name))) from error
 
 
 def list_archive(archive: zipfile.ZipFile) -> SourceFiles:
@@ -173,14 +184,14 @@ def list_archive(archive: zipfile.ZipFile) -> SourceFiles:
         path = _decode_name(info)
         # The rest is reported in one line; a line for each would flood the report.
         if number >= MOST_ENTRIES:
-            faults.append(refuse_file(path, f"{len(infos) - number:,} files from here on are too many"))
+            faults.append(refuse_file(path, build_localised_text("fault.files-too-many-here")))
             break
         if "\0" not in info.orig_filename and (path.endswith("/") or is_leftover(path)):
             continue
         fault = find_location_fault(path, info.orig_filename) or _find_member_fault(info, total)
         # Programs disagree on which of two entries with one name counts.
         if not fault and path in names:
-            fault = "its name stands twice in the archive"
+            fault = build_localised_text("fault.twice-in-archive")
         if fault:
             faults.append(refuse_file(path, fault))
             continue
@@ -200,26 +211,26 @@ def _decode_name(info: zipfile.ZipInfo) -> str:
         return info.filename
 
 
-def _find_member_fault(info: zipfile.ZipInfo, total: int) -> str:
+def _find_member_fault(info: zipfile.ZipInfo, total: int) -> Phrase:
     # The upper 16 bits are the Unix mode; it is 0 in archives from other systems.
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind == stat.S_IFLNK:
-        return "it is a link"
+        return build_localised_text("fault.link")
     if kind not in {0, stat.S_IFREG}:
-        return "it is no regular file"
+        return build_localised_text("fault.no-file")
     if info.flag_bits & _ENCRYPTED:
-        return "it is encrypted; ask for an archive without a password"
+        return build_localised_text("fault.encrypted")
     if info.file_size > RATIO_FROM and info.file_size > MOST_RATIO * max(1, info.compress_size):
-        growth = f"{info.compress_size:,} bytes would become {info.file_size:,}"
-        return f"{growth}; at most {MOST_RATIO} times as many are unpacked"
+        sizes = {"size": format_size(info.compress_size), "unpacked": format_size(info.file_size)}
+        return build_localised_text("fault.bomb", **sizes, most=MOST_RATIO)
     return find_size_fault(info.file_size, total, MOST_SOURCE)
 
 
-def find_size_fault(size: int, total: int, most: int) -> str:
+def find_size_fault(size: int, total: int, most: int) -> Phrase:
     """Return why a file is too large, given the total of the files before it; empty if it is not."""
     if size > MOST_FILE:
-        return f"{size:,} bytes; at most {MOST_FILE:,} are taken"
-    return f"with it there would be more than {most:,} bytes altogether" if total + size > most else ""
+        return build_localised_text("fault.size", size=format_size(size), most=format_size(MOST_FILE))
+    return build_localised_text("fault.total", most=format_size(most)) if total + size > most else ""
 
 
 def _list_folder(root: Path) -> SourceFiles:
@@ -229,7 +240,7 @@ def _list_folder(root: Path) -> SourceFiles:
     total = 0
     for path, entry in _walk_folder(root, "", faults):
         if len(entries) + len(faults) >= MOST_ENTRIES:
-            faults.append(refuse_file(path, "from here on there are too many files"))
+            faults.append(refuse_file(path, build_localised_text("fault.files-too-many-here")))
             break
         status = entry.stat(follow_symlinks=False)
         fault = (
@@ -267,13 +278,14 @@ def _walk_folder(
             yield path, entry
 
 
-def _find_entry_fault(status: os.stat_result) -> str:
+def _find_entry_fault(status: os.stat_result) -> Phrase:
     if stat.S_ISLNK(status.st_mode):
-        return "it is a link"
+        return build_localised_text("fault.link")
     if not stat.S_ISREG(status.st_mode):
-        return "it is no regular file"
+        return build_localised_text("fault.no-file")
     # A hard link may lead to a file that the student cannot read but the grader can.
-    return f"it has {status.st_nlink} names on this disk" if status.st_nlink > 1 else ""
+    several = status.st_nlink > 1
+    return build_localised_text("fault.several-names", number=status.st_nlink) if several else ""
 
 
 def _open_unchanged(path: str) -> IO[bytes]:
@@ -293,7 +305,7 @@ def is_leftover(path: str) -> bool:
     return not _LEFTOVERS.isdisjoint(path.split("/")) or path.rpartition("/")[2].startswith("._")
 
 
-def find_location_fault(path: str, as_stored: str = "") -> str:
+def find_location_fault(path: str, as_stored: str = "") -> Phrase:
     """Return why a path in an archive is not allowed; empty if it is.
 
     Args:
@@ -301,22 +313,20 @@ def find_location_fault(path: str, as_stored: str = "") -> str:
         as_stored: as stored in the archive, where reading cuts it at a zero byte.
     """
     if "\0" in path or "\0" in as_stored:
-        return "its name holds a zero byte"
+        return build_localised_text("fault.zero-byte")
     # Windows would treat it as a separator, so the path would mean another place there.
     if "\\" in path:
-        return "its name holds a backslash"
+        return build_localised_text("fault.backslash")
     if path.startswith("/") or re.match(r"[A-Za-z]:", path):
-        return "it lies at an absolute place"
+        return build_localised_text("fault.absolute")
     if {"", ".", ".."} & set(path.split("/")):
-        return "its place leads out of the archive, or to nowhere"
-    return (
-        f"its place has {len(path)} characters; at most {MOST_PATH} are taken"
-        if len(path) > MOST_PATH
-        else ""
-    )
+        return build_localised_text("fault.outside")
+    if len(path) > MOST_PATH:
+        return build_localised_text("fault.place-long", number=len(path), most=MOST_PATH)
+    return ""
 
 
-def find_file_name_fault(path: str) -> str:
+def find_file_name_fault(path: str) -> Phrase:
     """Return why a student's file cannot have this name; empty if it can.
 
     Args:
@@ -324,12 +334,12 @@ def find_file_name_fault(path: str) -> str:
     """
     for name in path.split("/"):
         if len(name.encode("utf-8", "surrogatepass")) > MOST_NAME:
-            return f"a name has more than {MOST_NAME} bytes"
+            return build_localised_text("fault.name-bytes", most=MOST_NAME)
         if fault := find_name_fault(name):
             return fault
         # Windows reserves these names, and staff may open submissions there.
         if _DEVICES.fullmatch(name):
-            return f"{name!a} is the name of a device"
+            return build_localised_text("fault.device", name=ascii(name))
         if {":", "?", "*"} & set(name) or name.endswith("."):
-            return f"{name!a} is no name on every system"
+            return build_localised_text("fault.no-name-everywhere", name=ascii(name))
     return ""

@@ -18,9 +18,10 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from autograder.core import tables
-from autograder.core.errors import CourseError, RubricError
+from autograder.core.errors import CourseError, RubricError, extend_place
 from autograder.core.records import StudentGroup
 from autograder.course import Course, Handin, group_list
+from autograder.messages import build_localised_text
 from autograder.rubric import Rubric, timestamps
 from autograder.rubric.lateness import (
     COUNTS,
@@ -40,6 +41,10 @@ COMMON = "course"
 """The table of ``exams.toml`` that applies to all assignments."""
 CLOCKS_DIFFER = timedelta(minutes=5)
 """Tolerance for clocks of other machines that are ahead of ours."""
+MOST_EXTRA, MOST_WORKING, MOST_GRACE = 24 * 60, 30 * 24 * 60, 7 * 24 * 60
+"""Maximum of a student's extra minutes, of the working time and of the grace period, in minutes."""
+MOST_SLIP = 366
+"""Maximum number of slip days."""
 _NOTHING = timedelta(0)
 _SHARED = ("zone", "late", "grace_minutes", "penalty", "late_days", "counts")
 
@@ -47,7 +52,7 @@ _SHARED = ("zone", "late", "grace_minutes", "penalty", "late_days", "counts")
 class IndividualTimes(Struct, frozen=True):
     """One student's individual times. TOML: ``[<assignment>.students.<id>]``."""
 
-    extra_minutes: Annotated[int, Meta(ge=0, le=24 * 60)] = 0
+    extra_minutes: Annotated[int, Meta(ge=0, le=MOST_EXTRA)] = 0
     start: datetime | None = None
     end: datetime | None = None
     late: Rule | None = None
@@ -72,12 +77,12 @@ class Times(Struct, frozen=True):
     """Default: none; then the end is a deadline, and nothing is too early."""
     end: datetime | None = None
     """Default: the start plus the minutes that the rubric allows."""
-    minutes: Annotated[int, Meta(ge=1, le=30 * 24 * 60)] | None = None
+    minutes: Annotated[int, Meta(ge=1, le=MOST_WORKING)] | None = None
     """Working time of each student from the moment they open the assignment, but not beyond the end."""
     zone: str = ""
     """The zone of the times; required if they have no offset from UTC."""
     late: Rule = "review"
-    grace_minutes: Annotated[int, Meta(ge=0, le=7 * 24 * 60)] = 0
+    grace_minutes: Annotated[int, Meta(ge=0, le=MOST_GRACE)] = 0
     """Grace period after the end."""
     penalty: Penalty | None = None
     """The penalty for ``late = "penalty"``."""
@@ -95,9 +100,9 @@ class Times(Struct, frozen=True):
 class SlipSettings(Struct, frozen=True):
     """The settings for slip days. TOML: ``[course.slip_days]``."""
 
-    days: Annotated[int, Meta(ge=1, le=366)]
+    days: Annotated[int, Meta(ge=1, le=MOST_SLIP)]
     """For each student, over all assignments together."""
-    most: Annotated[int, Meta(ge=1, le=366)] | None = None
+    most: Annotated[int, Meta(ge=1, le=MOST_SLIP)] | None = None
     """For one assignment; default: no separate limit."""
     assignments: tuple[str, ...] | None = None
     """In the order in which they use days; default: those with only an end, the earliest end first."""
@@ -380,7 +385,7 @@ def _order_assignments(
     zone = written.get(COMMON, {}).get("zone", "")
     moments = {
         name: _resolve_moment(
-            end, _get_zone(Times(zone=timed[name].get("zone", zone)), place), f"{place}: {name}: end"
+            end, _get_zone(Times(zone=timed[name].get("zone", zone)), place), f"{place}: {name}", "end"
         )
         for name, end in ends.items()
         if isinstance(end, datetime)
@@ -402,7 +407,7 @@ def load_schedule(course: Course, rubric: Rubric) -> Schedule | None:
             return None
         return read_schedule(table, rubric, f"{course.exams}: [{name}]", group_list.load_groups(course, name))
     except RubricError as error:
-        raise CourseError(str(error)) from error
+        raise CourseError(error.text) from error
 
 
 def list_slip_order(course: Course, before: str) -> tuple[str, ...]:
@@ -442,7 +447,7 @@ def read_schedule(table: Any, rubric: Rubric, place: str, groups: Collection[Stu
     try:
         return _build_schedule(table, rubric, place, groups)
     except OverflowError as error:  # datetime's first and last day overflow in other zones
-        raise RubricError("a time is outside of the years 1 to 9999", place) from error
+        raise RubricError(build_localised_text("fault.time-years"), place) from error
 
 
 def _build_schedule(
@@ -462,18 +467,19 @@ def _build_schedule(
     entries: dict[str, list[IndividualTimes]] = {}
     decided: dict[str, Rule] = {}
     for student, entry in times.students.items():
-        entry_place = f"{place}: student {student!r}"
+        entry_place = extend_place(place, f": student {student!r}", "students", student)
         if normalise_id(student) in individual:
-            raise RubricError("stands twice; each may stand once", entry_place)
+            raise RubricError(build_localised_text("fault.time-twice"), entry_place)
         individual[normalise_id(student)], individual_times = read_individual(entry, entry_place)
         entries[normalise_id(student)] = [individual_times]
         if individual_times.late:
             decided[normalise_id(student)] = individual_times.late
     members = {group.name: group.members for group in groups}
     for name, entry in times.groups.items():
-        entry_place = f"{place}: group {name!r}"
+        entry_place = extend_place(place, f": group {name!r}", "groups", name)
         if name not in members:
-            raise RubricError(f"there is no such group; {tables.suggest_name(name, members)}", entry_place)
+            known = tables.join_names(members) or "-"
+            raise RubricError(build_localised_text("fault.time-no-group", groups=known), entry_place)
         window, group_times = read_individual(entry, entry_place)
         for student in map(normalise_id, members[name]):
             # Individual extra time is kept if it is longer than the group's.
@@ -498,7 +504,7 @@ def _convert_individual(entry: Any, times: Times, place: str) -> IndividualTimes
         raise RubricError("expected a table with extra_minutes, start, end or late", place)
     individual = tables.convert_table(entry, IndividualTimes, place)
     if individual.late == "penalty" and times.penalty is None:
-        raise RubricError('late = "penalty" needs a table penalty', place)
+        raise RubricError(build_localised_text("fault.late-penalty"), place, "late")
     return individual
 
 
@@ -510,7 +516,8 @@ def _check_working_time(times: Times, needed: timedelta, place: str) -> None:
     """
     if times.minutes is not None and timedelta(minutes=times.minutes) < needed:
         promised = timestamps.format_duration(needed)
-        raise RubricError(f"{times.minutes} are fewer than the rubric allows: {promised}", place, "minutes")
+        fault = build_localised_text("fault.time-minutes", minutes=times.minutes, needed=promised)
+        raise RubricError(fault, place, "minutes")
 
 
 def _limit_working_times(
@@ -530,13 +537,13 @@ def _get_minimum_length(rubric: Rubric) -> timedelta:
 
 
 def _build_common_window(times: Times, zone: tzinfo | None, rubric: Rubric, place: str) -> Window:
-    start = _resolve_moment(times.start, zone, f"{place}: start") if times.start else None
+    start = _resolve_moment(times.start, zone, place, "start") if times.start else None
     if times.end is not None:
-        end = _resolve_moment(times.end, zone, f"{place}: end")
+        end = _resolve_moment(times.end, zone, place, "end")
     elif start is None:
-        raise RubricError("expected start, end, or both; neither is stated", place)
+        raise RubricError(build_localised_text("fault.time-none"), place)
     elif rubric.assignment.exam is None:
-        raise RubricError("is needed, since the rubric states no [assignment.exam] minutes", place, "end")
+        raise RubricError(build_localised_text("fault.time-end"), place, "end")
     else:
         end = _add_elapsed(start, _get_minimum_length(rubric))
     return replace(
@@ -554,7 +561,7 @@ def _build_terms(times: Times, place: str) -> Terms:
     if times.penalty and (fault := times.penalty.find_fault()):
         raise RubricError(fault, place, "penalty")
     if times.late == "penalty" and times.penalty is None:
-        raise RubricError('is needed with late = "penalty"', place, "penalty")
+        raise RubricError(build_localised_text("fault.late-penalty"), place, "penalty")
     slip = SlipDays(times.slip_days.days, times.slip_days.most) if times.slip_days else None
     grace = timedelta(minutes=times.grace_minutes)
     return Terms(times.late, grace, times.penalty, slip, times.late_days)
@@ -571,17 +578,15 @@ def _build_individual_window(
 ) -> Window:
     """Return one student's window: the common one with the individual start, end or extra time applied."""
     if individual.end and individual.extra_minutes:
-        raise RubricError("state either end or extra_minutes, not both", place)
-    start = _resolve_moment(individual.start, zone, f"{place}: start") if individual.start else common.start
+        raise RubricError(build_localised_text("fault.time-both"), place)
+    start = _resolve_moment(individual.start, zone, place, "start") if individual.start else common.start
     extra = timedelta(minutes=individual.extra_minutes)
     if individual.end:
-        end = _resolve_moment(individual.end, zone, f"{place}: end")
+        end = _resolve_moment(individual.end, zone, place, "end")
     elif individual.start is None or start is None:
         end = _add_elapsed(common.end, extra)
     elif common.start is None:
-        raise RubricError(
-            "is needed beside start, since no common start says how long all have", place, "end"
-        )
+        raise RubricError(build_localised_text("fault.time-end-of-one"), place, "end")
     else:
         end = _add_elapsed(start, common.end.astimezone(UTC) - common.start.astimezone(UTC) + extra)
     return replace(_check_window(start, end, needed, zone_name, place), terms=common.terms)
@@ -614,19 +619,19 @@ def _get_zone(times: Times, place: str) -> tzinfo | None:
     try:
         return timestamps.get_zone(times.zone)
     except ValueError as error:
-        raise RubricError(f"{error}", place, "zone") from error
+        raise RubricError(error.args[0], place, "zone") from error
 
 
-def _resolve_moment(moment: datetime, zone: tzinfo | None, place: str) -> datetime:
+def _resolve_moment(moment: datetime, zone: tzinfo | None, place: str, key: str) -> datetime:
     """Return a moment of the file in the zone, if one is set."""
     if moment.tzinfo is not None:
         return moment.astimezone(zone) if zone else moment
     if zone is None:
-        raise RubricError(f'{moment} has no zone; state zone = "Europe/Berlin", or an offset', place)
+        raise RubricError(build_localised_text("fault.time-no-zone", moment=str(moment)), place, key)
     try:
         return timestamps.resolve_local_time(moment, zone)
     except ValueError as error:
-        raise RubricError(f"{error}", place) from error
+        raise RubricError(error.args[0], place, key) from error
 
 
 def _add_elapsed(start: datetime, length: timedelta) -> datetime:
@@ -639,12 +644,13 @@ def _check_window(start: datetime | None, end: datetime, needed: timedelta, zone
     if start is not None:
         length = end.astimezone(UTC) - start.astimezone(UTC)
         if length <= _NOTHING:
-            raise RubricError(f"{end} is not after the start, {start}", place, "end")
+            moments = {"end": f"{end:%Y-%m-%d %H:%M}", "start": f"{start:%Y-%m-%d %H:%M}"}
+            raise RubricError(build_localised_text("fault.time-after", **moments), place, "end")
         # The rubric promises these minutes to every student.
         if length < needed:
-            raise RubricError(
-                f"{timestamps.format_duration(length)} from start to end, but the rubric allows "
-                f"{timestamps.format_duration(needed)}",
-                place,
-            )
+            lengths = {
+                "length": timestamps.format_duration(length),
+                "needed": timestamps.format_duration(needed),
+            }
+            raise RubricError(build_localised_text("fault.time-short", **lengths), place, "end")
     return Window(start, end, zone or f"{end:%Z}")

@@ -16,7 +16,9 @@ from msgspec import Struct
 from autograder.core.errors import NotebookError, SourceError
 from autograder.core.paths import is_below, is_disguised, match_expected_paths
 from autograder.core.tables import escape_name
+from autograder.core.wording import Phrase, join_phrases
 from autograder.course.archives import PackedFile, RefusedFile, open_archive, open_source
+from autograder.messages import build_localised_text
 from autograder.notebook.document import MAX_BYTES, MAX_READ, parse_notebook
 from autograder.notebook.files import read_below
 from autograder.rubric import Rubric
@@ -70,7 +72,7 @@ class Readability(Struct, frozen=True):
     """Which notebooks of an attempt can be read."""
 
     readable: frozenset[str] = frozenset()
-    unreadable: Mapping[str, str] = {}
+    unreadable: Mapping[str, Phrase] = {}
     """By name, the reason why it cannot be read."""
     files: bool = False
     """Files that belong to a notebook were submitted."""
@@ -81,10 +83,9 @@ class Readability(Struct, frozen=True):
         return bool(self.unreadable) or not (self.readable or self.files)
 
     @property
-    def reason(self) -> str:
+    def reason(self) -> Phrase:
         """Why it cannot be read, for students and staff."""
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in self.unreadable.items())
-        return reasons or "None of the files that were asked for is in it."
+        return join_file_faults(self.unreadable.items()) or build_localised_text("fault.nothing-expected")
 
     def restrict(self, notebooks: Collection[str]) -> Readability:
         """Return the readability of some of the notebooks only."""
@@ -94,6 +95,11 @@ class Readability(Struct, frozen=True):
     def can_replace(self, other: Readability) -> bool:
         """Decide whether this attempt counts instead of another: that one is damaged, and this has more."""
         return other.is_damaged and self.readable > other.readable
+
+
+def join_file_faults(faults: Iterable[tuple[str, Phrase]]) -> Phrase:
+    """Return one text about files, each with its fault; empty if there are none."""
+    return join_phrases(build_localised_text("fault.file", file=name, reason=fault) for name, fault in faults)
 
 
 def find_notebook_fault(data: bytes) -> NotebookError | None:
@@ -123,7 +129,7 @@ def determine_readability(
         if fault is None:
             readable.add(name)
         else:
-            unreadable[name] = str(fault)
+            unreadable[name] = fault.text
     files = any(isinstance(data, bytes) for path, data in contents.items() if not path.endswith(_NOTEBOOK))
     return Readability(frozenset(readable), unreadable, files)
 
@@ -206,13 +212,11 @@ def explain_absent(
             continue
         # The notebook may be among these files, so staff must look before a zero is given.
         if unread:
-            explained[path] = NotebookError(
-                "unread-files", f"{path} is not among the files that were handed in: {name_files(unread)}."
-            )
+            fault = build_localised_text("fault.files-unread", file=path, files=name_files(unread))
+            explained[path] = NotebookError("unread-files", fault)
         elif nothing:
-            explained[path] = NotebookError(
-                "no-notebook", f"{path} was not handed in: there is no notebook in the submission."
-            )
+            fault = build_localised_text("fault.no-notebook", file=path)
+            explained[path] = NotebookError("no-notebook", fault)
     return explained
 
 
@@ -335,7 +339,8 @@ def expand_archives(
         printable_path = escape_name(f"{label}: {name}" if label else name)
         number += 1
         if number > MOST_ARCHIVES:
-            faults.append(RefusedFile(printable_path, f"more than {MOST_ARCHIVES} archives are not unpacked"))
+            fault = build_localised_text("fault.archives-too-many", most=MOST_ARCHIVES)
+            faults.append(RefusedFile(printable_path, fault))
             continue
         try:
             # zipfile needs a seekable file, and the entry is a stream.
@@ -344,7 +349,7 @@ def expand_archives(
                 copy.write(part)
             listing = opened.enter_context(open_archive(cast("IO[bytes]", copy), name))
         except SourceError as error:
-            faults.append(RefusedFile(printable_path, str(error)))
+            faults.append(RefusedFile(printable_path, error.text))
             continue
         faults += [
             RefusedFile(f"{printable_path}/{refused_file.place}", refused_file.reason)
@@ -458,7 +463,8 @@ def _read_packed(entry: PackedFile, path: str, most: int) -> bytes | NotebookErr
     try:
         return b"" if most == _PRESENT else entry.read(most)
     except SourceError as error:
-        return NotebookError("not-readable", f"{path}: {error}")
+        fault = build_localised_text("fault.file", file=path, reason=error.text)
+        return NotebookError("not-readable", fault)
 
 
 def _is_ungraded(

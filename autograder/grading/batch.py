@@ -16,12 +16,14 @@ from msgspec.structs import replace
 
 from autograder.core.errors import GradebookError, NotebookError, describe_error
 from autograder.core.records import GradingResult, Limits
+from autograder.core.wording import format_size
 from autograder.course import COUNTING_NOTES, Handin
 from autograder.course.submission_folder import is_absent, read_folder
 from autograder.grading.assignment import Assignment
 from autograder.grading.grades import FAULTS, LATE, refuse_questions
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.store import GradedEntry, OutlineReader, ResultKey, Store
+from autograder.messages import build_localised_text
 from autograder.rubric import Rubric, timestamps
 from autograder.rubric.timestamps import Timing
 from autograder.sandbox.levels import Isolation, compute_environment_digest, list_levels_at_least
@@ -477,9 +479,8 @@ def read_handin(assignment: Assignment, handin: Handin) -> SubmittedFiles:
 
 def report_missing_individual(notebook: str, student: str) -> NotebookError:
     """Return the error that replaces the individual notebook of a group member who submitted none."""
-    return NotebookError(
-        "missing", f"{notebook}.ipynb is each member's own, and {student} handed in none that counts"
-    )
+    fault = build_localised_text("fault.individual-missing", file=f"{notebook}.ipynb", student=student)
+    return NotebookError("missing", fault)
 
 
 def remove_individual_work(graded: GradingResult, rubric: Rubric, student: str, digest: str) -> GradingResult:
@@ -528,7 +529,7 @@ def refuse_files(student: str, rubric: Rubric) -> SubmittedFiles:
 
 
 def _report_too_late() -> NotebookError:
-    return NotebookError(LATE, "handed in after the end")
+    return NotebookError(LATE, build_localised_text("fault.too-late"))
 
 
 def refuse_result(graded: GradingResult, rubric: Rubric) -> GradingResult:
@@ -542,4 +543,5 @@ def check_size(content: bytes, path: str, most: int) -> bytes | NotebookError:
     """Return a submitted file, or an error if it is too large."""
     if len(content) <= most:
         return content
-    return NotebookError("too-large", f"{path}: {len(content):,} bytes; at most {most:,} are read.")
+    sizes = {"size": format_size(len(content)), "most": format_size(most)}
+    return NotebookError("too-large", build_localised_text("fault.file-larger", file=path, **sizes))

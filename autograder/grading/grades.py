@@ -106,7 +106,7 @@ def refuse_questions(
     # An unreadable notebook may contain a correct answer, so it is not a zero.
     status = Status.NO_ANSWER if error.code in _DECIDED else Status.NEEDS_REVIEW
     code = {LATE: f"refused.{LATE}", "missing": "refused"}.get(error.code, "refused.review")
-    message = Message(code, {"reason": str(error)})
+    message = Message(code, {"reason": error.text})
     return {
         question.id: tuple(
             ItemResult(

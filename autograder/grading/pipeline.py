@@ -52,6 +52,7 @@ from autograder.grading.store import count_pictures, fit_to_budget
 from autograder.grading.submitted_files import (
     NotebookFiles,
     OtherFiles,
+    make_missing_error,
     note_documents,
     read_files,
     refuse_other_assignment,
@@ -365,7 +366,7 @@ class _SubmissionRun:
         assignment = self._sitting.assignment
         data = self._handed.notebooks.get(notebook.name)
         if data is None:
-            data = NotebookError("missing", f"{notebook.name}.ipynb was not handed in")
+            data = make_missing_error(f"{notebook.name}.ipynb")
         try:
             release = assignment.releases[notebook.name]
             if isinstance(data, NotebookError):

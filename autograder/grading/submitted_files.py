@@ -30,6 +30,7 @@ from autograder.core.records import (
 )
 from autograder.course import Course
 from autograder.course.submission_folder import SCANS, is_hidden_notebook, name_files
+from autograder.messages import build_localised_text
 from autograder.notebook.document import MAX_BYTES, RawCell, normalize_source, parse_notebook
 from autograder.notebook.files import read_below
 from autograder.notebook.release import Release
@@ -125,7 +126,7 @@ def _list_files(
     # Optional files that are missing are no problem, so they are not reported.
     quiet = {*notebook.take_along, *(result.path for result in notebook.results if result.optional)}
     for path, most in notebook.own.items():
-        content = contents_by_path.get(path, NotebookError("missing", f"{path} was not handed in"))
+        content = contents_by_path[path] if path in contents_by_path else make_missing_error(path)
         if isinstance(content, NotebookError):
             state = _STATES.get(content.code, FileState.UNREADABLE)
             if not (state is FileState.MISSING and path in quiet):
@@ -208,6 +209,11 @@ def _diff_with_starter(starter: bytes, text: str, most: int) -> str:
     return whole if len(whole) <= most else ""
 
 
+def make_missing_error(path: str) -> NotebookError:
+    """Return the error that stands for a file that was not submitted."""
+    return NotebookError("missing", build_localised_text("fault.file-missing", file=path))
+
+
 def refuse_other_assignment(course: Course, assignment: str, release: Release, data: bytes) -> None:
     """Refuse a notebook with no answer cell of its assignment, but with answer cells of another one.
 
@@ -231,8 +237,12 @@ def refuse_other_assignment(course: Course, assignment: str, release: Release, d
     if other and shared[other]:
         raise NotebookError(
             "other-assignment",
-            f"{release.name}.ipynb is a notebook of the assignment {other!r}, not of {assignment!r}. Hand in "
-            "the notebook of this assignment.",
+            build_localised_text(
+                "fault.other-assignment",
+                file=f"{release.name}.ipynb",
+                other=repr(other),
+                assignment=repr(assignment),
+            ),
         )
 
 

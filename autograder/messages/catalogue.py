@@ -24,6 +24,7 @@ from autograder.core.wording import LocalisedText
 
 AREAS = (
     "autograder.messages.answers",
+    "autograder.messages.faults",
     "autograder.messages.formulas",
     "autograder.messages.limits",
     "autograder.messages.mail",
@@ -106,12 +107,19 @@ def get_template(code: str, language: str, number: int = _MANY) -> str:
 
 
 def format_sentence(code: str, language: str, /, **params: object) -> str:
-    """Return a sentence with its placeholders filled.
+    """Return a sentence with its placeholders filled, also by phrases in several languages.
 
     Raises:
         KeyError: there is no such code, or a placeholder has no value.
     """
-    return get_template(code, language).format_map(params)
+    return get_template(code, language).format_map(_render_params(params, language))
+
+
+def _render_params(params: Mapping[str, object], language: str) -> dict[str, object]:
+    return {
+        name: value.get_text(language) if isinstance(value, LocalisedText) else value
+        for name, value in params.items()
+    }
 
 
 def format_counted(code: str, language: str, number: Decimal, /, **params: object) -> str:

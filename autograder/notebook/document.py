@@ -18,6 +18,8 @@ from msgspec import Struct
 
 from autograder.core.errors import NotebookError
 from autograder.core.records import Note, PastedPicture
+from autograder.core.wording import format_size
+from autograder.messages import build_localised_text
 from autograder.notebook.pictures import extract_pictures, list_attached_pictures
 
 UNREADABLE_SOURCE = "source-unreadable"
@@ -127,8 +129,9 @@ def parse_notebook(data: bytes) -> Document:
     if MAX_READ < len(data) <= MAX_BYTES:
         raise NotebookError(
             "too-large",
-            f"The file has {len(data):,} bytes besides the outputs of a regular notebook; at most "
-            f"{MAX_READ:,} are read. Clear all outputs, save and hand it in again.",
+            build_localised_text(
+                "fault.too-large-inside", size=format_size(len(data)), most=format_size(MAX_READ)
+            ),
         )
     tree = load_tree(data, notes)
     cells = tuple(
@@ -137,9 +140,7 @@ def parse_notebook(data: bytes) -> Document:
         if (cell := _read_cell(number, entry, notes)) is not None
     )
     if not cells:
-        raise NotebookError(
-            "no-cells", "The notebook has no cells. Open it in Jupyter, save it and hand it in again."
-        )
+        raise NotebookError("no-cells", build_localised_text("fault.no-cells"))
     own_metadata = tree["metadata"].get("autograder") if isinstance(tree.get("metadata"), dict) else None
     return Document(cells, _read_language(tree), tuple(notes), own_metadata == {"ids": "made"})
 
@@ -153,23 +154,17 @@ def load_tree(data: bytes, notes: list[Note]) -> dict[str, Any]:
     if len(data) > MAX_BYTES:
         raise NotebookError(
             "too-large",
-            f"The file has {len(data):,} bytes; at most {MAX_BYTES:,} are read. "
-            "Clear all outputs, save and hand it in again.",
+            build_localised_text("fault.too-large", size=format_size(len(data)), most=format_size(MAX_BYTES)),
         )
     text = _decode_text(data, notes)
     if not text.strip():
-        raise NotebookError("empty", "The file is empty. Save the notebook in Jupyter and hand it in again.")
+        raise NotebookError("empty", build_localised_text("fault.empty"))
     _check_other_format(text)
     # Before parsing, because the parsed objects are what exhausts memory.
     _check_complexity(text)
     tree = _parse_json(text)
     if not isinstance(tree, dict) or not any(key in tree for key in _NOTEBOOK_KEYS):
-        actual = "an object without cells" if isinstance(tree, dict) else f"a {type(tree).__name__}"
-        raise NotebookError(
-            "not-a-notebook",
-            f"The file is JSON but not a notebook: expected an object with 'cells', got {actual}. "
-            "Hand in the .ipynb file itself.",
-        )
+        raise NotebookError("not-a-notebook", build_localised_text("fault.not-a-notebook"))
     return tree
 
 
@@ -231,11 +226,8 @@ def _decode_text(data: bytes, notes: list[Note]) -> str:
         text = data.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         if data.lstrip()[:1] != b"{":
-            raise NotebookError(
-                "not-text",
-                f"The file is not a notebook but binary data (byte {error.start} is not text). "
-                "Hand in the .ipynb file itself, not a PDF, archive or picture of it.",
-            ) from error
+            fault = build_localised_text("fault.not-text", byte=error.start)
+            raise NotebookError("not-text", fault) from error
         # Default encoding of editors on Windows.
         text, encoding = data.decode("cp1252", "replace"), "cp1252"
     if encoding not in {"utf-8", "utf-8-sig"}:
@@ -250,24 +242,12 @@ def _check_other_format(text: str) -> None:
     strings contain no line breaks.
     """
     if text.lstrip().startswith(_LFS_POINTER):
-        raise NotebookError(
-            "git-lfs-pointer",
-            "The file is a Git LFS pointer: it names the notebook and does not contain it. Run 'git lfs "
-            "pull' and hand in the notebook itself.",
-        )
+        raise NotebookError("git-lfs-pointer", build_localised_text("fault.git-lfs-pointer"))
     if _has_conflict(text):
-        raise NotebookError(
-            "merge-conflict",
-            "The file contains the markers of a Git merge conflict (<<<<<<<, =======, >>>>>>>). Choose one "
-            "version of each conflict, open the notebook in Jupyter to see that it works, and hand it in.",
-        )
+        raise NotebookError("merge-conflict", build_localised_text("fault.merge-conflict"))
     head = text[:_MOST_HEAD].lstrip().casefold()
     if head.startswith("<") and ("<html" in head or "<!doctype html" in head):
-        raise NotebookError(
-            "html-page",
-            "The file is an HTML page, such as an export or a login page that was saved by mistake, not a "
-            "notebook. Download the .ipynb file again and hand that in.",
-        )
+        raise NotebookError("html-page", build_localised_text("fault.html-page"))
 
 
 def _has_conflict(text: str) -> bool:
@@ -290,11 +270,7 @@ def _check_complexity(text: str) -> None:
         return json_text.count(",") > MAX_VALUES or containers > MAX_CONTAINERS
 
     if is_large(text) and is_large(_STRING.sub('""', text)):
-        raise NotebookError(
-            "too-complex",
-            "The notebook holds millions of values, probably in its outputs. "
-            "Clear all outputs, save and hand it in again.",
-        )
+        raise NotebookError("too-complex", build_localised_text("fault.too-complex"))
 
 
 def _parse_json(text: str) -> Any:
@@ -312,22 +288,13 @@ def _parse_json(text: str) -> Any:
             # An integer of thousands of digits, which Python refuses to convert.
             return json.loads(text, parse_int=_parse_integer)
     except RecursionError as error:
-        raise NotebookError(
-            "too-deep", "The file's JSON is nested too deeply to be a notebook. Save it in Jupyter again."
-        ) from error
+        raise NotebookError("too-deep", build_localised_text("fault.too-deep")) from error
     except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
         # An error at the very end means that the rest of the file is missing.
-        if error.pos >= len(text.rstrip()) or "Unterminated string" in error.msg:
-            raise NotebookError(
-                "truncated-json",
-                f"The file breaks off at {place}: it was not saved or uploaded completely. Hand it in again.",
-            ) from error
-        raise NotebookError(
-            "not-json",
-            f"The file is not a notebook: {error.msg} at {place}. "
-            "Save it in Jupyter and hand in the .ipynb file.",
-        ) from error
+        is_cut = error.pos >= len(text.rstrip()) or "Unterminated string" in error.msg
+        code = "truncated-json" if is_cut else "not-json"
+        fault = build_localised_text(f"fault.{code}", line=error.lineno, column=error.colno)
+        raise NotebookError(code, fault) from error
 
 
 def _parse_integer(digits: str) -> int | float:
@@ -356,13 +323,11 @@ def _list_entries(tree: dict[str, Any], notes: list[Note]) -> list[Any]:
             )
         entries = tree.get("cells")
     if not isinstance(entries, list):
-        raise NotebookError(
-            "no-cells",
-            f"The notebook has no list of cells: 'cells' is a {type(entries).__name__}. Save it again.",
-        )
+        raise NotebookError("no-cells", build_localised_text("fault.no-list-of-cells"))
     if len(entries) > MAX_CELLS:
         raise NotebookError(
-            "too-many-cells", f"The notebook has {len(entries):,} cells; at most {MAX_CELLS:,} are read."
+            "too-many-cells",
+            build_localised_text("fault.too-many-cells", number=len(entries), most=MAX_CELLS),
         )
     return _upgrade_cells(entries, 2 if version in (1, 2) else 3) if is_old else entries
 
@@ -384,8 +349,7 @@ def _upgrade_cells(entries: Sequence[Any], version: int) -> list[Any]:
     except Exception as error:  # nbformat promises nothing about what it raises
         raise NotebookError(
             "not-upgradable",
-            f"The notebook has an old format and cannot be upgraded ({type(error).__name__}). "
-            "Open it in a current Jupyter, save it and hand it in again.",
+            build_localised_text("fault.not-upgradable", error=type(error).__name__),
         ) from error
 
 
@@ -432,8 +396,9 @@ def _read_cell(number: int, entry: Any, notes: list[Note]) -> RawCell | None:
         if cell_type == "code":
             raise NotebookError(
                 "cell-too-large",
-                f"Cell {number} has {len(source):,} characters of code; at most {MAX_SOURCE:,} are read. "
-                "Keep data in a file or shorten the cell, then hand it in again.",
+                build_localised_text(
+                    "fault.cell-too-large", cell=number, number=len(source), most=MAX_SOURCE
+                ),
             )
         # A long text is honest, and nothing of it is run.
         notes.append(Note("cell-cut", f"{len(source):,} characters, cut to {MAX_SOURCE:,}.", place))

@@ -14,8 +14,8 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from autograder.core.records import Deduction, Unit
-from autograder.core.wording import format_number
-from autograder.messages import format_counted, format_sentence
+from autograder.core.wording import Phrase, format_number
+from autograder.messages import build_localised_text, format_counted, format_sentence
 
 Rule = Literal["review", "refuse", "accept", "penalty"]
 """Consequence of a late submission: manual decision, not graded, counts like any other, or `Penalty`."""
@@ -32,8 +32,8 @@ COUNTS: Mapping[Rule, Counts] = {
 }
 """Default for courses that do not choose."""
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
-_MOST_HOURS = 366 * 24
-_Hours = Annotated[int, Meta(ge=0, le=_MOST_HOURS)]
+MOST_HOURS = 366 * 24
+_Hours = Annotated[int, Meta(ge=0, le=MOST_HOURS)]
 _WHOLE = Decimal(100)
 
 
@@ -58,27 +58,27 @@ class Penalty(Struct, frozen=True, forbid_unknown_fields=True):
     """Maximum penalty."""
     floor: Decimal = Decimal(0)
     """Minimum of the earned points that remains; in the same unit."""
-    closed_after_hours: Annotated[int, Meta(ge=1, le=_MOST_HOURS)] | None = None
+    closed_after_hours: Annotated[int, Meta(ge=1, le=MOST_HOURS)] | None = None
     """Later submissions are not graded."""
 
-    def find_fault(self) -> str:
+    def find_fault(self) -> Phrase:
         """Return the first error in the settings; empty if there is none."""
         ways = [self.per_day is not None, self.per_hour is not None, bool(self.steps)]
         if sum(ways) != 1:
-            return "expected one of per_day, per_hour and steps"
+            return build_localised_text("fault.penalty-way")
         settings = [self.per_day, self.per_hour, self.cap, *(step.take for step in self.steps)]
         amounts = [amount for amount in settings if amount is not None]
         if bad := [amount for amount in amounts if not amount.is_finite() or amount <= 0]:
-            return f"expected numbers above 0, got {bad[0]}"
+            return build_localised_text("fault.penalty-amount", given=str(bad[0]))
         if not self.floor.is_finite() or self.floor < 0:
-            return f"floor: expected a number from 0 on, got {self.floor}"
+            return build_localised_text("fault.penalty-floor", given=str(self.floor))
         if self.unit != "points" and (
             bad := [amount for amount in (*amounts, self.floor) if amount > _WHOLE]
         ):
-            return f"expected at most 100 percent, got {bad[0]}"
+            return build_localised_text("fault.penalty-percent", given=str(bad[0]))
         for amount, following in pairwise(self.steps):
             if not (amount.after_hours < following.after_hours and amount.take < following.take):
-                return "steps: each must come later than the one before, and take more"
+                return build_localised_text("fault.penalty-steps")
         return ""
 
     def is_closed(self, late: timedelta) -> bool:

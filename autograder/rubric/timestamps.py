@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct
 
 from autograder.core.records import Deduction, Message, Note
-from autograder.messages import format_sentence
+from autograder.messages import build_localised_text, format_sentence
 from autograder.rubric.lateness import Rule, Terms, format_amount
 
 FILE_NAME = "timestamp.txt"
@@ -243,7 +243,7 @@ def get_zone(name: str) -> ZoneInfo:
     """Return a zone of the IANA database.
 
     Raises:
-        ValueError: there is none of this name.
+        ValueError: there is none of this name; its argument says so in every language.
     """
     try:
         # Names without a slash, such as EST, are legacy zones that people use with other meanings.
@@ -251,22 +251,22 @@ def get_zone(name: str) -> ZoneInfo:
             return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         pass
-    raise ValueError(f"the zone {name!r} cannot be told; expected UTC, or a name such as Europe/Berlin")
+    raise ValueError(build_localised_text("fault.time-zone", zone=repr(name)))
 
 
 def resolve_local_time(local: datetime, zone: tzinfo) -> datetime:
     """Return the moment at which clocks in a zone show a time.
 
     Raises:
-        ValueError: they never do, or do twice, because of a clock change.
+        ValueError: they never do, or do twice, because of a clock change; as for `get_zone`.
     """
     # fold=0 and fold=1 differ only in a gap or an overlap of a clock change (PEP 495).
     earlier, later = (local.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
     if earlier.utcoffset() == later.utcoffset():
         return earlier
     exists = earlier.astimezone(UTC).astimezone(zone).replace(tzinfo=None) == local
-    happens = "happens twice" if exists else "does not exist"
-    raise ValueError(f"the hour of {local:%Y-%m-%d %H:%M} {happens} in {zone}; state the offset from UTC")
+    code = "fault.time-doubled" if exists else "fault.time-skipped"
+    raise ValueError(build_localised_text(code, moment=f"{local:%Y-%m-%d %H:%M}", zone=str(zone)))
 
 
 def format_moment(moment: datetime, zone: str, language: str = "en") -> str:

@@ -6,11 +6,11 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from autograder.core.errors import ServiceError
 from autograder.rubric import Rubric
 from autograder.service import attempts, audit, mark_changes
 from autograder.service.models import Account, Attempt, Offer, State
 from autograder.service.models_results import ChosenAttempt, StatedReason
+from autograder.service.refusals import RequestRefused
 
 
 def choose_attempt(attempt: Attempt, reason: str, rubric: Rubric, by: Account) -> None:
@@ -25,13 +25,13 @@ def choose_attempt(attempt: Attempt, reason: str, rubric: Rubric, by: Account) -
         by: the account that chose.
 
     Raises:
-        ServiceError: there is no reason, or the attempt could not be graded.
+        RequestRefused: there is no reason, or the attempt could not be graded.
     """
     text = reason.strip()[: mark_changes.MOST_REASON]
     if not text:
-        raise ServiceError("enter a reason; the student will see it")
+        raise RequestRefused("choice-reason")
     if attempt.state == State.FAILED:
-        raise ServiceError("this attempt could not be graded; retry its grading first")
+        raise RequestRefused("choice-failed")
     values = {"at": timezone.now(), "reason": text, "by": by}
     with transaction.atomic():
         # The log is locked before any row: see `audit.lock_log`.

@@ -19,8 +19,9 @@ from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 from msgspec.structs import replace
 
-from autograder.core.errors import NotebookError, ServiceError
+from autograder.core.errors import NotebookError
 from autograder.core.records import GradingResult, StudentGroup
+from autograder.core.wording import decode_phrase, encode_phrase, format_size
 from autograder.course import Handin, find_name_fault, group_list, schedule
 from autograder.course.counting_attempts import (
     AttemptFacts,
@@ -50,6 +51,7 @@ from autograder.grading.batch import (
 )
 from autograder.grading.pipeline import SubmittedFiles
 from autograder.grading.store import GradedEntry, ResultKey
+from autograder.grading.submitted_files import make_missing_error
 from autograder.rubric import Rubric
 from autograder.rubric.variants.draws import normalise_id
 from autograder.service import blobs, openings, tasks, versions
@@ -64,6 +66,7 @@ from autograder.service.models import (
 from autograder.service.models_results import ChosenAttempt
 from autograder.service.notices import events
 from autograder.service.receipts import Signer
+from autograder.service.refusals import RequestRefused
 from autograder.service.store import DatabaseStore
 
 LEASE = timedelta(seconds=30)
@@ -122,7 +125,7 @@ def submit_files(
         allowed()
         number = (existing.aggregate(last=Max("number"))["last"] or 0) + 1
         if number > offer.most_attempts:
-            raise ServiceError(f"there are already {offer.most_attempts} attempts, which is the maximum")
+            raise RequestRefused("upload-attempts", most=offer.most_attempts)
         attempt = Attempt(
             pk=identifier,
             offer=offer,
@@ -159,18 +162,16 @@ def _collect_facts(attempt: Attempt, digests: Mapping[str, str]) -> dict[str, An
 
 def _check_files(student: str, files: Mapping[str, bytes]) -> None:
     if fault := find_name_fault(student):
-        raise ServiceError(f"{student!r} is not a valid student ID: {fault}")
+        raise RequestRefused("bad-id", student=repr(student), reason=fault)
     if not files:
-        raise ServiceError("no file was submitted")
+        raise RequestRefused("no-files")
     for name in files:
         for part in name.split("/"):
             if fault := find_name_fault(part):
-                raise ServiceError(f"{name!a} is not a valid file name: {fault}")
+                raise RequestRefused("upload-name", name=ascii(name), reason=fault)
     size = sum(map(len, files.values()))
     if size > MOST_BYTES:
-        raise ServiceError(
-            f"the files have {size >> 20} MB in total; at most {MOST_BYTES >> 20} MB are accepted"
-        )
+        raise RequestRefused("upload-size", size=format_size(size), most=format_size(MOST_BYTES))
 
 
 def compute_files_digest(student: str, files: Mapping[str, bytes]) -> str:
@@ -237,7 +238,10 @@ def load_counted_digests(handin: Handin, rubric: Rubric) -> dict[str, str]:
 
 def build_submission(student: str, rubric: Rubric, files: Mapping[str, bytes]) -> SubmittedFiles:
     """Select the files that the rubric asks for from the submitted ones."""
-    contents = {path: files.get(path, _make_missing_error(path)) for path in list_expected_files(rubric)}
+    contents = {
+        path: files[path] if path in files else make_missing_error(path)
+        for path in list_expected_files(rubric)
+    }
     unread, beside = list_ungraded_files(files, contents, rubric)
     contents = explain_absent(
         contents, [f"{listed_notebook.name}.ipynb" for listed_notebook in rubric.assignment.notebooks], unread
@@ -252,10 +256,6 @@ def build_submission(student: str, rubric: Rubric, files: Mapping[str, bytes]) -
     loose = [name for name in files if name in (*unread, *beside) or is_hidden_notebook(name)]
     copies = {name: files[name] for name, most in select_files_to_compare(loose) if len(files[name]) <= most}
     return SubmittedFiles(student, notebooks, along, unread, beside=beside, copies=copies)
-
-
-def _make_missing_error(path: str) -> NotebookError:
-    return NotebookError("missing", f"{path} was not submitted")
 
 
 def claim_attempt(identifier: uuid.UUID) -> Attempt | None:
@@ -513,13 +513,13 @@ def _evaluate_readability(rows: Collection[AttemptFile], rubric: Rubric) -> Read
     data = blobs.load_blobs([file_row.blob_id for file_row in unknown])
     for row in unknown:
         fault = find_notebook_fault(data[row.blob_id])
-        row.fault = "" if fault is None else str(fault)
+        row.fault = "" if fault is None else encode_phrase(fault.text)
         AttemptFile.objects.filter(pk=row.pk).update(fault=row.fault)
     fault_texts = {file_row.name: file_row.fault or "" for file_row in rows}
     faults = {name: fault_texts[file] for file, name in names.items() if file in fault_texts}
     return Readability(
         frozenset(name for name, fault in faults.items() if not fault),
-        {name: fault for name, fault in faults.items() if fault},
+        {name: decode_phrase(fault) for name, fault in faults.items() if fault},
         len(faults) < len(rows),
     )
 

@@ -31,11 +31,12 @@ from autograder.core.errors import (
     PreloadMissing,
     SandboxFault,
     SandboxUnavailable,
-    ServiceError,
     describe_error,
 )
 from autograder.core.records import Cell, CellRun, Ending, Limits, Markdown
+from autograder.core.wording import Phrase
 from autograder.grading.expected_values import derive_box_seed
+from autograder.grading.submitted_files import make_missing_error
 from autograder.notebook.placeholders import mask_skipped_lines
 from autograder.pages.feedback.sanitise import to_printable_text
 from autograder.sandbox.base import Box, Environment
@@ -43,6 +44,7 @@ from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
 from autograder.service.assignment_cache import AssignmentCache
+from autograder.service.refusals import RequestRefused
 
 if TYPE_CHECKING:
     from autograder.service.models import Attempt
@@ -95,8 +97,8 @@ class NotebookStatus(Struct, frozen=True):
     standing: BenchStatus
     ending: Ending | None = None
     """Why there is no state: the cells, or processes they left running, ended every box."""
-    reason: str = ""
-    """Why the notebook cannot be read, in English."""
+    reason: Phrase = ""
+    """Why the notebook cannot be read."""
 
 
 class TryResult(Struct, frozen=True):
@@ -108,7 +110,7 @@ class TryResult(Struct, frozen=True):
     """The value as a notebook shows it; empty for None and if there is none."""
     output: str = ""
     """The printed output."""
-    error: str = ""
+    error: Phrase = ""
     """The exception's type and text; for a notebook that failed, why it cannot be read."""
     ending: Ending | None = None
     """How the input, or the notebook's cells before it, ended the box."""
@@ -261,10 +263,10 @@ class Bench:
             notebook: name of the attempt's notebook.
 
         Raises:
-            ServiceError: the source is longer than `MOST_SOURCE` characters.
+            RequestRefused: the source is longer than `MOST_SOURCE` characters.
         """
         if len(source) > MOST_SOURCE:
-            raise ServiceError(f"the input has {len(source)} characters; at most {MOST_SOURCE} are allowed")
+            raise RequestRefused("bench-long", number=len(source), most=MOST_SOURCE)
         with self._lock:
             if self._is_too_often(who):
                 return TryResult(source, BenchStatus.OFTEN)
@@ -364,7 +366,7 @@ class Bench:
         except BoxEnded as ended:
             failed = NotebookStatus(BenchStatus.FAILED, ended.ending)
         except NotebookError as error:
-            failed = NotebookStatus(BenchStatus.FAILED, reason=to_printable_text(str(error), MOST_ERROR))
+            failed = NotebookStatus(BenchStatus.FAILED, reason=error.text)
         except Exception as error:  # noqa: BLE001 - whatever it is, the page has to say that there is nothing
             LOG.warning("attempt %s is not on the bench: %s", notebook.attempt.pk, describe_error(error))
             failed = NotebookStatus(BenchStatus.FAILED)
@@ -438,7 +440,7 @@ class Bench:
         )
         name, release = f"{notebook}.ipynb", assignment.releases[notebook]
         if name not in files and release.has_answers:
-            raise NotebookError("missing", f"{name} was not submitted")
+            raise make_missing_error(name)
         data = files.get(name, assignment.release_bytes[notebook])
         submission = assignment.read_submission(notebook, data, attempt.student)
         own_files = {candidate: files[candidate] for candidate in wanted.own if candidate in files}

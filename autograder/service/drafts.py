@@ -26,12 +26,16 @@ from autograder.core import atomic
 from autograder.core.errors import AutograderError, SandboxError, ServiceError, SourceError
 from autograder.core.paths import find_path_fault, is_below
 from autograder.core.tables import escape_name
+from autograder.core.wording import Phrase, format_size
 from autograder.course import Course, find_name_fault
 from autograder.course.archives import PackedFile, open_archive
+from autograder.course.submission_folder import join_file_faults
 from autograder.grading.verify import VerifyFinding
+from autograder.messages import build_localised_text
 from autograder.service import audit, blobs, course_transfer, tasks, trials, versions
 from autograder.service.models import Account, CourseRecord, Offer, Version, VersionTrial
 from autograder.service.models_results import Draft
+from autograder.service.refusals import RequestRefused
 
 LEASE = timedelta(seconds=60)
 """A running check without a sign of life for this time is started again, by another worker."""
@@ -80,14 +84,14 @@ def _open_files(archive: IO[bytes]) -> Iterator[tuple[str, dict[str, PackedFile]
         with open_archive(archive, "archive") as source:
             if source.refused:
                 raise ServiceError(
-                    "; ".join(f"{fault.place}: {fault.reason}" for fault in source.refused[:_SHOWN])
+                    join_file_faults((fault.place, fault.reason) for fault in source.refused[:_SHOWN])
                 )
             if sum(entry.size for entry in source.entries) > MOST_BYTES:
-                raise ServiceError(f"the files have more than {MOST_BYTES >> 20} MB in total")
+                raise RequestRefused("draft-large", most=format_size(MOST_BYTES))
             files = _strip_top({entry.path: entry for entry in source.entries})
             yield _find_assignment(files), files
     except SourceError as error:
-        raise ServiceError(str(error)) from error
+        raise ServiceError(error.text) from error
 
 
 def _strip_top(files: dict[str, PackedFile]) -> dict[str, PackedFile]:
@@ -106,23 +110,23 @@ def _find_assignment(files: dict[str, PackedFile]) -> str:
     """
     rubrics = [path for path in files if is_below(path, "rubrics") and path.endswith(".toml")]
     if len(rubrics) != 1:
-        raise ServiceError(f"expected one rubric, rubrics/<assignment>.toml; the archive has {len(rubrics)}")
+        raise RequestRefused("draft-one-rubric", number=len(rubrics))
     name = rubrics[0].removeprefix("rubrics/").removesuffix(".toml")
-    if fault := find_name_fault(name) or find_path_fault(name):
-        raise ServiceError(f"{name!a} cannot be the name of an assignment: {fault}")
-    faults = [f"{escape_name(path)}: {fault}" for path in files if (fault := _find_file_fault(path, name))]
+    if find_name_fault(name) or find_path_fault(name):
+        raise RequestRefused("draft-name", name=ascii(name))
+    faults = [(escape_name(path), fault) for path in files if (fault := _find_file_fault(path, name))]
     if faults:
-        raise ServiceError("; ".join(faults[:_SHOWN]))
+        raise ServiceError(join_file_faults(faults[:_SHOWN]))
     return name
 
 
-def _find_file_fault(path: str, name: str) -> str:
+def _find_file_fault(path: str, name: str) -> Phrase:
     """Return why a file cannot be part of the archive of an assignment; empty if it can."""
     if path == f"rubrics/{name}.toml":
         return ""
     if not (is_below(path, f"assignments/{name}") or is_below(path, "reference")):
-        return f"expected rubrics/{name}.toml, and files in assignments/{name}/ and reference/"
-    return find_path_fault(path)
+        return build_localised_text("web.draft-file-place", name=name)
+    return build_localised_text("web.draft-path") if find_path_fault(path) else ""
 
 
 # ------------------------------------------------------------ checking
@@ -268,7 +272,7 @@ def offer_draft(draft: Draft, by: Account) -> tuple[Offer, VersionTrial | None]:
         AutograderError: it cannot be offered.
     """
     if draft.version is None:
-        raise ServiceError("the check of this draft has not passed")
+        raise RequestRefused("draft-not-passed")
     with tempfile.TemporaryDirectory(prefix="autograder-draft-") as folder, transaction.atomic():
         course = versions.lay_out(draft.version, Path(folder))
         # Locks in the order of `trials.applying`: the course, the log, the draft.
@@ -277,9 +281,9 @@ def offer_draft(draft: Draft, by: Account) -> tuple[Offer, VersionTrial | None]:
         row = Draft.objects.select_for_update(of=("self",)).get(pk=draft.pk)
         before = Offer.objects.filter(course=row.course_id, assignment=row.assignment).first()
         if row.settled or row.state != "passed":
-            raise ServiceError("this draft was already offered or discarded, or is being checked again")
+            raise RequestRefused("draft-was-settled")
         if (before.version_id if before else None) != row.base_id:
-            raise ServiceError("another version has come into use since the upload; upload the draft again")
+            raise RequestRefused("draft-outdated")
         course_transfer.write_groups([before] if before else [], course)
         offer, trial = trials.import_assignment(draft.course, course, row.assignment, by)
         Offer.objects.filter(pk=offer.pk).update(uploaded=True)

@@ -12,6 +12,7 @@ import threading
 from urllib.parse import urlsplit
 
 from autograder.core.errors import ServiceError
+from autograder.service.refusals import RequestRefused
 
 PRIVATE = "AUTOGRADER_PRIVATE_WEBHOOKS"
 """Environment variable: with the value 1, webhooks and registrations may lead to private addresses."""
@@ -26,23 +27,23 @@ def resolve_address(address: str) -> str:
     """Return the IP address that an address leads to.
 
     Raises:
-        ServiceError: it is not https, its host is unknown, or one of the host's addresses is private.
+        RequestRefused: it is not https, its host is unknown, or one of the host's addresses is private.
     """
     try:
         parts = urlsplit(address)
         host, port = parts.hostname, parts.port or 443
     except ValueError as error:
-        raise ServiceError("expected an address such as https://example.org/events") from error
+        raise RequestRefused("webhook-expected") from error
     if parts.scheme != "https" or not host or parts.username is not None:
-        raise ServiceError("expected an address such as https://example.org/events")
+        raise RequestRefused("webhook-expected")
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise ServiceError(f"{host}: this host is not known") from error
+        raise RequestRefused("webhook-host", host=host) from error
     addresses = [str(entry[4][0]) for entry in found]
     # All of them: the one that is used later must not depend on luck.
     if os.environ.get(PRIVATE) != "1" and not all(map(is_public, addresses)):
-        raise ServiceError(f"{host}: it has an address in a private network, which is not allowed")
+        raise RequestRefused("webhook-private", host=host)
     return addresses[0]
 
 

@@ -12,12 +12,14 @@ from autograder.app import SILENT
 from autograder.app.collection import AttemptCollector, CollectedAttempt, CollectReport, StagedAttempt
 from autograder.app.grade_files import GradeLine, make_grade_lines
 from autograder.core.errors import ServiceError
+from autograder.core.wording import Phrase
 from autograder.course.archives import RefusedFile
 from autograder.exchange.platforms.filename_patterns import CollectSettings
 from autograder.exchange.platforms.sources import WantedAttempts
 from autograder.exchange.platforms.student_matching import Identification, ListedStudent, Register
 from autograder.exchange.platforms.worksheets import WorksheetRow
 from autograder.grading.assignment import Assignment
+from autograder.messages import build_localised_text
 from autograder.rubric.timestamps import FILE_NAME as STAMP
 from autograder.service import attempts
 from autograder.service.models import Account, Attempt, CourseRecord, Member, Offer, Role
@@ -128,7 +130,7 @@ class _ArchiveImporter:
                 self._refuse_file(
                     staged_attempt,
                     relative_path,
-                    "it is in a folder, but the service accepts only files without folders",
+                    build_localised_text("web.archive-in-folder"),
                 )
                 continue
             files[relative_path] = path.read_bytes()
@@ -144,25 +146,23 @@ class _ArchiveImporter:
         if own_attempts.filter(digest=attempts.compute_files_digest(staged_attempt.student, files)).exists():
             return "unchanged"
         if moment is None:
-            self._refuse_file(
-                staged_attempt, "", "its submission time is not known; enter the time, or add the worksheet"
-            )
+            self._refuse_file(staged_attempt, "", build_localised_text("web.archive-no-time"))
             return "left"
         if own_attempts.filter(
             submitted_at__gt=moment
         ).exists():  # attempt numbers must follow submission times
-            self._refuse_file(staged_attempt, "", "there is already a later attempt")
+            self._refuse_file(staged_attempt, "", build_localised_text("web.archive-later"))
             return "left"
         try:
             attempts.submit_files(
                 self.offer, staged_attempt.student, files, self.signer, by=self.by, submitted_at=moment
             )
         except ServiceError as error:
-            self._refuse_file(staged_attempt, "", str(error))
+            self._refuse_file(staged_attempt, "", error.text)
             return "left"
         return "new"
 
-    def _refuse_file(self, staged_attempt: StagedAttempt, file_name: str, reason: str) -> None:
+    def _refuse_file(self, staged_attempt: StagedAttempt, file_name: str, reason: Phrase) -> None:
         where = ": ".join(
             filter(
                 None,

@@ -11,16 +11,20 @@ from pathlib import PurePosixPath
 
 from autograder.core.errors import ServiceError, SourceError
 from autograder.core.paths import match_expected_paths
+from autograder.core.wording import Phrase, format_size
 from autograder.course.archives import PackedFile, RefusedFile
 from autograder.course.submission_folder import (
     NotebookFinder,
     expand_archives,
     find_notebook_fault,
+    join_file_faults,
     list_expected_files,
     name_files,
 )
+from autograder.messages import build_localised_text
 from autograder.rubric import Rubric
 from autograder.service import attempts
+from autograder.service.refusals import RequestRefused
 
 MOST_FILES = 50
 """Maximum number of files of one attempt, after unpacking."""
@@ -44,11 +48,11 @@ def place_upload(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, bytes]
     return _place_files(_unpack_files(placed, rubric), rubric)
 
 
-def find_unreadable_files(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, str]:
+def find_unreadable_files(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, Phrase]:
     """Return the notebooks of an upload that cannot be read, and why."""
     names = [path for path in list_expected_files(rubric) if path.endswith(".ipynb") and path in files]
     faults = {name: find_notebook_fault(files[name]) for name in names}
-    return {name: str(fault) for name, fault in faults.items() if fault is not None}
+    return {name: fault.text for name, fault in faults.items() if fault is not None}
 
 
 def _place_files(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, bytes]:
@@ -73,19 +77,21 @@ def _unpack_files(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, bytes
     with contextlib.ExitStack() as opened:
         for name, entry in expand_archives(entries, list(list_expected_files(rubric)), "", faults, opened):
             if name in unpacked:
-                faults.append(RefusedFile(ascii(name)[1:-1], "there are two files of this name"))
+                faults.append(RefusedFile(ascii(name)[1:-1], build_localised_text("fault.twice")))
                 continue
             # Checked before unpacking: a small archive can expand to any size.
             if entry.size > left or len(unpacked) >= MOST_FILES:
-                raise ServiceError(
-                    f"the archive contains more than {attempts.MOST_BYTES >> 20} MB or {MOST_FILES} files; "
-                    f"submit only {name_files(list(list_expected_files(rubric)))}"
+                raise RequestRefused(
+                    "upload-archive-large",
+                    most=format_size(attempts.MOST_BYTES),
+                    number=MOST_FILES,
+                    files=name_files(list(list_expected_files(rubric))),
                 )
             left -= entry.size
             try:
                 unpacked[name] = entry.read(entry.size)
             except SourceError as error:
-                faults.append(RefusedFile(ascii(name)[1:-1], str(error)))
+                faults.append(RefusedFile(ascii(name)[1:-1], error.text))
     if faults:
-        raise ServiceError("; ".join(f"{fault.place}: {fault.reason}" for fault in faults[:3]))
+        raise ServiceError(join_file_faults((fault.place, fault.reason) for fault in faults[:3]))
     return unpacked

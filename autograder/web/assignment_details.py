@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from autograder import messages
 from autograder.core.errors import CourseError, NotebookError
+from autograder.core.wording import render_phrase
 from autograder.course import Handin
 from autograder.course.schedule import Schedule
 from autograder.course.submission_folder import list_expected_files
@@ -428,7 +429,7 @@ def _check_file(
         cells = parse_notebook(files[name]).cells
         report = saved_notebook.report_on(cells, specification, name.removesuffix(".ipynb"), language, files)
     except (NotebookError, CourseError) as error:
-        return CheckedFile(name, reason=str(error))
+        return CheckedFile(name, reason=render_phrase(error.text, language))
     return _describe_report(name, report)
 
 

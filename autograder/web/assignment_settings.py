@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
 from autograder.core.errors import RubricError
+from autograder.core.wording import Phrase
 from autograder.rubric.timestamps import get_zone
 from autograder.service import attempts, audit
 from autograder.service.models import Attempt, Member, Offer, PlatformCourse, Role
@@ -45,6 +46,7 @@ def _render_settings(
     dates: Mapping[str, str] | None = None,
     extension: Mapping[str, str] | None = None,
     problem: str = "",
+    wrong: str = "",
 ) -> HttpResponse:
     """Render the settings.
 
@@ -55,6 +57,7 @@ def _render_settings(
         dates: what was typed into the form of the dates and refused.
         extension: what was typed into the form of the extensions and refused.
         problem: why it was refused.
+        wrong: the field that is wrong; empty if it is not one alone.
     """
     zone, times = offer.times.get("zone", ""), offer.times
     stored = {name: format_local(str(times.get(name, "")), zone) for name in ("start", "end")}
@@ -72,6 +75,7 @@ def _render_settings(
         "dates_problem": problem if dates is not None else "",
         "extension": dict.fromkeys(("student", "extra_minutes", "end", "late"), "") | dict(extension or {}),
         "extension_problem": problem if extension is not None else "",
+        "wrong": wrong,
         "extensions": [
             (who, members.get(who), {**entry, **_format_moments(entry, zone)})
             for kind in ("students", "groups")
@@ -164,8 +168,8 @@ def set_times(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespon
         sent = {
             name: request.POST[name] for name in (*_FIELDS, *late_rule_form.FIELDS) if name in request.POST
         }
-        problem = get_words(request)["t"]("bad-times", reason=str(error))
-        return _render_settings(request, visit, offer, dates=sent, problem=problem)
+        wrong, problem = _describe_fault(request, error)
+        return _render_settings(request, visit, offer, dates=sent, problem=problem, wrong=wrong)
     notices.success(request, get_words(request)["t"]("dates-saved"))
     return _redirect_to_settings(visit, offer, "dates")
 
@@ -199,15 +203,37 @@ def set_extension(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
     is_known = member or student in offer.groups
     if not is_known or not offer.times:
         problem = say("no-times") if is_known else say("not-in-class", student=student)
-        return _render_settings(request, visit, offer, extension=typed, problem=problem)
+        wrong = "" if is_known else "student"
+        return _render_settings(request, visit, offer, extension=typed, problem=problem, wrong=wrong)
     wanted = {**offer.times, kind: {**other_extensions, **({student: extension} if extension else {})}}
     try:
         _save_times(request, visit, [(offer, wanted)])
     except RubricError as error:
-        problem = say("bad-times", reason=str(error))
-        return _render_settings(request, visit, offer, extension=typed, problem=problem)
+        wrong, problem = _describe_fault(request, error, student)
+        return _render_settings(request, visit, offer, extension=typed, problem=problem, wrong=wrong)
     notices.success(request, say("extension-saved" if extension else "extension-removed", student=student))
     return _redirect_to_settings(visit, offer, "extensions")
+
+
+def _describe_fault(request: HttpRequest, error: RubricError, student: str = "") -> tuple[str, str]:
+    """Return the field that is wrong, if it is one, and why the times were not saved.
+
+    Args:
+        request: of the reader.
+        error: as it was raised.
+        student: whose extension the form is about; empty: it is about the common dates.
+    """
+    say, path, who = get_words(request)["t"], error.path, ""
+    if path[:1] in {("students",), ("groups",)}:
+        who, path = str(path[1]), path[2:]
+    field = late_rule_form.find_field(path)
+    reason: Phrase = late_rule_form.describe_fault(error, field)
+    if field:
+        label = "own-end" if who and field == "end" else late_rule_form.LABELS[field]
+        reason = say("field-fault", field=say(label), reason=reason)
+    if who != student:  # a change of the common dates can make an extension impossible
+        return "", say("bad-times", reason=say("field-fault", field=who, reason=reason))
+    return field, say("bad-times", reason=reason)
 
 
 def _merge_extension(before: Mapping[str, Any], typed: dict[str, Any]) -> dict[str, Any]:

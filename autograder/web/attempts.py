@@ -18,11 +18,13 @@ from django.utils import timezone
 from msgspec import Struct
 
 from autograder.core.errors import ServiceError
+from autograder.core.wording import render_phrase
 from autograder.rubric.timestamps import resolve_local_time
 from autograder.service import attempt_choice, attempts, audit, blobs, mark_changes
 from autograder.service.models import Attempt, Member, Offer, Role, State
 from autograder.service.models_results import ChosenAttempt
 from autograder.service.protection.accesses import Access, record_accesses
+from autograder.service.refusals import RequestRefused
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
 from autograder.web.responses import make_download, render_page, send_stored_file
@@ -64,7 +66,7 @@ def show_attempts(request: HttpRequest, visit: Visit, assignment: str, who: str)
                 attempt,
                 assignment_details.format_received(attempt, language),
                 code,
-                readable.reason if readable.is_damaged else "",
+                render_phrase(readable.reason, language) if readable.is_damaged else "",
                 sorted(attempt.files.values_list("name", flat=True)),
                 may_choose,
             )
@@ -173,7 +175,7 @@ def upload_attempt(request: HttpRequest, visit: Visit, assignment: str, who: str
     try:
         attempt = _submit_for(request, offer, who)
     except ServiceError as error:
-        notices.error(request, say("refused", reason=str(error)))
+        notices.error(request, say("refused", reason=error.text))
     else:
         notices.info(request, say("uploaded", number=attempt.number, student=who))
     return _redirect_to_attempts(visit, assignment, who)
@@ -185,13 +187,13 @@ def _submit_for(request: HttpRequest, offer: Offer, who: str) -> Attempt:
     Raises:
         ServiceError: the reason, the time or the files are not usable.
     """
-    say, form = get_words(request)["t"], UploadForm(request.POST)
+    form = UploadForm(request.POST)
     if not form.is_valid():
-        raise ServiceError(say("upload-reason"))
+        raise RequestRefused("upload-reason")
     reason, moment = form.cleaned_data["reason"], _resolve_moment(offer, form.cleaned_data["moment"])
     if moment > timezone.now():
-        raise ServiceError(say("upload-moment"))
-    files = place_upload(request, offer, read_contents(request, request.FILES.getlist("files")))
+        raise RequestRefused("upload-moment")
+    files = place_upload(offer, read_contents(request.FILES.getlist("files")))
     blobs.store_blobs(files.values())  # before the log is locked, because files can be large
     counts = "count" in request.POST
     with transaction.atomic():
@@ -222,14 +224,15 @@ def _resolve_moment(offer: Offer, typed: str) -> datetime:
         return timezone.now()
     try:
         local = datetime.fromisoformat(typed)
-        # A stated offset wins over the zone of the course.
-        return (
-            local
-            if local.tzinfo
-            else resolve_local_time(local, assignment_details.find_course_zone(offer.course))
-        )
     except ValueError as error:
-        raise ServiceError(str(error)) from error
+        raise RequestRefused("time-invalid", given=typed) from error
+    # A stated offset wins over the zone of the course.
+    if local.tzinfo:
+        return local
+    try:
+        return resolve_local_time(local, assignment_details.find_course_zone(offer.course))
+    except ValueError as error:
+        raise ServiceError(*error.args) from error
 
 
 @require_role(Role.HEAD_TA, "POST")
@@ -240,7 +243,7 @@ def choose_attempt(request: HttpRequest, visit: Visit, identifier: uuid.UUID) ->
     try:
         attempt_choice.choose_attempt(attempt, request.POST.get("reason", ""), rubric, request.user)
     except ServiceError as error:
-        notices.error(request, say("refused", reason=str(error)))
+        notices.error(request, say("refused", reason=error.text))
     else:
         notices.info(request, say("chosen", number=attempt.number))
     return _redirect_to_attempts(visit, attempt.offer.assignment, attempt.student)

@@ -25,7 +25,11 @@ from autograder.web.version_trials import redirect_to_trial
 
 
 class CourseForm(forms.ModelForm):
-    """Title and short name of a new course."""
+    """Title and short name of a new course.
+
+    Args:
+        say: translates sentences.
+    """
 
     class Meta:
         """Everything else is generated."""
@@ -33,11 +37,16 @@ class CourseForm(forms.ModelForm):
         model = CourseRecord
         fields = ("title", "slug")
 
+    def __init__(self, say: Any, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        # Django's sentence names the table and the column.
+        self.fields["slug"].error_messages["unique"] = say("course-slug-taken")
+
 
 @require_superuser("GET", "HEAD", "POST")
 def create_course(request: HttpRequest) -> HttpResponse:
     """Create a course without members; for administrators of the service, who then add instructors."""
-    form = CourseForm(request.POST or None)
+    form = CourseForm(get_words(request)["t"], request.POST or None)
     if request.method == "POST" and form.is_valid():
         with transaction.atomic():
             form.instance.secret = secrets.token_bytes(SECRET_BYTES)
@@ -57,7 +66,7 @@ def upload_assignment(request: HttpRequest, visit: Visit) -> HttpResponse:
         try:
             return _redirect_to_draft(visit, drafts.upload_draft(visit.course, sent.file, request.user))
         except AutograderError as error:
-            notices.error(request, say("refused", reason=str(error)))
+            notices.error(request, say("refused", reason=error.text))
     else:
         notices.error(request, say("no-files"))
     return HttpResponseRedirect(reverse("staff", kwargs={"slug": visit.course.slug}))
@@ -113,7 +122,7 @@ def offer_draft(request: HttpRequest, visit: Visit, draft: int) -> HttpResponse:
     try:
         offer, trial = drafts.offer_draft(row, request.user)
     except AutograderError as error:
-        notices.error(request, say("refused", reason=str(error)))
+        notices.error(request, say("refused", reason=error.text))
         return _redirect_to_draft(visit, row)
     if trial is not None:
         notices.info(request, say("trial-begun", number=trial.version.number))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.http import QueryDict
 
+from autograder.core.errors import RubricError, TomlStep
+from autograder.core.wording import LocalisedText
+from autograder.course.schedule import MOST_EXTRA, MOST_GRACE, MOST_SLIP, MOST_WORKING
+from autograder.messages import build_localised_text
+from autograder.rubric.lateness import MOST_HOURS
 from autograder.service.models import CourseRecord, Offer
 
 WAYS = ("per_day", "per_hour", "steps")
@@ -14,6 +19,26 @@ UNITS = ("percent", "percent-of-earned", "points")
 DAY_LENGTHS = ("calendar", "24-hours")
 FIELDS = ("grace", "way", "amount", "unit", "cap", "floor", "closed", "late_days", "slip_days", "slip_most")
 TABLES = ("grace_minutes", "penalty", "late_days", "slip_days")
+LABELS: Mapping[str, str] = {
+    **{name: name for name in ("start", "end", "zone", "late", "grace")},
+    **{name: f"penalty-{name}" for name in ("way", "amount", "unit", "cap", "floor", "closed")},
+    "minutes": "working-time",
+    "extra_minutes": "extra-minutes",
+    "late_days": "late-days",
+    "slip_days": "slip-days",
+    "slip_most": "slip-most",
+}
+"""The label of each field of the forms with dates and extensions."""
+_WHOLE: Mapping[str, tuple[int, int]] = {
+    "minutes": (1, MOST_WORKING),
+    "extra_minutes": (0, MOST_EXTRA),
+    "grace": (0, MOST_GRACE),
+    "closed": (1, MOST_HOURS),
+    "slip_days": (1, MOST_SLIP),
+    "slip_most": (1, MOST_SLIP),
+}
+"""Fields with whole numbers, and their limits."""
+_NUMBERS = ("amount", "cap", "floor")
 _LIMITS = {"cap": "cap", "floor": "floor", "closed": "closed_after_hours"}
 # People also type a decimal comma and a typographic minus sign.
 _SIGN = str.maketrans(",−", ".-")
@@ -84,6 +109,36 @@ def _read_penalty(typed: Mapping[str, str]) -> dict[str, Any]:
 def _parse_step(text: str) -> dict[str, Any]:
     hours, _, take = text.partition(":")
     return {"after_hours": parse_whole(hours.strip()), "take": take.strip()}
+
+
+def find_field(path: Sequence[TomlStep]) -> str:
+    """Return the field that an error is about; empty if it is about several.
+
+    Args:
+        path: keys from the table of the assignment, or of an extension, to the error.
+    """
+    key, *inner = path or ("",)
+    if key == "penalty":
+        of_limit = {name: field for field, name in _LIMITS.items()}
+        return of_limit.get(str(inner[0]) if inner else "", "amount")
+    if key == "slip_days":
+        return "slip_most" if inner == ["most"] else "slip_days"
+    field = "grace" if key == "grace_minutes" else str(key)
+    return field if field in LABELS else ""
+
+
+def describe_fault(error: RubricError, field: str) -> LocalisedText:
+    """Return what is wrong with a field, or with the whole form, for people who fill it in."""
+    fault = error.message
+    # The reader of tables explains wrong types and limits to authors of TOML files.
+    if isinstance(fault, str):
+        if field in _WHOLE:
+            least, most = _WHOLE[field]
+            fault = build_localised_text("web.expected-whole", least=least, most=most)
+        else:
+            code = "number" if field in _NUMBERS else "moment" if field in ("start", "end") else "other"
+            fault = build_localised_text(f"web.expected-{code}")
+    return fault
 
 
 def parse_whole(text: str) -> int | str:

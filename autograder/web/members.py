@@ -197,7 +197,7 @@ def import_list(request: HttpRequest, visit: Visit) -> HttpResponse:
     try:
         students = read_students(sent.read())
     except CourseError as error:
-        notices.error(request, say["t"]("bad-list", reason=str(error)))
+        notices.error(request, say["t"]("bad-list", reason=error.text))
         return here
     changed = class_list.import_students(visit.course, students, request.user)
     notices.info(request, say["counted"]("list-imported", len(students), changed=changed))

@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
 from autograder.core.errors import ServiceError
+from autograder.core.wording import decode_phrase
 from autograder.service import audit
 from autograder.service.models import CourseRecord, Role
 from autograder.service.models_notices import Webhook
@@ -27,8 +28,9 @@ def show_notifications(request: HttpRequest, visit: Visit) -> HttpResponse:
         try:
             new = webhooks.add_webhook(visit.course, address, request.user)
         except ServiceError as error:
-            notices.error(request, get_words(request)["t"]("refused", reason=str(error)))
-    context = {"visit": visit, "webhooks": visit.course.webhooks.order_by("pk"), "new": new}
+            notices.error(request, get_words(request)["t"]("refused", reason=error.text))
+    hooks = [(hook, decode_phrase(hook.problem)) for hook in visit.course.webhooks.order_by("pk")]
+    context = {"visit": visit, "webhooks": hooks, "new": new}
     return render_page(request, "notifications.html", context)
 
 

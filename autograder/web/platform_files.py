@@ -15,8 +15,10 @@ from autograder.app.collection import CollectReport
 from autograder.app.grade_files import GradeLine
 from autograder.app.grade_formats import FORMATS, FormatOptions, get_format
 from autograder.core.errors import CourseError
+from autograder.core.wording import Phrase
 from autograder.exchange.platforms.student_matching import Register
 from autograder.exchange.platforms.worksheets import read_worksheet
+from autograder.messages import build_localised_text
 from autograder.rubric import timestamps
 from autograder.service import audit
 from autograder.service.models import Member, Offer, Role
@@ -29,7 +31,7 @@ from autograder.service.platform_files import (
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
 from autograder.web.responses import make_download, render_page
-from autograder.web.site import choose_language, get_words
+from autograder.web.site import choose_language
 
 FEEDBACK = "feedback"
 """Moodle's archive of feedback pages, offered next to the formats of grades."""
@@ -41,14 +43,15 @@ FORMS = (*_FILLING, FEEDBACK, *(name for name in FORMATS if name not in _FILLING
 def show_platform_files(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Show both forms. An uploaded archive is submitted for its students, and a report is shown."""
     offer = visit.get_offer(assignment)
-    report, problem = None, ""
+    report: CollectReport | None = None
+    problem: Phrase = ""
     try:
         if request.method == "POST" and request.POST.get("form") in FORMS:
             return _export_grades(request, offer, request.POST["form"])
         if request.method == "POST":
             report = _collect_upload(request, visit, offer)
     except CourseError as error:
-        problem = str(error)
+        problem = error.text
     lines = build_grade_lines(offer, assignment_details.get_assignment(offer), choose_language(request))
     final = sum(line.final for line in lines)
     enrolled = Member.objects.filter(course=visit.course, role=Role.STUDENT).values_list("student", flat=True)
@@ -75,7 +78,7 @@ def _collect_upload(request: HttpRequest, visit: Visit, offer: Offer) -> Collect
     """
     sent, sheet = request.FILES.get("archive"), request.FILES.get("worksheet")
     if sent is None:
-        raise CourseError(get_words(request)["t"]("no-files"))
+        raise CourseError(build_localised_text("web.no-files"))
     zone = request.POST.get("zone", "").strip()
     options = ArchiveOptions(
         read_worksheet(sheet.read()).map_participants() if sheet else {},
@@ -117,13 +120,22 @@ def _parse_moment(text: str, zone: str) -> datetime | None:
         clock = timestamps.get_zone(zone) if zone else UTC
         if not text:
             return None
-        local = datetime.fromisoformat(text)
+        local = _parse_local(text)
         # A stated offset wins over the zone.
         if local.tzinfo is not None:
             return local.astimezone(UTC)
         return timestamps.resolve_local_time(local, clock).astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise CourseError(str(error)) from error
+    except OverflowError as error:
+        raise CourseError(build_localised_text("fault.time-years")) from error
+    except ValueError as error:
+        raise CourseError(*error.args) from error
+
+
+def _parse_local(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError(build_localised_text("web.time-invalid", given=text)) from error
 
 
 def _export_grades(request: HttpRequest, offer: Offer, form: str) -> HttpResponse:
@@ -140,7 +152,7 @@ def _export_grades(request: HttpRequest, offer: Offer, form: str) -> HttpRespons
     sent = request.FILES.get("fill")
     fill = sent.read() if sent else None
     if fill is None and (form == FEEDBACK or get_format(form).fill_request):
-        raise CourseError(get_words(request)["t"]("grades-worksheet-needed"))
+        raise CourseError(build_localised_text("web.grades-worksheet-needed"))
     if form == FEEDBACK:
         return make_download(
             _export_feedback(offer, lines, fill or b"", register), f"{offer.assignment}-feedback.zip"

@@ -16,6 +16,7 @@ from django.urls import reverse
 from msgspec import Struct
 
 from autograder.core.records import ItemResult
+from autograder.core.wording import render_phrase
 from autograder.grading.grades import compute_standing
 from autograder.pages.feedback.answers import get_answer_text
 from autograder.pages.feedback.labels import Labels
@@ -224,7 +225,7 @@ def cancel_request(request: HttpRequest, visit: Visit, assignment: str, number: 
 
 
 def _report_refusal(request: HttpRequest, error: ActionRefused) -> None:
-    notices.error(request, get_words(request)["t"](error.code, **error.params))
+    notices.error(request, render_phrase(error.text, choose_language(request)))
 
 
 def _redirect_to(route: str, visit: Visit, offer: Offer) -> HttpResponse:

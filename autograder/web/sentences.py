@@ -10,6 +10,7 @@ from autograder.web.marking.sentences import MARKING
 from autograder.web.member_sentences import MEMBERS
 from autograder.web.notification_sentences import NOTIFICATIONS
 from autograder.web.people_sentences import PEOPLE
+from autograder.web.refusal_sentences import REFUSALS
 from autograder.web.student_group_sentences import GROUPS
 from autograder.web.version_trial_sentences import VERSION_TRIALS
 
@@ -659,6 +660,7 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     **_BENCH,
     **PEOPLE,
     **NOTIFICATIONS,
+    **REFUSALS,
 }
 ACTIONS = frozenset(
     code.removeprefix("web.log-").replace("-", " ") for code in SENTENCES if code.startswith("web.log-")

@@ -323,7 +323,7 @@ def update_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Ht
                 numbers = {"before": offer.version.number, "after": updated_offer.version.number}
                 _note_action(request, visit, "version", assignment, **numbers)
     except AutograderError as error:
-        notices.error(request, say("refused", reason=str(error)))
+        notices.error(request, say("refused", reason=error.text))
         return _redirect_to_assignment(visit, offer, "settings")
     if trial is not None:
         notices.info(request, say("trial-begun", number=trial.version.number))

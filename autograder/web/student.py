@@ -24,11 +24,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from autograder.core.errors import ServiceError
+from autograder.core.wording import join_phrases
 from autograder.course.submission_folder import list_expected_files
+from autograder.messages import build_localised_text
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.view import describe_change
 from autograder.service import attempts, blobs, mark_changes, openings, uploads, versions
 from autograder.service.models import Attempt, CourseRecord, Member, Offer, Role, State
+from autograder.service.refusals import RequestRefused
 from autograder.web import assignment_details, regrade_requests
 from autograder.web.guard import Visit, allow_anyone, require_role, require_sign_in
 from autograder.web.responses import (
@@ -129,15 +132,15 @@ def _describe_news(offer: Offer, student: str, language: str) -> str:
 def _receive_upload(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     sent = request.FILES.getlist("files")
     try:
-        attempt = create_attempt(request, offer, visit.student, read_contents(request, sent))
+        attempt = create_attempt(request, offer, visit.student, read_contents(sent))
     except ServiceError as error:
-        notices.error(request, get_words(request)["t"]("refused", reason=str(error)))
+        notices.error(request, get_words(request)["t"]("refused", reason=error.text))
         parts = {"slug": visit.course.slug, "assignment": offer.assignment}
         return HttpResponseRedirect(reverse("assignment", kwargs=parts))
     return HttpResponseRedirect(_get_attempt_url("attempt", attempt))
 
 
-def read_contents(request: HttpRequest, sent: Iterable[Any]) -> dict[str, bytes]:
+def read_contents(sent: Iterable[Any]) -> dict[str, bytes]:
     """Return the contents of the uploaded files, by name.
 
     Raises:
@@ -146,7 +149,7 @@ def read_contents(request: HttpRequest, sent: Iterable[Any]) -> dict[str, bytes]
     files_by_name: dict[str, bytes] = {}
     for upload in sent:
         if upload.name in files_by_name:
-            raise ServiceError(get_words(request)["t"]("same-name", name=upload.name))
+            raise RequestRefused("same-name", name=upload.name)
         files_by_name[upload.name] = upload.read()
     return files_by_name
 
@@ -161,45 +164,47 @@ def create_attempt(
             open
             yet, or there were too many attempts recently.
     """
-    say, of_student = get_words(request)["t"], Attempt.objects.filter(offer=offer, student=student)
+    of_student = Attempt.objects.filter(offer=offer, student=student)
     membership = Member.objects.filter(course=offer.course, account=request.user, student=student)
     times = assignment_details.get_times(offer, student, choose_language(request))
     if not times.open:
-        raise ServiceError(say("not-open", moment=times.start) if times.start else say("not-opened"))
+        raise (
+            RequestRefused("not-open", moment=times.start) if times.start else RequestRefused("not-opened")
+        )
 
     # Called under a lock on the student: simultaneous uploads cannot exceed the limit together.
     def check_permission() -> None:
         # Removing the member waits for this transaction, or this one finds the member removed.
         if membership.select_for_update(no_key=True).first() is None:
-            raise ServiceError(say("no-longer-member"))
+            raise RequestRefused("no-longer-member")
         lately = of_student.filter(submitted_at__gt=timezone.now() - WITHIN).count()
         if lately >= MOST_ATTEMPTS:
-            raise ServiceError(say("too-often", number=lately))
+            raise RequestRefused("too-often", number=lately)
 
-    files = place_upload(request, offer, files)
+    files = place_upload(offer, files)
     signer = settings.RUNNING.signer
     return attempts.submit_files(
         offer, student, files, signer, by=request.user, once=once, allowed=check_permission
     )
 
 
-def place_upload(request: HttpRequest, offer: Offer, files: dict[str, bytes]) -> dict[str, bytes]:
+def place_upload(offer: Offer, files: dict[str, bytes]) -> dict[str, bytes]:
     """Return uploaded files at the paths that the rubric expects; archives are unpacked.
 
     Raises:
         ServiceError: there are no files, none of them is expected, or one cannot be read.
     """
-    say, assignment = get_words(request)["t"], assignment_details.get_assignment(offer)
+    assignment = assignment_details.get_assignment(offer)
     if not files:
-        raise ServiceError(say("no-files"))
+        raise RequestRefused("no-files")
     files = uploads.place_upload(files, assignment.rubric)
     if files.keys().isdisjoint(list_expected_files(assignment.rubric)):  # it would count and earn no points
-        raise ServiceError(
-            say("none-wanted", names=", ".join(assignment_details.list_wanted_files(assignment)))
-        )
+        raise RequestRefused("none-wanted", names=", ".join(assignment_details.list_wanted_files(assignment)))
     if unreadable := uploads.find_unreadable_files(files, assignment.rubric):
-        faults = " ".join(say("unreadable", file=name, reason=why) for name, why in unreadable.items())
-        raise ServiceError(f"{faults} {say('not-taken')}")
+        faults = [
+            build_localised_text("web.unreadable", file=name, reason=why) for name, why in unreadable.items()
+        ]
+        raise ServiceError(join_phrases([*faults, build_localised_text("web.not-taken")], " "))
     return files
 
 

@@ -63,10 +63,8 @@ def _change_groups(request: HttpRequest, visit: Visit, offer: Offer) -> bool:
             concerned = student_groups.set_groups(
                 offer, assignment_details.get_assignment(offer).rubric, wanted
             )
-    except ActionRefused as error:
-        notices.error(request, say["t"]("refused", reason=say["t"](error.code, **error.params)))
-    except CourseError as error:
-        notices.error(request, say["t"]("refused", reason=str(error)))
+    except (ActionRefused, CourseError) as error:
+        notices.error(request, say["t"]("refused", reason=error.text))
     else:
         notices.success(request, say["counted"]("groups-changed", len(concerned)))
         return True

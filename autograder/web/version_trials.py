@@ -107,7 +107,7 @@ def _finish_trial(
     try:
         settle(trial, request.user)
     except AutograderError as error:
-        notices.error(request, get_words(request)["t"]("trial-refused", reason=str(error)))
+        notices.error(request, get_words(request)["t"]("trial-refused", reason=error.text))
         return redirect_to_trial(visit, trial)
     notices.info(request, done)
     kwargs = {"slug": visit.course.slug, "assignment": trial.offer.assignment}

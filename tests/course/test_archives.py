@@ -72,7 +72,7 @@ def test_no_name_leads_out_of_the_folder(files: dict[str, bytes]) -> None:
 )
 def test_places_in_an_archive(path: str, fault: str) -> None:
     """Only places inside of it can be."""
-    assert (fault in find_location_fault(path)) if fault else find_location_fault(path) == ""
+    assert (fault in str(find_location_fault(path))) if fault else find_location_fault(path) == ""
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_places_in_an_archive(path: str, fault: str) -> None:
 )
 def test_names_of_files(path: str, fault: str) -> None:
     """Only names that every system knows."""
-    assert (fault in find_file_name_fault(path)) if fault else find_file_name_fault(path) == ""
+    assert (fault in str(find_file_name_fault(path))) if fault else find_file_name_fault(path) == ""
 
 
 def test_sizes_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,11 +112,11 @@ def test_sizes_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     done = prepare_attempt(tmp_path / "attempt", "ada", files, None, ())
     assert ["first", "fourth", "third"] == sorted(path.name for path in (tmp_path / "attempt").iterdir())
     assert {
-        "ada: long": "11 bytes; at most 10 are taken",
+        "ada: long": "11 B; at most 10 B are taken",
         "ada: lies": "it is longer than it says",
-        "ada: second": "with it there would be more than 15 bytes altogether",
+        "ada: second": "with it there would be more than 15 B altogether",
         "ada: fifth": "there are more than 3 files",
-    } == {one.place: one.reason for one in done.refused}
+    } == {one.place: str(one.reason) for one in done.refused}
     digests = {
         name: hashlib.sha256(b"x" * size).hexdigest()
         for name, size in (("first", 9), ("third", 1), ("fourth", 1))
@@ -132,6 +132,6 @@ def test_a_damaged_file_is_told_and_the_rest_is_read(tmp_path: Path) -> None:
     done = prepare_attempt(tmp_path / "attempt", "ada", {"x.zip": entry("x.zip", bytes(data))}, None, ())
     assert ["a.txt"] == [path.name for path in (tmp_path / "attempt").iterdir()]
     assert ["ada: b.txt"] == [one.place for one in done.refused]
-    assert "cannot be unpacked" in done.refused[0].reason
+    assert "cannot be unpacked" in str(done.refused[0].reason)
     with pytest.raises(SourceError, match="not a zip archive"), open_archive(io.BytesIO(b"nothing"), "x.zip"):
         pass

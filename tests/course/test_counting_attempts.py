@@ -167,8 +167,8 @@ def test_a_day_over_the_clock_change_is_one_day(
     ("old", "new", "message"),
     [
         ('late = "penalty"', 'late = "penality"', "late"),
-        ("per_day = 10, ", "", "penalty: expected one of per_day, per_hour and steps"),
-        ("penalty = { per_day = 10, cap = 50 }", "", 'penalty: is needed with late = "penalty"'),
+        ("per_day = 10, ", "", "penalty: state either points per day, per hour, or steps"),
+        ("penalty = { per_day = 10, cap = 50 }", "", "penalty: state a penalty"),
         ("per_day = 10", "pre_day = 10", "pre_day"),
         ("days = 3", "days = 0", "days"),
         ("most = 2", 'assignments = ["tow"]', "'tow' has no end here; did you mean 'two'"),

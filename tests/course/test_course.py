@@ -74,7 +74,7 @@ def test_handins_are_the_students_who_have_the_assignment(course: Course) -> Non
 )
 def test_names_that_would_act_somewhere_are_no_ids(name: str, fault: str) -> None:
     """In a path, a page, a terminal or a spreadsheet; and what is wrong is said."""
-    assert fault in find_name_fault(name)
+    assert fault in str(find_name_fault(name))
 
 
 @pytest.mark.parametrize(

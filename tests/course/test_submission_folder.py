@@ -244,7 +244,7 @@ def test_readability_tells_damaged_notebooks_from_missing_ones(two: Rubric, tmp_
     whole, half = of({"formulas.ipynb": WORK, "code.ipynb": WORK}), of({"formulas.ipynb": WORK})
     damaged = of({"formulas.ipynb": WORK, "code.ipynb": CONFLICT})
     assert (False, False, True) == (whole.is_damaged, half.is_damaged, damaged.is_damaged)
-    assert "merge conflict" in damaged.reason
+    assert "merge conflict" in str(damaged.reason)
     assert whole.can_replace(damaged)
     assert not half.can_replace(damaged)
     assert not whole.can_replace(half)

@@ -33,7 +33,7 @@ def test_an_administrator_creates_a_course(at: Small) -> None:
     made = CourseRecord.objects.get(slug=slug)
     assert 32 == len(bytes(made.secret))
     assert bytes(made.secret) != bytes(at.record.secret)
-    assert "already exists" in text(client.post("/app/courses/create", form))
+    assert "already a course with this short name" in text(client.post("/app/courses/create", form))
     assert 200 == client.post("/app/courses/create", {"title": "x", "slug": "../x"}).status_code
     guarded = at.client("superuser", enforce_csrf_checks=True)
     assert 403 == guarded.post("/app/courses/create", {"title": "x", "slug": f"{slug}-2"}).status_code

@@ -140,7 +140,7 @@ def test_a_notebook_is_found_behind_another_ending_and_in_an_archive(at: Small, 
     [
         pytest.param({"../../x.ipynb": b"1"}, "its place leads out of the archive", id="leads-out"),
         pytest.param({f"{one}.txt": b"" for one in range(51)}, "or 50 files", id="many-files"),
-        pytest.param({f"{one}.txt": b"" for one in range(2_001)}, "more than 2,000 files", id="far-too-many"),
+        pytest.param({f"{one}.txt": b"" for one in range(2_001)}, "more than 2000 files", id="far-too-many"),
         pytest.param({"big.bin": bytes(65 << 20)}, "at most 200 times as many are unpacked", id="a-bomb"),
         pytest.param(
             {f"{one}.bin": bytes(15 << 20) for one in range(5)}, "more than 64 MB", id="large-files"

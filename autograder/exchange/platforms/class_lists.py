@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from autograder.core.errors import CourseError
 from autograder.core.tables import join_names, suggest_name
+from autograder.core.wording import Phrase
 from autograder.course import find_name_fault
 from autograder.exchange.platforms import gradebooks
 from autograder.exchange.platforms.csv_files import (
@@ -19,6 +20,7 @@ from autograder.exchange.platforms.csv_files import (
     write_table,
 )
 from autograder.exchange.platforms.student_matching import ListedStudent
+from autograder.messages import build_localised_text
 from autograder.rubric.variants.draws import normalise_id
 
 COLUMNS: Mapping[str, Sequence[str]] = {
@@ -51,7 +53,7 @@ class ClassList(Struct, frozen=True):
     students: tuple[ListedStudent, ...]
     id_column: str
     """Column that ids were taken from, as the file names it."""
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[Phrase, ...] = ()
     """Rows of no student who could be listed, a sentence each."""
 
 
@@ -87,17 +89,20 @@ def read_class_list(data: bytes, id_column: str = "") -> ClassList:
     ]
     id_index = _find_id_column(table, [row for _, row in rows], id_column, canvas=canvas)
     students: dict[str, ListedStudent] = {}
-    left_out = []
+    left_out: list[Phrase] = []
     for line, row in rows:
         entry = _read_student(table, row, id_index, canvas=canvas)
         if entry.email and not _EMAIL.fullmatch(entry.email):
             raise CourseError(f"line {line}: {entry.email!a} is not an e-mail address")
         if fault := find_name_fault(entry.id):
-            left_out.append(f"line {line}: {entry.id!a} cannot be an id: {fault}")
+            left_out.append(
+                build_localised_text("fault.list-bad-id", line=line, name=ascii(entry.id), reason=fault)
+            )
         elif normalise_id(entry.id) in students:
             # Compared in canonical form, because file systems may change the Unicode form of a name.
+            column = repr(table.columns[id_index])
             raise CourseError(
-                f"line {line}: {entry.id!r} stands twice in the column {table.columns[id_index]!r}"
+                build_localised_text("fault.list-twice", line=line, name=repr(entry.id), column=column)
             )
         else:
             students[normalise_id(entry.id)] = entry
@@ -131,7 +136,7 @@ def _find_id_column(table: CsvTable, rows: Sequence[Sequence[str]], chosen: str,
         if all(strip_guard(row[index]) for row in rows):
             return index
     said = join_names([table.columns[index] for index in there] or table.columns)
-    raise CourseError(f"no column states an id for everybody (looked at: {said}); choose one: --id COLUMN")
+    raise CourseError(build_localised_text("fault.list-no-ids", columns=said))
 
 
 def _read_student(table: CsvTable, row: Sequence[str], id_index: int, *, canvas: bool) -> ListedStudent:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from autograder.core.errors import CourseError
+from autograder.core.wording import format_size
+from autograder.messages import build_localised_text
 
 MOST_BYTES = 64 << 20
 _MOST_HEAD = 20
@@ -65,10 +67,14 @@ def parse_table(
         CourseError: it is too large or no CSV file, or no line names these columns.
     """
     if len(data) > MOST_BYTES:
-        raise CourseError(f"{len(data):,} bytes are too many for a list; at most {MOST_BYTES:,} are read")
+        raise CourseError(
+            build_localised_text(
+                "fault.list-large", size=format_size(len(data)), most=format_size(MOST_BYTES)
+            )
+        )
     # XLSX and ODS files are ZIP archives.
     if data.startswith(b"PK"):
-        raise CourseError("this is a spreadsheet or an archive; save the list as CSV")
+        raise CourseError(build_localised_text("fault.list-spreadsheet"))
     text = _decode_text(data)
     wanted = [frozenset(group) for group in needed]
     # The most frequent separator is the likeliest; the others are tried all the same.
@@ -80,9 +86,7 @@ def parse_table(
                 return _build_table(rows, position, separator, marked=data.startswith(b"\xef\xbb\xbf"))
     first = next(iter(text.splitlines()), "")[:200]
     shown = "; ".join(f"{kind} ({', '.join(names[:4])})" for kind, names in known_columns.items())
-    raise CourseError(
-        f"no line names the columns that are needed; known are {shown}; the first line is {first!a}"
-    )
+    raise CourseError(build_localised_text("fault.list-columns", columns=shown, line=ascii(first)))
 
 
 def _decode_text(data: bytes) -> str:

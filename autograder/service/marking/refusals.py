@@ -1,19 +1,9 @@
-"""Refusals of requested actions, with messages in the reader's language."""
+"""Refusals of actions on marks, groups and regrade requests."""
 
 from __future__ import annotations
 
-from autograder import messages
-from autograder.core.errors import ServiceError
+from autograder.service.refusals import RequestRefused
 
 
-class ActionRefused(ServiceError):
-    """The requested action is refused; nothing has changed.
-
-    Attributes:
-        code: message code without ``web.``.
-        params: values of its placeholders.
-    """
-
-    def __init__(self, code: str, **params: object) -> None:
-        super().__init__(messages.format_sentence(f"web.{code}", "en", **params))
-        self.code, self.params = code, params
+class ActionRefused(RequestRefused):
+    """The action does not fit the data as it is; the API answers with status 422 instead of 400."""

@@ -9,7 +9,9 @@ from datetime import timedelta
 from django.db import transaction
 from django.utils import timezone
 
-from autograder.core.errors import describe_error
+from autograder.core.errors import AutograderError, describe_error
+from autograder.core.wording import encode_phrase
+from autograder.messages import build_localised_text
 from autograder.service import tasks
 from autograder.service.assignment_cache import AssignmentCache
 from autograder.service.models import Account
@@ -77,8 +79,12 @@ def _deliver_webhook(number: int) -> bool:
         hook, problem = rows[0].webhook, ""
         try:
             webhooks.send_event(hook, rows[0].event)
+        except AutograderError as error:
+            problem = encode_phrase(error.text)
         except Exception as error:  # noqa: BLE001 - of a foreign server; it is tried again
-            problem = describe_error(error)
+            LOG.warning("an event could not be sent to a webhook: %s", describe_error(error))
+            name = type(error).__name__
+            problem = encode_phrase(build_localised_text("web.webhook-unreachable", error=name))
         Webhook.objects.filter(pk=hook.pk).update(problem=problem)
         if problem:
             _try_later(rows)

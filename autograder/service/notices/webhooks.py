@@ -10,10 +10,10 @@ import time
 from typing import Any
 from urllib.parse import urlsplit
 
-from autograder.core.errors import ServiceError
 from autograder.service import audit, outgoing
 from autograder.service.models import Account, CourseRecord
 from autograder.service.models_notices import Event, Webhook
+from autograder.service.refusals import RequestRefused
 
 MOST_WEBHOOKS = 10
 _PREFIX = "X-Nbexam"
@@ -23,16 +23,16 @@ def add_webhook(course: CourseRecord, address: str, by: Account) -> Webhook:
     """Add a webhook to a course, with a new secret.
 
     Raises:
-        ServiceError: the address is not allowed, or there are too many.
+        RequestRefused: the address is not allowed, or there are too many.
     """
     outgoing.resolve_address(address)
     if course.webhooks.count() >= MOST_WEBHOOKS:
-        raise ServiceError(f"there are already {MOST_WEBHOOKS} webhooks, which is the maximum")
+        raise RequestRefused("webhook-too-many", most=MOST_WEBHOOKS)
     hook, new = Webhook.objects.get_or_create(
         course=course, address=address, defaults={"secret": secrets.token_hex(32)}
     )
     if not new:
-        raise ServiceError("this address is already a webhook of the course")
+        raise RequestRefused("webhook-twice")
     audit.record_action(by.username, "add webhook", urlsplit(address).hostname or "", course=course)
     return hook
 
@@ -48,7 +48,7 @@ def send_event(hook: Webhook, event: Event) -> None:
     """Send an event to a webhook; redirects are not followed.
 
     Raises:
-        ServiceError: the address is not allowed any more, or the other side did not accept the event.
+        RequestRefused: the address is not allowed any more, or the other side did not accept the event.
         OSError, HTTPException: it cannot be reached.
     """
     body = json.dumps(describe_event(event), sort_keys=True).encode()
@@ -60,7 +60,7 @@ def send_event(hook: Webhook, event: Event) -> None:
     }
     status, _ = outgoing.send_request("POST", hook.address, body, headers)
     if not 200 <= status < 300:
-        raise ServiceError(f"the other side responded with {status}")
+        raise RequestRefused("webhook-status", status=status)
 
 
 def sign_body(secret: str, moment: str, body: bytes) -> str:

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from django.db import transaction
 from django.utils import timezone
 
-from autograder.core.errors import ServiceError
 from autograder.core.records import GradingResult
 from autograder.course import Course, Handin
 from autograder.grading import assignment as assignments
@@ -34,6 +33,7 @@ from autograder.service.models import (
     Version,
     VersionTrial,
 )
+from autograder.service.refusals import RequestRefused
 from autograder.service.store import DatabaseStore
 from autograder.service.trials import grading
 from autograder.service.trials.marks import encode_items, follow_mark
@@ -108,18 +108,15 @@ def apply_trial(trial: VersionTrial, by: Account, reason: str = "") -> None:
         reason: for students with changed marks.
 
     Raises:
-        ServiceError: the trial is closed, another version was offered since, or a student has no result in it
-            yet or submitted just now.
+        RequestRefused: the trial is closed, another version was offered since, or a student has no result in
+            it yet or submitted just now.
         GradebookError: the store refused, or an obsolete cell has a person's mark.
     """
     with transaction.atomic():
         course = CourseRecord.objects.select_for_update(no_key=True).get(pk=trial.offer.course_id)
         row = _lock_and_log(trial, by, course, "apply version")
         if Offer.objects.get(pk=row.offer_id).version_id != row.base_id:
-            raise ServiceError(
-                "another version has come into use since this trial began; discard the trial, and import the "
-                "course folder again"
-            )
+            raise RequestRefused("trial-outdated")
         rubric = versions.load_rubric(row.version)
         handins = attempts.find_counting_attempts(row.offer, rubric)
         results = _lock_results(row, handins)
@@ -140,7 +137,7 @@ def drop_trial(trial: VersionTrial, by: Account | None) -> None:
     """Drop a trial; the offered version stays.
 
     Raises:
-        ServiceError: the trial is closed.
+        RequestRefused: the trial is closed.
     """
     with transaction.atomic():
         _close_trial(_lock_and_log(trial, by, trial.offer.course, "drop version"), "dropped")
@@ -150,7 +147,7 @@ def _lock_and_log(trial: VersionTrial, by: Account | None, course: CourseRecord,
     """Log the action, lock the trial and return it.
 
     Raises:
-        ServiceError: the trial is closed.
+        RequestRefused: the trial is closed.
     """
     who, subject = by.username if by else SERVER, trial.offer.assignment
     before, after = trial.base.number, trial.version.number
@@ -160,7 +157,7 @@ def _lock_and_log(trial: VersionTrial, by: Account | None, course: CourseRecord,
     )
     row = locked.get(pk=trial.pk)
     if row.settled:
-        raise ServiceError(f"this trial was already {row.settled}")
+        raise RequestRefused(f"trial-already-{row.settled}")
     return row
 
 
@@ -172,7 +169,7 @@ def _lock_results(trial: VersionTrial, handins: Mapping[str, Handin]) -> dict[st
     """Return the trial's results by attempt, locked together with the attempts.
 
     Raises:
-        ServiceError: a student has none, or an outdated one.
+        RequestRefused: a student has none, or an outdated one.
     """
     counting = [attempts.get_graded_attempt_id(handin) for handin in handins.values()]
     locked = Attempt.objects.select_for_update().filter(pk__in=counting).order_by("pk")
@@ -192,7 +189,7 @@ def _lock_results(trial: VersionTrial, handins: Mapping[str, Handin]) -> dict[st
         who for who, handin in handins.items() if attempts.get_graded_attempt_id(handin) not in results
     )
     if missing:
-        raise ServiceError(f"not yet graded in this trial: {', '.join(missing[:5])}; wait, or try again")
+        raise RequestRefused("trial-ungraded", students=", ".join(missing[:5]))
     return results
 
 
@@ -235,9 +232,7 @@ def _build_entry(row: TrialResult, rubric: Rubric, handin: Handin) -> GradedEntr
 def _decode_graded(stored: bytes) -> GradingResult:
     graded = decode_result(stored)
     if graded is None:
-        raise ServiceError(
-            "a result of this trial was written by another version of this software; retry the trial"
-        )
+        raise RequestRefused("trial-other-software")
     return graded
 
 
@@ -272,7 +267,7 @@ def _set_offered_version(trial: VersionTrial, rubric: Rubric, handins: Mapping[s
     """Offer the trial's version, unless a submission came in between.
 
     Raises:
-        ServiceError: a submission did.
+        RequestRefused: a submission did.
     """
     offer = Offer.objects.select_for_update(of=("self",)).select_related("course").get(pk=trial.offer_id)
     # Compared again under the lock of the offer: a submission may have come in since.
@@ -280,7 +275,7 @@ def _set_offered_version(trial: VersionTrial, rubric: Rubric, handins: Mapping[s
     if {(handin.folder, handin.own) for handin in now.values()} != {
         (handin.folder, handin.own) for handin in handins.values()
     }:
-        raise ServiceError("there is a new attempt; try again when it is graded")
+        raise RequestRefused("trial-new-attempt")
     Offer.objects.filter(pk=offer.pk).update(version=trial.version_id)
     open_attempts = Attempt.objects.filter(offer=offer, state__in=(State.WAITING, State.FAILED))
     open_attempts.update(version=trial.version_id)

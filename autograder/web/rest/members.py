@@ -7,11 +7,11 @@ from typing import Any
 from django.http import HttpRequest
 from ninja import Query, Router
 
-from autograder.core.errors import ServiceError
 from autograder.course import find_name_fault
 from autograder.grading.store import Student
 from autograder.service import class_list
 from autograder.service.models import Member, Role, Scope
+from autograder.service.refusals import RequestRefused
 from autograder.web.rest.access import add_route, open_visit
 from autograder.web.rest.schemas import ImportedOut, MemberPage, PageChoice, StudentsIn, cut_page
 
@@ -42,7 +42,7 @@ def import_students(request: HttpRequest, slug: str, listed: StudentsIn) -> dict
     visit = open_visit(request, slug, Role.INSTRUCTOR)
     for entry in listed.students:
         if fault := find_name_fault(entry.student):
-            raise ServiceError(f"{entry.student!r} is not a valid student ID: {fault}")
+            raise RequestRefused("bad-id", student=repr(entry.student), reason=fault)
     students = [
         Student(entry.student, entry.first_name, entry.last_name, entry.email) for entry in listed.students
     ]

@@ -13,9 +13,10 @@ from ninja import NinjaAPI, Schema
 from ninja.errors import AuthenticationError, HttpError, Throttled, ValidationError
 
 from autograder.core.errors import AutograderError
+from autograder.core.wording import render_phrase
 from autograder.service.marking.mark_entry import ChangedMeanwhileError
 from autograder.service.marking.refusals import ActionRefused
-from autograder.web.site import get_words
+from autograder.web.site import choose_language, get_words
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -89,11 +90,11 @@ def _render_refused(request: HttpRequest, error: RefusedError) -> HttpResponse:
 
 
 def _render_action(request: HttpRequest, error: ActionRefused) -> HttpResponse:
-    return render_sentence(request, 422, error.code, **error.params)
+    return render_problem(422, render_phrase(error.text, choose_language(request)))
 
 
-def _render_error(_: HttpRequest, error: AutograderError) -> HttpResponse:
-    return render_problem(400, str(error))
+def _render_error(request: HttpRequest, error: AutograderError) -> HttpResponse:
+    return render_problem(400, render_phrase(error.text, choose_language(request)))
 
 
 def _render_http(request: HttpRequest, error: HttpError) -> HttpResponse:

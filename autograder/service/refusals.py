@@ -1,0 +1,19 @@
+"""Refusals of requests, with sentences of the catalogue."""
+
+from __future__ import annotations
+
+from autograder import messages
+from autograder.core.errors import ServiceError
+
+
+class RequestRefused(ServiceError):
+    """A request is refused with a sentence of the catalogue; nothing has changed.
+
+    Attributes:
+        code: message code without ``web.``.
+        params: values of its placeholders.
+    """
+
+    def __init__(self, code: str, **params: object) -> None:
+        super().__init__(messages.build_localised_text(f"web.{code}", **params))
+        self.code, self.params = code, params

@@ -1,0 +1,67 @@
+"""Why the service refuses a request; most follow “Not done: ”."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_ATTEMPTS: Mapping[str, str] = {
+    "web.upload-attempts": "there are already {most} attempts, which is the maximum",
+    "web.upload-name": "{name} is not a valid file name: {reason}",
+    "web.upload-size": "the files have {size} in total; at most {most} are accepted",
+    "web.upload-archive-large": (
+        "the archive contains more than {most} or {number} files; submit only {files}"
+    ),
+    "web.bad-id": "{student} is not a valid student ID: {reason}",
+    "web.time-invalid": "“{given}” is not a valid time; expected a time such as 2026-02-12 10:20",
+    "web.choice-reason": "enter a reason; the student will see it",
+    "web.choice-failed": "this attempt could not be graded; retry its grading first",
+}
+_DRAFTS: Mapping[str, str] = {
+    "web.draft-large": "the files have more than {most} in total",
+    "web.draft-one-rubric": "expected one rubric, rubrics/<assignment>.toml; the archive has {number}",
+    "web.draft-name": "{name} cannot be the name of an assignment; use letters, digits, “-” and “_”",
+    "web.draft-file-place": "expected rubrics/{name}.toml, and files in assignments/{name}/ and reference/",
+    "web.draft-path": (
+        "this path cannot be used; names of files and folders have letters, digits, “_”, “-”, “.” and "
+        "spaces, at most 8 levels deep"
+    ),
+    "web.draft-not-passed": "the check of this draft has not passed",
+    "web.draft-was-settled": "this draft was already offered or discarded, or is being checked again",
+    "web.draft-outdated": ("another version has come into use since the upload; upload the draft again"),
+}
+_TRIALS: Mapping[str, str] = {
+    "web.trial-outdated": (
+        "another version has come into use since this trial began; discard the trial, and import the course "
+        "folder again"
+    ),
+    "web.trial-already-applied": "this trial was already applied",
+    "web.trial-already-dropped": "this trial was already dropped",
+    "web.trial-ungraded": "not yet graded in this trial: {students}; wait, or try again",
+    "web.trial-other-software": (
+        "a result of this trial was written by another version of this software; retry the trial"
+    ),
+    "web.trial-new-attempt": "there is a new attempt; try again when it is graded",
+}
+_WEBHOOKS: Mapping[str, str] = {
+    "web.webhook-too-many": "there are already {most} webhooks, which is the maximum",
+    "web.webhook-twice": "this address is already a webhook of the course",
+    "web.webhook-expected": "expected an address such as https://example.org/events",
+    "web.webhook-host": "{host}: this host is not known",
+    "web.webhook-private": "{host}: it has an address in a private network, which is not allowed",
+    "web.webhook-status": "the other side responded with {status}",
+    "web.webhook-unreachable": "the address cannot be reached ({error})",
+}
+_PLATFORM_FILES: Mapping[str, str] = {
+    "web.archive-in-folder": "it is in a folder, but the service accepts only files without folders",
+    "web.archive-no-time": "its submission time is not known; enter the time, or add the worksheet",
+    "web.archive-later": "there is already a later attempt",
+}
+_FORMS: Mapping[str, str] = {
+    "web.field-fault": "{field}: {reason}",
+    "web.expected-whole": "expected a whole number from {least} to {most}",
+    "web.expected-number": "expected a number such as 2.5",
+    "web.expected-moment": "expected a date and a time",
+    "web.expected-other": "this value is not possible",
+    "web.course-slug-taken": "There is already a course with this short name. Choose another one.",
+}
+REFUSALS: Mapping[str, str] = {**_ATTEMPTS, **_DRAFTS, **_TRIALS, **_WEBHOOKS, **_PLATFORM_FILES, **_FORMS}

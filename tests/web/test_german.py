@@ -1,0 +1,206 @@
+"""With German chosen, no refusal shows an English sentence; errors that pages show are in the catalogue."""
+
+from __future__ import annotations
+
+import ast
+import html
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from autograder.messages import catalogue
+from tests.service import course
+from tests.web.people import Small
+
+PROGRAM = Path(catalogue.__file__).parents[1]
+CONVERTED = (
+    "course/archives.py",
+    "course/submission_folder.py",
+    "exchange/platforms/class_lists.py",
+    "exchange/platforms/csv_files.py",
+    "notebook/document.py",
+    "service/attempt_choice.py",
+    "service/attempts.py",
+    "service/drafts.py",
+    "service/notices/webhooks.py",
+    "service/platform_files.py",
+    "service/student_groups.py",
+    "service/trials/rollout.py",
+    "service/uploads.py",
+    "web/assignment_settings.py",
+    "web/attempts.py",
+    "web/courses.py",
+    "web/platform_files.py",
+    "web/regrade_requests.py",
+    "web/student.py",
+    "web/student_groups.py",
+)
+"""Modules whose errors reach pages."""
+RAISED = {"CourseError", "NotebookError", "RubricError", "ServiceError", "SourceError"}
+FOR_AUTHORS = {
+    "there is no column {}": "an option of the command line",
+    "{}: cannot be read: {}": "a folder or archive on the command line",
+    "there is no such file; hand it in": "a file in the folder of a course",
+    "is a link, not a folder": "a folder of the course",
+    "the course's class list is not usable: {}": "a list in the course's folder",
+}
+"""Errors of these modules that no page can show, and why."""
+SAME = {"fault.file", "web.field-fault"}
+"""Sentences that consist of placeholders."""
+ENGLISH = re.compile(r"\b(the|and|is|are|this|that|with|cannot|expected|already|your|again)\b", re.IGNORECASE)
+
+
+@cache
+def parse(path: Path) -> ast.Module:
+    """The syntax tree of a module."""
+    return ast.parse(path.read_text("utf-8"))
+
+
+def list_calls(path: Path) -> Iterator[tuple[str, ast.Call]]:
+    """All calls in a module, with the name of what is called."""
+    for node in ast.walk(parse(path)):
+        if isinstance(node, ast.Call):
+            yield getattr(node.func, "id", getattr(node.func, "attr", "")), node
+
+
+def list_codes() -> set[str]:
+    """The codes of all errors of the catalogue that the program raises, as far as they stand in it whole."""
+    codes = set()
+    for path in PROGRAM.rglob("*.py"):
+        for name, call in list_calls(path):
+            code = call.args[0] if call.args else None
+            if not (isinstance(code, ast.Constant) and isinstance(code.value, str)):
+                continue
+            if name in {"RequestRefused", "ActionRefused"}:
+                codes.add(f"web.{code.value}")
+            elif name == "build_localised_text" and code.value.startswith(("fault.", "web.")):
+                codes.add(code.value)
+    return codes
+
+
+CODES = sorted(list_codes())
+
+
+def test_codes_are_found() -> None:
+    """The search of the source works."""
+    assert len(CODES) > 100
+    assert {"web.draft-outdated", "fault.empty", "web.webhook-twice"} <= set(CODES)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_refusal_has_a_german_sentence(code: str) -> None:
+    """It is in the catalogue, and its German is no copy of the English."""
+    english, german = (catalogue.get_template(code, language) for language in ("en", "de"))
+    assert (english == german) is (code in SAME)
+    assert not ENGLISH.search(re.sub(r"\{\w*\}", "", german))
+
+
+def test_every_fault_is_raised() -> None:
+    """No sentence is kept that nothing says."""
+    sources = "".join(path.read_text("utf-8") for path in PROGRAM.rglob("*.py") if path.stem != "faults")
+    faults = [code for code in catalogue.load_sentences() if code.startswith("fault.")]
+    # A few codes are put together, such as those of damaged JSON.
+    said = [code for code in faults if f'"{code}"' in sources or f'"{code.partition(".")[2]}"' in sources]
+    assert faults == said
+
+
+@pytest.mark.parametrize("module", CONVERTED)
+def test_no_error_is_written_in_english(module: str) -> None:
+    """What is raised for pages comes from the catalogue, or from another error."""
+    written = []
+    for name, call in list_calls(PROGRAM / module):
+        if name in RAISED and call.args:
+            text = call.args[1] if name == "NotebookError" and len(call.args) > 1 else call.args[0]
+            if isinstance(text, ast.Constant | ast.JoinedStr):
+                written.append(re.sub(r"\{.*?\}", "{}", ast.unparse(text)))
+    assert [] == [text for text in written if not any(known in text for known in FOR_AUTHORS)]
+
+
+def file(name: str, data: bytes) -> SimpleUploadedFile:
+    """A file of a form."""
+    return SimpleUploadedFile(name, data)
+
+
+def list_requests(at: Small) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Who sends what to which page; each is refused."""
+    at.account("student", "ada")
+    student = f"{at.base}a/{at.offer.assignment}/"
+    for name, data in (
+        ("code.ipynb", b""),
+        ("code.ipynb", b'{"cells": [}'),
+        ("code.ipynb", b"%PDF-\xff\xfe\x00"),
+        ("code.ipynb", b"<html><body>Sign in</body></html>"),
+        ("up.zip", b"no archive"),
+        ("other.txt", b"x"),
+    ):
+        yield "student", student, {"files": file(name, data)}
+    yield "student", student, {}
+    staff = f"{at.base}staff/"
+    yield "instructor", f"{staff}upload", {"archive": file("draft.zip", b"no archive")}
+    yield "instructor", f"{staff}upload", {}
+    for lines in (b"colour\nred\n", b"id\nada\nada\n", b"id\n=1+1\n"):
+        yield "instructor", f"{staff}members/list", {"list": file("list.csv", lines)}
+    yield "instructor", f"{staff}notifications/", {"address": "http://example.org"}
+    yield "superuser", "/app/courses/create", {"title": "x", "slug": at.record.slug}
+    settings = f"{staff}a/{at.offer.assignment}/"
+    dates = {"start": "2031-02-12T10:00", "end": "2031-02-13T10:00", "zone": "Europe/Berlin"}
+    for wrong in (
+        {"minutes": "many"},
+        {"end": "2031-02-12T09:00"},
+        {"zone": "Berlin"},
+        {"start": "2031-03-30T02:30"},
+        {"late": "penalty"},
+        {"way": "per_day", "amount": "a lot"},
+        {"grace": "-1"},
+    ):
+        yield "instructor", f"{settings}times", {**dates, **wrong}
+    yield "instructor", f"{settings}times", dates
+    yield "instructor", f"{settings}extension", {"student": "nobody", "extra_minutes": "10"}
+    yield "instructor", f"{settings}extension", {"student": "ada", "extra_minutes": "x"}
+    yield "instructor", f"{settings}extension", {"student": "ada", "end": "2031-02-12T09:00"}
+
+
+def list_notices(page: str) -> list[str]:
+    """The texts of a page that tell of something wrong."""
+    told = re.findall(r'<p class="(?:notice|bad)[^"]*"[^>]*>(.*?)</p>', page, re.DOTALL)
+    return [html.unescape(re.sub(r"<[^>]+>", "", text)) for text in told]
+
+
+def test_refusals_are_german_on_pages(at: Small) -> None:
+    """No page that refuses a request shows an English word."""
+    course.handed_in(at.offer, "ada", course.released(at.folder))
+    for who, place, form in list_requests(at):
+        client = at.client(who, headers={"accept-language": "de"})
+        answer = client.post(place, form, follow=True)
+        assert 200 == answer.status_code, place
+        page = answer.content.decode()
+        assert '<html lang="de">' in page
+        notices = list_notices(page)
+        assert notices, (place, form)
+        assert not [text for text in notices if ENGLISH.search(text)], (place, form, notices)
+
+
+def test_only_the_wrong_field_is_marked(at: Small) -> None:
+    """The message has the field's label, and no other field is called invalid."""
+    client = at.client("instructor")
+    dates = {"start": "2031-02-12T10:00", "end": "2031-02-13T10:00", "zone": "Europe/Berlin"}
+    place = f"{at.base}staff/a/{at.offer.assignment}/"
+    for field, value, label in (
+        ("minutes", "many", "Working time of each student, in minutes: expected a whole number"),
+        ("end", "2031-02-12T09:00", "Deadline: 2031-02-12 09:00 is not after the start"),
+        ("grace", "-1", "Grace period, in minutes: expected a whole number from 0 to 10080"),
+    ):
+        page = client.post(f"{place}times", {**dates, field: value}).content.decode()
+        assert label in html.unescape(page)
+        marked = re.findall(r'<(?:input|select) id="([\w-]+)"[^>]*aria-invalid', page)
+        assert [field] == marked
+    client.post(f"{place}times", dates)
+    at.account("student", "ada")
+    page = client.post(f"{place}extension", {"student": "ada", "extra_minutes": "x"}).content.decode()
+    assert "Extra minutes: expected a whole number from 0 to 1440" in page
+    assert ["extra"] == re.findall(r'<(?:input|select) id="([\w-]+)"[^>]*aria-invalid', page)
