@@ -22,11 +22,12 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from autograder.app import Isolation, Listener, preparation
+from autograder.authoring.new_assignment import COURSE_FILES
 from autograder.core import atomic
 from autograder.core.errors import AutograderError, SandboxError, ServiceError, SourceError
 from autograder.core.paths import find_path_fault, is_below
 from autograder.core.tables import escape_name
-from autograder.course import Course, find_name_fault
+from autograder.course import PRIVATE, Course, find_name_fault
 from autograder.course.archives import PackedFile, open_archive
 from autograder.grading.verify import VerifyFinding
 from autograder.service import audit, blobs, course_transfer, tasks, trials, versions
@@ -41,6 +42,8 @@ MOST_TRIES = 3
 MOST_BYTES = 256 << 20
 """Maximum size of all files of an archive, unpacked."""
 _FOLDERS = ("assignments", "rubrics", "reference")
+_NOT_USED = (*COURSE_FILES, PRIVATE, "release", "rubrics/.schema.json")
+"""What else is in the folder of a course after `new`, `verify` and `generate`: authors pack all of it."""
 _SHOWN = 3
 """Number of faults that a message names."""
 
@@ -85,6 +88,7 @@ def _open_files(archive: IO[bytes]) -> Iterator[tuple[str, dict[str, PackedFile]
             if sum(entry.size for entry in source.entries) > MOST_BYTES:
                 raise ServiceError(f"the files have more than {MOST_BYTES >> 20} MB in total")
             files = _strip_top({entry.path: entry for entry in source.entries})
+            files = {path: entry for path, entry in files.items() if not _is_unused(path)}
             yield _find_assignment(files), files
     except SourceError as error:
         raise ServiceError(str(error)) from error
@@ -96,6 +100,10 @@ def _strip_top(files: dict[str, PackedFile]) -> dict[str, PackedFile]:
     if len(tops) != 1 or tops <= set(_FOLDERS):
         return files
     return {path.partition("/")[2]: entry for path, entry in files.items()}
+
+
+def _is_unused(path: str) -> bool:
+    return any(path == name or is_below(path, name) for name in _NOT_USED)
 
 
 def _find_assignment(files: dict[str, PackedFile]) -> str:
@@ -121,7 +129,7 @@ def _find_file_fault(path: str, name: str) -> str:
     if path == f"rubrics/{name}.toml":
         return ""
     if not (is_below(path, f"assignments/{name}") or is_below(path, "reference")):
-        return f"expected rubrics/{name}.toml, and files in assignments/{name}/ and reference/"
+        return f"expected rubrics/{name}.toml, and files in assignments/{name}/ and reference/; leave it out"
     return find_path_fault(path)
 
 
