@@ -20,6 +20,7 @@ import msgspec
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
+from msgspec.structs import astuple
 
 from autograder.app import Isolation, Listener, preparation
 from autograder.authoring.new_assignment import COURSE_FILES
@@ -225,6 +226,11 @@ def check_draft(draft: Draft, isolation: Isolation) -> None:
                 raise
             except AutograderError as error:
                 findings = [_make_finding(draft, str(error))]
+        # Authors know the paths of their course, not those of this machine.
+        above = f"{course.root}{os.sep}"
+        findings = [
+            VerifyFinding(*(text.replace(above, "") for text in astuple(finding))) for finding in findings
+        ]
     _store_outcome(draft, findings, version)
 
 

@@ -128,7 +128,7 @@ def test_upload_takes_the_folder_that_new_began(
         ({"rubrics/other.toml": b""}, "the archive has 2"),
         ({"../outside.py": b""}, "leads out of the archive"),
         ({"/etc/passwd": b""}, "absolute place"),
-        ({"roster.csv": b""}, "roster.csv: expected rubrics/small.toml.*leave it out"),
+        ({"roster.csv": b""}, r"roster.csv: expected rubrics/small.toml.*leave it out"),
         ({"assignments/other/x.ipynb": b""}, "expected rubrics/small.toml"),
         ({"reference/.hidden": b""}, "expected letters"),
         ({"submitted/ada/small/code.ipynb": b""}, "leave it out"),

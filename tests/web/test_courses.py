@@ -29,6 +29,10 @@ def test_an_administrator_creates_a_course(at: Small) -> None:
 
     client, slug = at.client("superuser"), f"new-{at.record.slug}"
     assert "Create course" in text(client.get("/app/"))
+    assert "<title>Your courses</title>" in text(client.get("/app/"))
+    long = text(client.post("/app/courses/create", {"title": "x" * 201, "slug": f"{slug}-3"}))
+    assert "at most 200 characters" in long
+    assert "maxlength" not in long, "no browser cuts it"
     form = {"title": "New <b>course</b>", "slug": slug}
     assert "New &lt;b&gt;course" in text(client.post("/app/courses/create", form, follow=True))
     made = CourseRecord.objects.get(slug=slug)
@@ -53,7 +57,7 @@ def test_an_empty_folder_is_served_without_a_course(
     service = Service(ServiceOptions(tmp_path / "new"))
     service.import_course()
     (tmp_path / "new" / "thesis.tex").touch()
-    with pytest.raises(ServiceError, match="has files, but no course.*or an empty folder"):
+    with pytest.raises(ServiceError, match=r"has files, but no course.*or an empty folder"):
         service.import_course()
     assert before == CourseRecord.objects.count()
 
@@ -93,6 +97,7 @@ def test_a_draft_is_discarded(at: Small) -> None:
     """Nothing changes, and the list of drafts is empty."""
     draft = passed(at.record, at.account("instructor"), at.folder)
     client = at.client("instructor")
+    assert "disappear from the list" in text(client.get(f"{at.base}staff/drafts/{draft.pk}/")), "asks first"
     assert "was discarded" in text(client.post(f"{at.base}staff/drafts/{draft.pk}/discard", follow=True))
     assert small_link(draft.pk) not in text(client.get(f"{at.base}staff/"))
 
