@@ -181,6 +181,23 @@ def test_check_makes_a_version_that_is_offered(record: CourseRecord, by: Account
         drafts.offer_draft(draft, by)
 
 
+def test_check_names_a_missing_notebook_by_its_place_in_the_course(
+    record: CourseRecord, by: Account, folder: Path
+) -> None:
+    """An author forgot it; nobody has to hand it in."""
+    from autograder.service import drafts
+
+    files = {name: data for name, data in sources(folder).items() if not name.endswith("code.ipynb")}
+    claimed = drafts.claim_draft(uploaded(record, by, files).pk)
+    assert claimed is not None
+    drafts.check_draft(claimed, Isolation.NAMESPACES)
+    claimed.refresh_from_db()
+    told = str(claimed.findings)
+    assert "code.ipynb" in told
+    assert "autograder-draft-" not in told
+    assert "hand it in" not in told
+
+
 def test_check_reports_what_is_wrong(record: CourseRecord, by: Account, folder: Path) -> None:
     """A rubric that cannot be read is a finding; nothing can be offered."""
     from autograder.service import drafts
@@ -192,6 +209,7 @@ def test_check_reports_what_is_wrong(record: CourseRecord, by: Account, folder: 
     draft.refresh_from_db()
     assert "failed" == draft.state
     assert "small.toml" in draft.findings[0]["got"]
+    assert "/autograder-draft-" not in str(draft.findings), "paths are those of the course"
     with pytest.raises(ServiceError, match="has not passed"):
         drafts.offer_draft(draft, by)
     drafts.request_check(draft, full=True)
