@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from autograder.core.errors import ServiceError
 from autograder.service import audit
 from autograder.service.models import Account, CourseRecord
-from autograder.service.models_notices import Event, Webhook
+from autograder.service.models_notices import MOST_ADDRESS, Event, Webhook
 
 PRIVATE = "AUTOGRADER_PRIVATE_WEBHOOKS"
 """Environment variable: with the value 1, webhooks may lead to private addresses."""
@@ -33,6 +33,8 @@ def add_webhook(course: CourseRecord, address: str, by: Account) -> Webhook:
     Raises:
         ServiceError: the address is not allowed, or there are too many.
     """
+    if len(address) > MOST_ADDRESS:
+        raise ServiceError(f"the address has {len(address)} characters; expected at most {MOST_ADDRESS}")
     resolve_address(address)
     if course.webhooks.count() >= MOST_WEBHOOKS:
         raise ServiceError(f"there are already {MOST_WEBHOOKS} webhooks, which is the maximum")
