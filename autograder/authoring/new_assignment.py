@@ -100,6 +100,9 @@ IGNORED = "".join(
     )
 )
 
+COURSE_FILES = {"README.md": README, ".gitignore": IGNORED, "nbgrader_config.py": CONFIGURATION}
+"""The files of a new course that belong to no assignment."""
+
 _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 _TITLE = """\
 # {name}
@@ -186,9 +189,8 @@ def write_new_files(folder: Path, files: Mapping[str, bytes]) -> NewAssignment:
             raise CourseError(f"{folder / path} is there already and differs; nothing is replaced")
     written = {path: data for path, data in files.items() if not (folder / path).exists()}
     if is_new:
-        course_files = {"README.md": README, ".gitignore": IGNORED, "nbgrader_config.py": CONFIGURATION}
         written |= {
-            path: text.encode() for path, text in course_files.items() if not (folder / path).exists()
+            path: text.encode() for path, text in COURSE_FILES.items() if not (folder / path).exists()
         }
     try:
         for subfolder in FOLDERS:

@@ -19,7 +19,9 @@ DatabaseOption = Annotated[
 
 
 def serve(
-    course: Annotated[Path, typer.Argument(help="The course folder.")] = HERE,
+    course: Annotated[
+        Path, typer.Argument(help="The course folder, or an empty one: courses are created in the browser.")
+    ] = HERE,
     name: Annotated[
         str,
         typer.Option("--name", help="Name of a new course in addresses. Default: the name of the folder."),

@@ -76,7 +76,9 @@ def read_file(
         flags |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
         descriptor = os.open(path if above is None else path.name, flags, dir_fd=above)
     except FileNotFoundError as error:
-        raise NotebookError("missing", f"{name}: there is no such file; hand it in.") from error
+        # Only submissions are read by their only name.
+        advice = "; hand it in." if only_name else "."
+        raise NotebookError("missing", f"{name}: there is no such file{advice}") from error
     except IsADirectoryError as error:
         raise _make_directory_error(name) from error
     except (OSError, ValueError) as error:

@@ -20,14 +20,16 @@ import msgspec
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
+from msgspec.structs import astuple
 
 from autograder.app import Isolation, Listener, preparation
+from autograder.authoring.new_assignment import COURSE_FILES
 from autograder.core import atomic
 from autograder.core.errors import AutograderError, SandboxError, ServiceError, SourceError
 from autograder.core.paths import find_path_fault, is_below
 from autograder.core.tables import escape_name
 from autograder.core.wording import Phrase, format_size
-from autograder.course import Course, find_name_fault
+from autograder.course import PRIVATE, Course, find_name_fault
 from autograder.course.archives import PackedFile, open_archive
 from autograder.course.submission_folder import join_file_faults
 from autograder.grading.verify import VerifyFinding
@@ -45,6 +47,8 @@ MOST_TRIES = 3
 MOST_BYTES = 256 << 20
 """Maximum size of all files of an archive, unpacked."""
 _FOLDERS = ("assignments", "rubrics", "reference")
+_NOT_USED = (*COURSE_FILES, PRIVATE, "release", "rubrics/.schema.json")
+"""What else is in the folder of a course after `new`, `verify` and `generate`: authors pack all of it."""
 _SHOWN = 3
 """Number of faults that a message names."""
 
@@ -89,6 +93,7 @@ def _open_files(archive: IO[bytes]) -> Iterator[tuple[str, dict[str, PackedFile]
             if sum(entry.size for entry in source.entries) > MOST_BYTES:
                 raise RequestRefused("draft-large", most=format_size(MOST_BYTES))
             files = _strip_top({entry.path: entry for entry in source.entries})
+            files = {path: entry for path, entry in files.items() if not _is_unused(path)}
             yield _find_assignment(files), files
     except SourceError as error:
         raise ServiceError(error.text) from error
@@ -100,6 +105,10 @@ def _strip_top(files: dict[str, PackedFile]) -> dict[str, PackedFile]:
     if len(tops) != 1 or tops <= set(_FOLDERS):
         return files
     return {path.partition("/")[2]: entry for path, entry in files.items()}
+
+
+def _is_unused(path: str) -> bool:
+    return any(path == name or is_below(path, name) for name in _NOT_USED)
 
 
 def _find_assignment(files: dict[str, PackedFile]) -> str:
@@ -221,6 +230,11 @@ def check_draft(draft: Draft, isolation: Isolation) -> None:
                 raise
             except AutograderError as error:
                 findings = [_make_finding(draft, str(error))]
+        # Authors know the paths of their course, not those of this machine.
+        above = f"{course.root}{os.sep}"
+        findings = [
+            VerifyFinding(*(text.replace(above, "") for text in astuple(finding))) for finding in findings
+        ]
     _store_outcome(draft, findings, version)
 
 

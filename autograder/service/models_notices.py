@@ -7,6 +7,9 @@ import uuid
 
 from django.db import models
 
+MOST_ADDRESS = 500
+"""Maximum length of the address of a webhook, in characters."""
+
 
 class EventKind(enum.StrEnum):
     """What happened."""
@@ -41,7 +44,7 @@ class Webhook(models.Model):
     """An address that is notified of the events of a course."""
 
     course = models.ForeignKey("service.CourseRecord", models.CASCADE, related_name="webhooks")
-    address = models.URLField(max_length=500)
+    address = models.URLField(max_length=MOST_ADDRESS)
     secret = models.CharField(max_length=64)
     """Signs the messages; stored as it is, as the course's secret is, because workers need it."""
     problem = models.TextField(blank=True)

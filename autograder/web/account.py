@@ -31,8 +31,8 @@ from autograder.service import audit, program_keys
 from autograder.service.models import Account, CourseRecord, Invitation, Member, ProgramKey, Scope
 from autograder.service.program_keys import hash_secret
 from autograder.web.guard import allow_anyone, list_courses, require_sign_in
-from autograder.web.responses import render_page
-from autograder.web.site import get_words
+from autograder.web.responses import render_page, stop_cutting
+from autograder.web.site import choose_language, get_words
 
 INVITED = timedelta(days=14)
 MOST_KEY_DAYS = 3660
@@ -147,6 +147,10 @@ class Adapter(DefaultAccountAdapter):
 class JoinForm(UserCreationForm):
     """Form with the name and the password of a new account."""
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        stop_cutting(self)
+
     class Meta(UserCreationForm.Meta):
         """Use the account model of the service."""
 
@@ -206,7 +210,7 @@ def open_invitation(request: HttpRequest, token: str) -> HttpResponse:
             try:
                 with transaction.atomic():
                     # The inner transaction is a savepoint: a taken name must not abort the outer one.
-                    account = _create_account(form, invitation)
+                    account = _create_account(form, invitation, choose_language(request))
             except IntegrityError:  # another request took the name since the check
                 form.add_error("username", form.fields["username"].error_messages["unique"])
             else:
@@ -240,8 +244,9 @@ def _change_password(form: SetPasswordForm, invitation: Invitation) -> None:
     audit.record_action(account.username, "new password", account.username)
 
 
-def _create_account(form: JoinForm, invitation: Invitation) -> Account:
+def _create_account(form: JoinForm, invitation: Invitation, language: str) -> Account:
     account: Account = form.save(commit=False)
+    account.language = language
     member = invitation.member
     account.is_superuser = member is None
     copy_details(account, member)

@@ -185,6 +185,23 @@ def is_anybody_in_time(offer: Offer) -> bool:
     return any(timezone.now() <= window.end for window in windows)
 
 
+def map_individual_ends(offer: Offer, language: str) -> dict[str, str]:
+    """Return the deadline of each student and group with an extension, by id or name of the group."""
+    schedule = attempts.load_schedule(offer, get_assignment(offer).rubric)
+    if schedule is None:
+        return {}
+    windows = {
+        name: schedule.get_shared_window(offer.groups[name])
+        for name in offer.times.get("groups", {})
+        if offer.groups.get(name)
+    }
+    windows |= {
+        student: schedule.get_shared_window(attempts.list_group_members(offer, student))
+        for student in offer.times.get("students", {})
+    }
+    return {who: _format_by_clock(window.end, window, language) for who, window in windows.items()}
+
+
 def _get_late_rule(offer: Offer, student: str, schedule: Schedule) -> str:
     """Return how an attempt that is submitted late now is treated."""
     rule = schedule.get_rule(student)

@@ -10,6 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages as notices
 from django.db import transaction
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
@@ -19,7 +20,7 @@ from autograder.rubric.timestamps import get_zone
 from autograder.service import attempts, audit
 from autograder.service.models import Attempt, Member, Offer, PlatformCourse, Role
 from autograder.service.notices import events
-from autograder.web import assignment_details, late_rule_form
+from autograder.web import assignment_details, late_rule_form, tables
 from autograder.web.guard import Visit, require_role
 from autograder.web.responses import render_page
 from autograder.web.site import choose_language, get_words
@@ -66,7 +67,7 @@ def _render_settings(
         "late": times.get("late", _LATE[0]),
         "minutes": str(times.get("minutes", "")),
     }
-    students = Member.objects.filter(course=visit.course, role=Role.STUDENT).order_by("student")
+    students = _list_students(visit).order_by("student")
     members = {member.student: member for member in students}
     context = {
         "visit": visit,
@@ -81,6 +82,7 @@ def _render_settings(
             for kind in ("students", "groups")
             for who, entry in sorted(times.get(kind, {}).items())
         ],
+        "ends": assignment_details.map_individual_ends(offer, choose_language(request)),
         "students": members.values(),
         "ways": ("", *late_rule_form.WAYS),
         "units": late_rule_form.UNITS,
@@ -182,7 +184,7 @@ def set_extension(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
     """
     offer, say = visit.get_offer(assignment), get_words(request)["t"]
     typed = {name: request.POST.get(name, "").strip() for name in ("student", "extra_minutes", "end", "late")}
-    student, zone = typed["student"], offer.times.get("zone", "")
+    student, zone = _find_student(visit, offer, typed["student"]), offer.times.get("zone", "")
     extension: dict[str, Any] = {}
     if extra := typed["extra_minutes"]:
         # Anything but a short number stays text, so that the error message quotes it.
@@ -193,7 +195,7 @@ def set_extension(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
         extension["end"] = end if zone or end == typed["end"] else f"{end}Z"
     if typed["late"]:
         extension["late"] = typed["late"]
-    member = Member.objects.filter(course=visit.course, student=student).exclude(student="").exists()
+    member = _list_students(visit).filter(student=student).exists()
     # A student's id wins over a group of the same name.
     kind = "students" if member or student not in offer.groups else "groups"
     everybody = offer.times.get(kind, {})
@@ -211,7 +213,11 @@ def set_extension(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
     except RubricError as error:
         wrong, problem = _describe_fault(request, error, student)
         return _render_settings(request, visit, offer, extension=typed, problem=problem, wrong=wrong)
-    notices.success(request, say("extension-saved" if extension else "extension-removed", student=student))
+    if extension or student in everybody:
+        saved = "extension-saved" if extension else "extension-removed"
+        notices.success(request, say(saved, student=student))
+    else:
+        notices.info(request, say("extension-same", student=student))
     return _redirect_to_settings(visit, offer, "extensions")
 
 
@@ -234,6 +240,28 @@ def _describe_fault(request: HttpRequest, error: RubricError, student: str = "")
     if who != student:  # a change of the common dates can make an extension impossible
         return "", say("bad-times", reason=say("field-fault", field=who, reason=reason))
     return field, say("bad-times", reason=reason)
+
+
+def _list_students(visit: Visit) -> QuerySet[Member]:
+    return Member.objects.filter(course=visit.course, role=Role.STUDENT)
+
+
+def _find_student(visit: Visit, offer: Offer, typed: str) -> str:
+    """Return the id of the only student with the name that was typed; anything else is returned as it is."""
+    students = _list_students(visit)
+    if typed in offer.groups or students.filter(student=typed).exists():
+        return typed
+    wanted = tables.fold_text(typed)
+    named = [
+        member.student
+        for member in students
+        if wanted
+        in {
+            tables.fold_text(f"{member.first_name} {member.last_name}".strip()),
+            tables.fold_text(f"{member.last_name}, {member.first_name}"),
+        }
+    ]
+    return named[0] if len(named) == 1 else typed
 
 
 def _merge_extension(before: Mapping[str, Any], typed: dict[str, Any]) -> dict[str, Any]:

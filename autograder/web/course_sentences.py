@@ -15,9 +15,10 @@ COURSES: Mapping[str, str | tuple[str, str]] = {
     "web.drafts": "Drafts",
     "web.upload-assignment": "Upload assignment",
     "web.upload-assignment-told": (
-        "A zip archive with rubrics/<assignment>.toml, the source notebooks in assignments/<assignment>/, "
-        "and the reference solution and checks in reference/. A new assignment or a new version becomes a "
-        "draft, which is checked first. Students see nothing of it until you decide so."
+        "A zip archive of a course folder with one assignment: rubrics/<assignment>.toml, the source "
+        "notebooks in assignments/<assignment>/, and the reference solution and checks in reference/. A new "
+        "assignment or a new version becomes a draft, which is checked first. Students see nothing of it "
+        "until you decide so."
     ),
     "web.upload-archive": "Archive (.zip)",
     "web.draft-of": "Draft: {name}",
@@ -41,6 +42,9 @@ COURSES: Mapping[str, str | tuple[str, str]] = {
     "web.draft-check-full": "Check with wrong answers too (takes minutes)",
     "web.draft-check-again": "Check again",
     "web.draft-discard": "Discard draft",
+    "web.draft-discard-told": (
+        "The upload and the result of its check disappear from the list. What students see does not change."
+    ),
     "web.draft-was-discarded": "The draft was discarded.",
     "web.draft-findings": ("1 problem was found", "{number} problems were found"),
     "web.draft-findings-table": "Problems",

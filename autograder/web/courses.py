@@ -19,7 +19,7 @@ from autograder.service.models import CourseRecord, Role
 from autograder.service.models_results import Draft
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role, require_superuser
-from autograder.web.responses import render_page
+from autograder.web.responses import render_page, stop_cutting
 from autograder.web.site import choose_language, get_words
 from autograder.web.version_trials import redirect_to_trial
 
@@ -41,6 +41,7 @@ class CourseForm(forms.ModelForm):
         super().__init__(*arguments)
         # Django's sentence names the table and the column.
         self.fields["slug"].error_messages["unique"] = say("course-slug-taken")
+        stop_cutting(self)
 
 
 @require_superuser("GET", "HEAD", "POST")

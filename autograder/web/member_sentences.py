@@ -19,6 +19,7 @@ MEMBERS: Mapping[str, str | tuple[str, str]] = {
     "web.change-member": "Change member",
     "web.member-id-told": "For students only. Attempts and marks belong to this ID. It cannot be changed.",
     "web.member-bad-id": "This is not a valid student ID: {reason}",
+    "web.member-nameless": "Enter a name or an e-mail address.",
     "web.member-same-id": (
         "The ID of a student cannot be changed, because attempts and marks belong to it. Add the student "
         "with the right ID, and remove this one."

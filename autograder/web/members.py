@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
+from allauth.mfa.utils import is_mfa_enabled
 from django import forms
 from django.contrib import messages as notices
 from django.core.exceptions import PermissionDenied
@@ -25,12 +27,14 @@ from autograder.service.models import Account, CourseRecord, Member, PlatformCou
 from autograder.web import assignment_details, tables
 from autograder.web.account import create_invitation, create_invitations
 from autograder.web.guard import Visit, require_role
-from autograder.web.responses import make_download, render_page
+from autograder.web.responses import make_download, render_page, stop_cutting
 from autograder.web.site import choose_language, get_words
 
 REMOVED = "removed"
 """Filters the list for removed members."""
 _ROLES = tuple(map(str, Role))
+_NEW_LINK = "new-link"
+"""Session key: the member, the link and its end, until the page of the member has shown them once."""
 
 
 class MemberForm(forms.ModelForm):
@@ -53,12 +57,19 @@ class MemberForm(forms.ModelForm):
         super().__init__(*arguments, **options)
         self._visit, self._say = visit, say
         self._id_before = self.instance.student
+        stop_cutting(self)
         self.fields["role"].choices = [(role, say(f"role-{role}")) for role in list_roles(visit)]
 
     def clean(self) -> dict[str, Any]:
-        """Check the id: a student needs one, which nobody else has and which never changes."""
+        """Check the id: a student needs one, which nobody else has and which never changes.
+
+        Staff need a name or an address, by which others recognise them.
+        """
         values = super().clean()
         if values.get("role") != Role.STUDENT:
+            named = any(values.get(name) for name in ("first_name", "last_name", "email"))
+            if not (named or self.errors):
+                self.add_error("last_name", self._say("member-nameless"))
             return {**values, "student": ""}
         student = values.get("student", "")
         if fault := find_name_fault(student):
@@ -132,7 +143,10 @@ def show_members(request: HttpRequest, visit: Visit) -> HttpResponse:
 def _render_list(request: HttpRequest, visit: Visit, form: MemberForm) -> HttpResponse:
     role = request.GET.get("role", "")
     columns: dict[str, Callable[[Member], Any]] = {
-        "name": lambda member: (member.last_name.casefold(), member.first_name.casefold(), member.student),
+        "name": lambda member: (
+            *map(tables.fold_text, (member.last_name, member.first_name)),
+            member.student,
+        ),
         "student": lambda member: member.student,
         "role": lambda member: (_ROLES.index(member.role), member.student, member.last_name),
         "email": lambda member: member.email,
@@ -175,7 +189,7 @@ def _find_uninvited(visit: Visit) -> QuerySet[Member]:
 
 @require_role(Role.INSTRUCTOR, "POST")
 def add_member(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Add a member, and show the link with which they create an account."""
+    """Add a member, and lead to their page with the link with which they create an account."""
     form = MemberForm(visit, get_words(request)["t"], request.POST, instance=Member(course=visit.course))
     with transaction.atomic():
         audit.lock_log()  # two forms with the same id are checked one after the other
@@ -183,7 +197,7 @@ def add_member(request: HttpRequest, visit: Visit) -> HttpResponse:
             return _render_list(request, visit, form)
         member = form.save()
         members.record_change(request.user, "add member", member, after=members.describe_member(member))
-    return _show_invitation(request, visit, member)
+    return _create_link(request, visit, member)
 
 
 @require_role(Role.INSTRUCTOR, "POST")
@@ -224,7 +238,8 @@ def invite_everybody(request: HttpRequest, visit: Visit) -> HttpResponseBase:
         )
         for member in uninvited
     )
-    table = CsvTable((*members.FIELDS, "link"), rows, ())
+    # As spreadsheet programs and their mail merges read it, with umlauts.
+    table = CsvTable((*members.FIELDS, "link"), rows, (), ";", marked=True)
     return make_download(write_table(table), f"{visit.course.slug}-invitations.csv")
 
 
@@ -252,22 +267,26 @@ def _render_member(
     member: Member,
     *,
     form: MemberForm | None = None,
-    link: str = "",
-    until: Any = None,
 ) -> HttpResponse:
     say, account = get_words(request)["t"], member.account
     context = {
         "visit": visit,
         "member": member,
-        "name": members.get_name(member),
+        "name": _get_full_name(member),
         "form": form or MemberForm(visit, say, instance=member),
         "manages": _may_manage(request, visit, member),
         "resets": bool(request.user.is_superuser and account and not account.is_superuser),
-        "link": link,
-        "until": until,
+        "has_factor": bool(account and is_mfa_enabled(account)),
+        **_take_link(request, member),
         "when": assignment_details.make_course_time_formatter(visit.course, choose_language(request)),
     }
     return render_page(request, "member.html", context)
+
+
+def _get_full_name(member: Member) -> str:
+    account = member.account.username if member.account else ""
+    name = f"{member.first_name} {member.last_name}".strip()
+    return name or member.student or member.email or account or "–"
 
 
 def _redirect_to_member(visit: Visit, member: Member) -> HttpResponse:
@@ -296,16 +315,27 @@ def restore_member(request: HttpRequest, visit: Visit, member: int) -> HttpRespo
 def invite_member(request: HttpRequest, visit: Visit, member: int) -> HttpResponse:
     """Create a link with which a member creates an account. It is shown only once."""
     # An instructor must not hand out a role that they may not assign.
-    return _show_invitation(request, visit, get_object_or_404(_find_uninvited(visit), pk=member))
+    return _create_link(request, visit, get_object_or_404(_find_uninvited(visit), pk=member))
 
 
-def _show_invitation(
+def _create_link(
     request: HttpRequest, visit: Visit, member: Member, account: Account | None = None
 ) -> HttpResponse:
     link, invitation = create_invitation(member, account)
     members.record_change(request.user, "link for a password" if account else "invite", member)
     absolute = request.build_absolute_uri(link)
-    return _render_member(request, visit, member, link=absolute, until=invitation.expires_at)
+    # Shown after a redirect, so that a reload neither repeats the form nor replaces the link.
+    request.session[_NEW_LINK] = [member.pk, absolute, invitation.expires_at.isoformat()]
+    return _redirect_to_member(visit, member)
+
+
+def _take_link(request: HttpRequest, member: Member) -> dict[str, Any]:
+    """Return a link that was just created for a member, once."""
+    number, link, until = request.session.get(_NEW_LINK, (0, "", ""))
+    if number != member.pk or request.method != "GET":
+        return {"link": ""}
+    del request.session[_NEW_LINK]
+    return {"link": link, "until": datetime.fromisoformat(until)}
 
 
 def _find_account(request: HttpRequest, visit: Visit, number: int) -> tuple[Member, Account]:
@@ -330,7 +360,7 @@ def _find_account(request: HttpRequest, visit: Visit, number: int) -> tuple[Memb
 def reset_password(request: HttpRequest, visit: Visit, member: int) -> HttpResponse:
     """Create a link with which a member sets a new password. It is shown only once."""
     course_member, account = _find_account(request, visit, member)
-    return _show_invitation(request, visit, course_member, account)
+    return _create_link(request, visit, course_member, account)
 
 
 @require_role(Role.ADMINISTRATOR, "POST")

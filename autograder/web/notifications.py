@@ -22,15 +22,16 @@ from autograder.web.site import get_words
 @require_role(Role.INSTRUCTOR, "GET", "HEAD", "POST")
 def show_notifications(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show the webhooks of a course. A POST adds one, whose secret is shown only then."""
-    new = None
+    new, refused = None, ""
     if request.method == "POST":
-        address = request.POST.get("address", "").strip()[:500]
+        address = request.POST.get("address", "").strip()
         try:
             new = webhooks.add_webhook(visit.course, address, request.user)
         except ServiceError as error:
             notices.error(request, get_words(request)["t"]("refused", reason=error.text))
+            refused = address
     hooks = [(hook, decode_phrase(hook.problem)) for hook in visit.course.webhooks.order_by("pk")]
-    context = {"visit": visit, "webhooks": hooks, "new": new}
+    context = {"visit": visit, "webhooks": hooks, "new": new, "refused": refused}
     return render_page(request, "notifications.html", context)
 
 

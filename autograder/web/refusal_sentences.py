@@ -20,7 +20,9 @@ _DRAFTS: Mapping[str, str] = {
     "web.draft-large": "the files have more than {most} in total",
     "web.draft-one-rubric": "expected one rubric, rubrics/<assignment>.toml; the archive has {number}",
     "web.draft-name": "{name} cannot be the name of an assignment; use letters, digits, “-” and “_”",
-    "web.draft-file-place": "expected rubrics/{name}.toml, and files in assignments/{name}/ and reference/",
+    "web.draft-file-place": (
+        "expected rubrics/{name}.toml, and files in assignments/{name}/ and reference/; leave it out"
+    ),
     "web.draft-path": (
         "this path cannot be used; names of files and folders have letters, digits, “_”, “-”, “.” and "
         "spaces, at most 8 levels deep"
@@ -45,6 +47,7 @@ _TRIALS: Mapping[str, str] = {
 _WEBHOOKS: Mapping[str, str] = {
     "web.webhook-too-many": "there are already {most} webhooks, which is the maximum",
     "web.webhook-twice": "this address is already a webhook of the course",
+    "web.webhook-long": "the address has {number} characters; expected at most {most}",
     "web.webhook-expected": "expected an address such as https://example.org/events",
     "web.webhook-host": "{host}: this host is not known",
     "web.webhook-private": "{host}: it has an address in a private network, which is not allowed",

@@ -308,7 +308,6 @@ def answer_request(request: HttpRequest, visit: Visit, number: int) -> HttpRespo
         "one": _describe_request(row, rubric, labels, _map_roles(visit.course), final=True),
         "names": request.GET.get("names") == "yes",
         "name": assignment_details.get_name(row.offer, row.student),
-        "most": regrade_requests.MOST_ANSWER,
         "typed": {name: request.POST.get(name, "") for name in ("text", "points")},
         **_collect_judgement(request, row, rubric, labels),
     }

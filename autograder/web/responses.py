@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from typing import Any
 
+from django import forms
 from django.core import signing
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -31,6 +32,12 @@ def render_page(
 ) -> HttpResponse:
     """Render one of our own templates."""
     return render(request, template, context, status=status, using="jinja2")
+
+
+def stop_cutting(form: forms.BaseForm) -> None:
+    """Let the server refuse long texts with a sentence: a browser cuts off what is pasted, silently."""
+    for field in form.fields.values():
+        field.widget.attrs.pop("maxlength", None)
 
 
 def make_download(data: bytes, name: str) -> HttpResponseBase:

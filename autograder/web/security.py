@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 
-LOG = logging.getLogger("autograder.web.regrade_requests")
+LOG = logging.getLogger("autograder.web.requests")
 _NUMBER = re.compile(r"[A-Za-z0-9-]{8,64}")
 _POLICY = (
     "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self'; img-src 'self' data:; "

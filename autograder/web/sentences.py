@@ -158,7 +158,7 @@ _STAFF: Mapping[str, str | tuple[str, str]] = {
     "web.overview": "Overview",
     "web.submissions": "Submissions",
     "web.submissions-see": "View submissions",
-    "web.submitted-of": "of {number} students have submitted",
+    "web.submitted-of": "of {number} submitted",
     "web.status-failed": "grading failed",
     "web.search-student": "Search name, ID or group",
     "web.no-submissions": "No submissions yet",
@@ -240,7 +240,8 @@ _STAFF: Mapping[str, str | tuple[str, str]] = {
     "web.late-refuse": "do not count",
     "web.late-penalty": "count with late penalty",
     "web.student-groups": "Groups",
-    "web.student-or-group": "Student ID or group name",
+    "web.student-or-group": "ID or name of the student, or name of the group",
+    "web.student-or-name": "ID or name of the student",
     "web.student-id": "Student ID",
     "web.extensions": "Extensions",
     "web.student": "Student",
@@ -293,6 +294,7 @@ _STAFF: Mapping[str, str | tuple[str, str]] = {
     "web.extension-save": "Save extension",
     "web.extension-saved": "The extension of {student} was saved.",
     "web.extension-removed": "{student} has no extension any more.",
+    "web.extension-same": "Nothing was changed: {student} has no extension, and you entered none.",
     "web.extension-told": (
         "Enter a deadline ({zone}) or extra minutes. Fields that you leave empty keep their values."
     ),
@@ -311,6 +313,11 @@ _ACCOUNT: Mapping[str, str | tuple[str, str]] = {
     "web.not-listed": "You are not on any class list here. Ask your instructor for an invitation.",
     "web.too-many": "Too many requests in a short time. Wait a few minutes and try again.",
     "web.join-as": "Join as {name}",
+    "web.join-administrator": "administrator of this service",
+    "web.join-signed-out": (
+        "Do you already have an account here? Sign in first; then you come back to this page and join with "
+        "it."
+    ),
     "web.change-password": "Change password",
     "web.field-username": "User name",
     "web.field-username-told": "Letters, digits and @ . + - _, at most 150 characters.",

@@ -16,7 +16,7 @@ from typing import Self
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.core.errors import describe_error
+from autograder.core.errors import ServiceError, describe_error
 from autograder.course import Course
 from autograder.sandbox.levels import Isolation
 from autograder.service import setup
@@ -61,7 +61,7 @@ class ServiceOptions(Struct, frozen=True):
 
 
 class Service:
-    """The service of one course folder, as a context manager.
+    """The service of a course folder, or of an empty one, as a context manager.
 
     `run` answers requests until the process is stopped.
 
@@ -85,7 +85,7 @@ class Service:
         """
         self._options = options
         self._folder = get_folder(options.course)
-        self.slug = options.slug or setup.make_slug(options.course)
+        self.slug = options.slug
         self._ended = contextlib.ExitStack()
         self._folders: dict[str, Path] = dict(folders or {})
         self._stop = threading.Event()
@@ -154,18 +154,29 @@ class Service:
     def import_course(self) -> None:
         """Import the course's folder into the database, or update the database from it.
 
-        A folder without assignments, as after a restore, changes nothing in the database.
+        An empty folder is a service whose courses are created in the browser. A folder without assignments,
+        as after a restore, changes nothing in the database either.
 
         Raises:
-            CourseError: neither the folder nor the database has an assignment.
+            ServiceError: neither the folder nor the database has a course, and the folder has other files.
+            CourseError: the folder is a course that is not usable.
         """
         from autograder.service import course_transfer
         from autograder.service.models import CourseRecord
 
         folder = self._options.course
-        if not (folder / "rubrics").is_dir() and CourseRecord.objects.exists():
-            LOG.warning("%s contains no assignments; the assignments imported earlier are served", folder)
+        if not (folder / "rubrics").is_dir():
+            # Hidden files are those of the service itself, and of file managers.
+            others = any(not path.name.startswith(".") for path in folder.iterdir())
+            if others and not CourseRecord.objects.exists():
+                raise ServiceError(
+                    f"{folder.resolve()}: this folder has files, but no course (assignments/ and rubrics/); "
+                    "serve the folder of a course, or an empty folder, in which courses are created in the "
+                    "browser"
+                )
+            LOG.info("%s contains no assignments; the courses in the database are served", folder)
             return
+        self.slug = self.slug or setup.make_slug(folder)
         record = course_transfer.import_course(Course.from_folder(folder), self.slug, self.signer)
         self.slug = record.slug
         self._folders[record.slug] = folder.resolve()

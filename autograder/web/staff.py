@@ -184,7 +184,7 @@ def show_submissions(request: HttpRequest, visit: Visit, assignment: str) -> Htt
     failed = Attempt.objects.filter(offer=offer, state=State.FAILED).order_by("submitted_at")
     rows = _collect_submissions(offer)
     columns: dict[str, Callable[[SubmissionRow], Any]] = {
-        "name": lambda row: (row.name.casefold() or row.student, row.student),
+        "name": lambda row: (tables.fold_text(row.name) or row.student, row.student),
         "student": lambda row: row.student,
         "status": lambda row: row.state,
         "points": lambda row: (row.standing is not None, row.standing.total if row.standing else 0),

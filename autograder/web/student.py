@@ -33,7 +33,7 @@ from autograder.service import attempts, blobs, mark_changes, openings, uploads,
 from autograder.service.models import Attempt, CourseRecord, Member, Offer, Role, State
 from autograder.service.refusals import RequestRefused
 from autograder.web import assignment_details, regrade_requests
-from autograder.web.guard import Visit, allow_anyone, require_role, require_sign_in
+from autograder.web.guard import Visit, allow_anyone, get_visit, require_role, require_sign_in
 from autograder.web.responses import (
     BINARY,
     FRAME_SALT,
@@ -70,9 +70,12 @@ def show_home(request: HttpRequest) -> HttpResponse:
     return render_page(request, "home.html", {"courses": memberships})
 
 
-@require_role(Role.STUDENT)
-def show_course(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Show the assignments that are visible to a student."""
+@require_sign_in()
+def show_course(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the assignments that are visible to a student. Staff are led to their page of the course."""
+    visit = get_visit(request, slug)
+    if visit.staff:
+        return HttpResponseRedirect(reverse("staff", kwargs={"slug": slug}))
     language = choose_language(request)
     rows = []
     for offer in Offer.objects.filter(course=visit.course, visible=True).order_by("pk"):

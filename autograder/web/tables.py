@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
@@ -14,6 +15,12 @@ PER_PAGE = 200
 """Rows of a page: a table of this length is still searched at a glance by the browser."""
 
 Row = TypeVar("Row")
+
+
+def fold_text(text: str) -> str:
+    """Return a text without case and accents, to sort and search names: Müller stands beside Muller."""
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(character for character in decomposed if not unicodedata.combining(character))
 
 
 class Table(Struct, Generic[Row], frozen=True, eq=False):
@@ -67,8 +74,8 @@ def build_table(
     column = order.removeprefix("-")
     if column not in columns:
         column, order = next(iter(columns)), ""
-    words = query.casefold().split()
-    matching = [row for row in everything if all(word in text(row).casefold() for word in words)]
+    words = fold_text(query).split()
+    matching = [row for row in everything if all(word in fold_text(text(row)) for word in words)]
     matching.sort(key=columns[column], reverse=order.startswith("-"))
     page = Paginator(matching, PER_PAGE).get_page(request.GET.get("page"))
     return Table(page, query, column, order.startswith("-"), len(everything), filters or {})

@@ -96,6 +96,31 @@ def passed(record: CourseRecord, by: Account, folder: Path) -> Draft:
     return draft
 
 
+def test_upload_takes_the_folder_that_new_began(
+    record: CourseRecord, by: Account, folder: Path, tmp_path: Path
+) -> None:
+    """Packed as a whole, in the folder that programs add; what no assignment needs is left aside."""
+    from autograder.authoring.new_assignment import start_assignment
+    from autograder.service import drafts
+
+    start_assignment(tmp_path, "sheet", ["written"])
+    files = {
+        path.relative_to(tmp_path.parent).as_posix(): path.read_bytes()
+        for path in tmp_path.rglob("*")
+        if path.is_file()
+    }
+    top = tmp_path.name
+    unused = {f"{top}/.autograder/secret": b"", f"{top}/rubrics/.schema.json": b"{}"}
+    assert f"{top}/README.md" in files
+    draft = uploaded(record, by, {**files, **unused, f"{top}/release/sheet/sheet.ipynb": b"{}"})
+    assert "sheet" == draft.assignment
+    (tmp_path / "laid").mkdir()
+    drafts._lay_out(draft, tmp_path / "laid")
+    laid = {path.relative_to(tmp_path / "laid").as_posix() for path in (tmp_path / "laid").rglob("*")}
+    assert "rubrics/sheet.toml" in laid
+    assert not laid & {"README.md", "rubrics/.schema.json", "release/sheet/sheet.ipynb"}
+
+
 @pytest.mark.parametrize(
     ("extra", "told"),
     [
@@ -103,11 +128,10 @@ def passed(record: CourseRecord, by: Account, folder: Path) -> Draft:
         ({"rubrics/other.toml": b""}, "the archive has 2"),
         ({"../outside.py": b""}, "leads out of the archive"),
         ({"/etc/passwd": b""}, "absolute place"),
-        ({"nbgrader_config.py": b""}, "expected rubrics/small.toml"),
+        ({"roster.csv": b""}, r"roster.csv: expected rubrics/small.toml.*leave it out"),
         ({"assignments/other/x.ipynb": b""}, "expected rubrics/small.toml"),
         ({"reference/.hidden": b""}, "expected letters"),
-        ({".autograder/secret": b""}, "expected rubrics/small.toml"),
-        ({"release/small/code.ipynb": b""}, "expected rubrics/small.toml"),
+        ({"submitted/ada/small/code.ipynb": b""}, "leave it out"),
     ],
 )
 def test_upload_refuses_archives_with_other_files(
@@ -157,6 +181,23 @@ def test_check_makes_a_version_that_is_offered(record: CourseRecord, by: Account
         drafts.offer_draft(draft, by)
 
 
+def test_check_names_a_missing_notebook_by_its_place_in_the_course(
+    record: CourseRecord, by: Account, folder: Path
+) -> None:
+    """An author forgot it; nobody has to hand it in."""
+    from autograder.service import drafts
+
+    files = {name: data for name, data in sources(folder).items() if not name.endswith("code.ipynb")}
+    claimed = drafts.claim_draft(uploaded(record, by, files).pk)
+    assert claimed is not None
+    drafts.check_draft(claimed, Isolation.NAMESPACES)
+    claimed.refresh_from_db()
+    told = str(claimed.findings)
+    assert "code.ipynb" in told
+    assert "autograder-draft-" not in told
+    assert "hand it in" not in told
+
+
 def test_check_reports_what_is_wrong(record: CourseRecord, by: Account, folder: Path) -> None:
     """A rubric that cannot be read is a finding; nothing can be offered."""
     from autograder.service import drafts
@@ -168,6 +209,7 @@ def test_check_reports_what_is_wrong(record: CourseRecord, by: Account, folder: 
     draft.refresh_from_db()
     assert "failed" == draft.state
     assert "small.toml" in draft.findings[0]["got"]
+    assert "/autograder-draft-" not in str(draft.findings), "paths are those of the course"
     with pytest.raises(ServiceError, match="has not passed"):
         drafts.offer_draft(draft, by)
     drafts.request_check(draft, full=True)

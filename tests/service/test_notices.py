@@ -280,6 +280,7 @@ def test_webhooks_lead_to_public_https_alone(at: Small, monkeypatch: pytest.Monk
         "https://[::1",
         "file:///etc/passwd",
         "https:///x",
+        f"https://hooks.example.org/{'x' * 500}",
         "",
     ):
         with pytest.raises(ServiceError):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from autograder.core.errors import ServiceError
 from tests.service import course
 from tests.service.test_drafts import pack, passed, sources
 from tests.web.people import Small
@@ -28,6 +29,10 @@ def test_an_administrator_creates_a_course(at: Small) -> None:
 
     client, slug = at.client("superuser"), f"new-{at.record.slug}"
     assert "Create course" in text(client.get("/app/"))
+    assert "<title>Your courses</title>" in text(client.get("/app/"))
+    long = text(client.post("/app/courses/create", {"title": "x" * 201, "slug": f"{slug}-3"}))
+    assert "at most 200 characters" in long
+    assert "maxlength" not in long, "no browser cuts it"
     form = {"title": "New <b>course</b>", "slug": slug}
     assert "New &lt;b&gt;course" in text(client.post("/app/courses/create", form, follow=True))
     made = CourseRecord.objects.get(slug=slug)
@@ -38,6 +43,23 @@ def test_an_administrator_creates_a_course(at: Small) -> None:
     guarded = at.client("superuser", enforce_csrf_checks=True)
     assert 403 == guarded.post("/app/courses/create", {"title": "x", "slug": f"{slug}-2"}).status_code
     assert 1 == CourseRecord.objects.filter(slug__startswith=slug).count()
+
+
+def test_an_empty_folder_is_served_without_a_course(
+    at: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The courses are created in the browser; a folder with other files is refused before that."""
+    from autograder.service.models import CourseRecord
+    from autograder.web.server import Service, ServiceOptions
+
+    monkeypatch.setattr(CourseRecord.objects, "exists", lambda: False)
+    before = CourseRecord.objects.count()
+    service = Service(ServiceOptions(tmp_path / "new"))
+    service.import_course()
+    (tmp_path / "new" / "thesis.tex").touch()
+    with pytest.raises(ServiceError, match=r"has files, but no course.*or an empty folder"):
+        service.import_course()
+    assert before == CourseRecord.objects.count()
 
 
 def test_an_assignment_is_uploaded_and_offered(at: Small) -> None:
@@ -75,6 +97,7 @@ def test_a_draft_is_discarded(at: Small) -> None:
     """Nothing changes, and the list of drafts is empty."""
     draft = passed(at.record, at.account("instructor"), at.folder)
     client = at.client("instructor")
+    assert "disappear from the list" in text(client.get(f"{at.base}staff/drafts/{draft.pk}/")), "asks first"
     assert "was discarded" in text(client.post(f"{at.base}staff/drafts/{draft.pk}/discard", follow=True))
     assert small_link(draft.pk) not in text(client.get(f"{at.base}staff/"))
 

@@ -136,6 +136,16 @@ def test_the_later_of_two_sees_both_versions(marking: Marking) -> None:
     assert marking.room.row("cem").points == "0.25"
 
 
+def test_a_long_comment_is_refused_and_kept(marking: Marking) -> None:
+    """No browser cuts what is pasted; the page says how long it may be, and has it still."""
+    client, address = marking.people.client("ta"), marking.answer("ada")
+    assert "maxlength" not in client.get(address).content.decode()
+    answer = client.post(address, {**marking.form(client, address), "comment": "x" * 4001})
+    assert answer.status_code == 409
+    assert "x" * 4001 in answer.content.decode()
+    assert marking.room.row("ada").comment == ""
+
+
 @pytest.mark.parametrize("sent", ["9", "-1", "1e3", "NaN", "1.5.2", "٣", "½", "1" * 5000, "x"])
 def test_points_that_are_none_are_told(marking: Marking, sent: str) -> None:
     """Nothing is saved, and what was entered is not lost."""

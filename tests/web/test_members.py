@@ -63,13 +63,29 @@ def test_the_list_is_searched_and_has_pages(at: Small) -> None:
     assert "q=many&amp;role=student&amp;sort=email" in told
 
 
+def test_umlauts_are_sorted_and_found_beside_their_letters(at: Small) -> None:
+    """As in a telephone book, whatever the locale of the machine."""
+    for student, name in (("s1", "Zorn"), ("s2", "Öztürk"), ("s3", "Nolte"), ("s4", "Ärmel")):
+        listed(at, student=student, last_name=name)
+    client = at.client("instructor")
+    told = text(client.get(place(at)))
+    places = [told.index(f">{name}</a>") for name in ("Ärmel", "Nolte", "Öztürk", "Zorn")]
+    assert places == sorted(places)
+    assert "Öztürk" in text(client.get(place(at), {"q": "ozturk"}))
+
+
 def test_one_member_is_added_with_a_link(at: Small) -> None:
     """A student needs an id that is free; what is wrong is said beside the field, and nobody is added."""
     from autograder.service.models import Member
 
     client = at.client("instructor")
-    told = text(client.post(place(at, "add"), {"role": "student", "student": "ada", "last_name": "Lovelace"}))
-    assert "/app/join/" in told
+    form = {"role": "student", "student": "ada", "last_name": "Lovelace"}
+    answer = client.post(place(at, "add"), form, follow=True)
+    assert "/app/join/" in text(answer)
+    assert "<title>Lovelace (ada)" in text(answer)
+    (_, status), *_ = answer.redirect_chain
+    assert 302 == status, "a reload adds nobody"
+    assert "/app/join/" not in text(client.get(answer.redirect_chain[-1][0])), "shown once"
     assert ("add member", None, {"role": "student", "student": "ada", "last_name": "Lovelace"}) in entries(at)
     for wrong, reason in (
         ("ada", "ada is already in this course"),
@@ -79,6 +95,11 @@ def test_one_member_is_added_with_a_link(at: Small) -> None:
         assert reason in text(client.post(place(at, "add"), {"role": "student", "student": wrong})), wrong
     assert 1 == Member.objects.filter(course=at.record, role="student").count()
     assert "Enter a valid email" in text(client.post(place(at, "add"), {**TA, "email": "nonsense"}))
+    assert "Enter a name or an e-mail" in text(client.post(place(at, "add"), {"role": "ta"}))
+    long = client.post(place(at, "add"), {**TA, "first_name": "x" * 151})
+    assert "at most 150 characters" in text(long)
+    assert "maxlength" not in text(long), "no browser cuts it"
+    assert not Member.objects.filter(course=at.record, role="ta").exists()
 
 
 def test_roles_are_given_downwards(at: Small) -> None:
@@ -86,10 +107,12 @@ def test_roles_are_given_downwards(at: Small) -> None:
     from autograder.service.models import Member
 
     instructor, administrator = at.client("instructor"), at.client("administrator")
-    assert "/app/join/" in text(instructor.post(place(at, "add"), TA))
+    assert "/app/join/" in text(instructor.post(place(at, "add"), TA, follow=True))
     refused = text(instructor.post(place(at, "add"), {**TA, "role": "instructor"}))
     assert "/app/join/" not in refused
-    assert "/app/join/" in text(administrator.post(place(at, "add"), {**TA, "role": "instructor"}))
+    assert "/app/join/" in text(
+        administrator.post(place(at, "add"), {**TA, "role": "instructor"}, follow=True)
+    )
     roles = Member.objects.filter(course=at.record, account=None).values_list("role", flat=True)
     assert {"ta", "instructor"} == set(roles)
     above, own = member_of(at, "administrator"), member_of(at, "instructor")
@@ -140,7 +163,7 @@ def test_removing_ends_sessions_and_keys_at_once(at: Small) -> None:
     assert "ada" in text(client.get(place(at), {"role": "removed"}))
     assert 302 == client.post(place(at, ada.pk, "restore")).status_code
     assert 404 == client.post(place(at, ada.pk, "restore")).status_code, "only once"
-    assert "/app/join/" in text(client.post(place(at, ada.pk, "invitation")))
+    assert "/app/join/" in text(client.post(place(at, ada.pk, "invitation"), follow=True))
     assert ["remove member", "restore member", "invite"] == [action for action, _, _ in entries(at)][-3:]
 
 
@@ -175,7 +198,8 @@ def test_everybody_is_invited_with_one_file(at: Small) -> None:
     listed(at, role="instructor", last_name="Above")
     client = at.client("instructor")
     answer = client.post(place(at, "invitations.csv"))
-    rows = list(csv.DictReader(io.StringIO(answer.content.decode())))
+    assert answer.content.startswith(b"\xef\xbb\xbfrole;"), "else spreadsheet programs damage umlauts"
+    rows = list(csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig")), delimiter=";"))
     assert [("student", "ada", "'=1+1")] == [(row["role"], row["student"], row["first_name"]) for row in rows]
     assert answer.headers["Content-Disposition"].startswith("attachment")
     link = rows[0]["link"].removeprefix("http://testserver")
@@ -192,7 +216,10 @@ def test_a_lost_second_factor_is_reset(at: Small) -> None:
     from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 
     student, account = at.client("student"), at.account("student")
+    offered, ada = at.client("superuser"), member_of(at, "student")
+    assert "Reset second factor" not in text(offered.get(place(at, ada.pk, "")))
     TOTP.activate(account, generate_totp_secret())
+    assert "Reset second factor" in text(offered.get(place(at, ada.pk, "")))
     RecoveryCodes.activate(account)
     reset = place(at, member_of(at, "student").pk, "factor")
     assert [403, 403] == [at.client(role).post(reset).status_code for role in ("instructor", "administrator")]

@@ -217,6 +217,7 @@ def test_what_was_typed_is_not_lost(marked: Small) -> None:
     for points in ("x", "1e3", "-1", "3", "NaN", "1" * 400, "٣", "1,2,3"):
         told_back = text(ta.post(place, {"text": "A <long> answer.", "points": points}))
         assert "Not accepted" in told_back, points
+        assert "maxlength" not in told_back, "a browser would cut what is pasted"
         assert re.search(r"<textarea[^>]*>A &lt;long&gt; answer\.</textarea>", told_back)
     assert latest(marked).answered_at is None
 

@@ -122,8 +122,27 @@ def test_an_extension_is_one_students(at: Small) -> None:
         shown = text(client.post(f"{page(at)}extension", stated))
         assert told in shown
         assert f'value="{minutes}"' in shown  # what was typed is still there
-    client.post(f"{page(at)}extension", {"student": "ada"})
+    told = text(client.post(f"{page(at)}extension", {"student": "ada"}, follow=True))
+    assert "ada has no extension any more" in told
     assert not type(at.offer).objects.get(pk=at.offer.pk).times["students"]
+    told = text(client.post(f"{page(at)}extension", {"student": "ada"}, follow=True))
+    assert "Nothing was changed: ada has no extension" in told
+
+
+def test_an_extension_is_given_by_name(at: Small) -> None:
+    """Of the one student who has it; the table states the deadline that comes of extra minutes."""
+    from autograder.service.models import Member
+
+    for student, first, last in (("a1", "Jörg", "Müller"), ("a2", "Ada", "Twin"), ("a3", "Ada", "Twin")):
+        Member.objects.create(
+            course=at.record, role="student", student=student, first_name=first, last_name=last
+        )
+    type(at.offer).objects.filter(pk=at.offer.pk).update(times={"end": "2031-01-02T10:00:00Z"})
+    client = at.client("instructor")
+    for typed, minutes in (("jörg müller", "5"), ("Müller, Jörg", "90"), ("Ada Twin", "7")):
+        client.post(f"{page(at)}extension", {"student": typed, "extra_minutes": minutes})
+    assert {"a1": {"extra_minutes": 90}} == type(at.offer).objects.get(pk=at.offer.pk).times["students"]
+    assert "11:30" in text(client.get(f"{page(at)}settings/"))
 
 
 def test_what_an_extension_leaves_empty_stays_as_it_is(at: Small) -> None:
@@ -191,7 +210,7 @@ def test_staff_read_every_moment_by_the_clock_of_the_course(at: Small) -> None:
         type(at.offer).objects.filter(pk=at.offer.pk).update(times=times, published_at=timezone.now())
         pages = {
             "audit": client.get(f"{at.base}staff/audit/"),
-            "invitation": client.post(f"{at.base}staff/members/{member.pk}/invitation"),
+            "invitation": client.post(f"{at.base}staff/members/{member.pk}/invitation", follow=True),
             "trial": client.get(f"{at.base}staff/trials/{trial.pk}/"),
             "similar": client.get(f"{page(at)}similar/"),
         }
@@ -230,7 +249,10 @@ def test_an_invitation_makes_an_account_once(at: Small) -> None:
     member = Member.objects.create(course=at.record, role="student", student="ada")
     client = at.client("instructor")
     place = f"{at.base}staff/members/{member.pk}/invitation"
-    links = [re.search(r"http://testserver(/app/join/[^<]+)", text(client.post(place))) for _ in range(2)]
+    links = [
+        re.search(r"http://testserver(/app/join/[^<]+)", text(client.post(place, follow=True)))
+        for _ in range(2)
+    ]
     first, second = (link[1] if link else "" for link in links)
     visitor = at.client("nobody")
     assert 404 == visitor.get(first).status_code
@@ -261,6 +283,47 @@ def test_the_page_of_an_invitation_has_our_words(at: Small) -> None:
         assert "Password confirmation" not in told
 
 
+def test_the_page_of_an_invitation_says_whose_it_is(at: Small) -> None:
+    """Course, name and role; who has an account signs in first, and comes back to the same link."""
+    from autograder.service.models import Account, Member
+    from autograder.web.account import create_invitation
+
+    member = Member.objects.create(
+        course=at.record, student="zoe", role="student", first_name="Zoë", last_name="Zuse"
+    )
+    link, _ = create_invitation(member)
+    visitor = at.client("nobody", headers={"Accept-Language": "de"})
+    told = text(visitor.get(link))
+    assert all(part in told for part in (at.record.title, "Zoë Zuse zoe", f"login/?next={link}"))
+    weak = {"username": f"zoe-{at.record.slug}", "password1": "12345678", "password2": "12345678"}
+    assert f'name="next" value="{link}"' in text(visitor.post(link, weak)), "another language keeps the link"
+    visitor.post(link, {**weak, "password1": PASSWORD, "password2": PASSWORD})
+    assert "de" == Account.objects.get(username=weak["username"]).language
+    account = at.account("stranger")
+    assert account is not None
+    sign_in = {"login": account.username, "password": PASSWORD, "next": link}
+    assert link == at.client("nobody").post("/app/accounts/login/", sign_in).headers["location"]
+
+
+def test_the_language_is_changed_on_the_page_of_a_refused_form(at: Small) -> None:
+    """The page is one that can be opened, not the address of the form alone."""
+    client = at.client("instructor")
+    settings = f"{page(at)}settings/"
+    refused = client.post(f"{page(at)}extension", {"student": "eve", "extra_minutes": "5"})
+    assert f'name="next" value="{settings}"' in text(refused)
+    members = f"{at.base}staff/members/"
+    assert f'name="next" value="{members}"' in text(client.post(f"{members}add", {"role": "ta"}))
+    webhook = client.post(f"{at.base}staff/notifications/", {"address": "http://plain.example.org"})
+    assert f'name="next" value="{at.base}staff/notifications/"' in text(webhook)
+    assert 'value="http://plain.example.org"' in text(webhook), "what was refused is still there"
+
+
+def test_staff_who_follow_the_address_of_students_are_led_on(at: Small) -> None:
+    """Students send it to them."""
+    assert f"{at.base}staff/" == at.client("ta").get(at.base).headers["location"]
+    assert 200 == at.client("student").get(at.base).status_code
+
+
 def test_a_forgotten_password_is_chosen_anew(at: Small) -> None:
     """By a link that an administrator of the service gives: once, and whoever was signed in is so no more."""
     from autograder.service.models import Member
@@ -269,7 +332,9 @@ def test_a_forgotten_password_is_chosen_anew(at: Small) -> None:
     member = Member.objects.get(course=at.record, student="ada")
     place = f"{at.base}staff/members/{member.pk}/password"
     assert [403, 403] == [at.client(role).post(place).status_code for role in ("instructor", "administrator")]
-    found = re.search(r"http://testserver(/app/join/[^<]+)", text(at.client("superuser").post(place)))
+    found = re.search(
+        r"http://testserver(/app/join/[^<]+)", text(at.client("superuser").post(place, follow=True))
+    )
     assert found
     link, visitor = found[1], at.client("nobody")
     assert "username" not in text(visitor.get(link)).partition("<form")[2]

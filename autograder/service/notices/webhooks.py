@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from autograder.service import audit, outgoing
 from autograder.service.models import Account, CourseRecord
-from autograder.service.models_notices import Event, Webhook
+from autograder.service.models_notices import MOST_ADDRESS, Event, Webhook
 from autograder.service.refusals import RequestRefused
 
 MOST_WEBHOOKS = 10
@@ -25,6 +25,8 @@ def add_webhook(course: CourseRecord, address: str, by: Account) -> Webhook:
     Raises:
         RequestRefused: the address is not allowed, or there are too many.
     """
+    if len(address) > MOST_ADDRESS:
+        raise RequestRefused("webhook-long", number=len(address), most=MOST_ADDRESS)
     outgoing.resolve_address(address)
     if course.webhooks.count() >= MOST_WEBHOOKS:
         raise RequestRefused("webhook-too-many", most=MOST_WEBHOOKS)
