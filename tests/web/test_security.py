@@ -264,7 +264,7 @@ def test_figures_are_for_this_machine(at: Small) -> None:
 
 def test_a_request_is_one_line_without_what_is_personal(at: Small, caplog: pytest.LogCaptureFixture) -> None:
     """Number, route, status, time: no address, no name, no query."""
-    with caplog.at_level("INFO", "autograder.web.regrade_requests"):
+    with caplog.at_level("INFO", "autograder.web.requests"):
         at.client().get(f"{page(at)}?token=secret", headers={"x-request-id": "from-proxy-1"})
     line = caplog.records[-1].facts  # type: ignore[attr-defined]
     assert {"request", "method", "route", "status", "ms"} == set(line)
