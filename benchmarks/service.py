@@ -61,19 +61,27 @@ ASSISTANTS = 5
 
 
 def create_course(folder: Path, students: int) -> dict[str, dict[str, bytes]]:
-    """Create the demo's course without submissions; return the files that its class will submit, by
-    student.
+    """Create the demo's course without submissions; return the files of its class by student.
+
+    A student whose notebook breaks off is omitted: the service refuses it at once.
     """
     demo_run.make_course(folder, students=students, seed=1)
     shutil.move(folder / "submitted", folder.parent / "class")
-    return {
-        path.parent.name: {
-            path_of_file.name: path_of_file.read_bytes()
-            for path_of_file in sorted(path.iterdir())
-            if path_of_file.is_file()
-        }
+    papers = {
+        path.parent.name: {file.name: file.read_bytes() for file in sorted(path.iterdir()) if file.is_file()}
         for path in sorted((folder.parent / "class").glob(f"*/{EXAM}"))
     }
+    return {student: files for student, files in papers.items() if _is_complete(files)}
+
+
+def _is_complete(files: dict[str, bytes]) -> bool:
+    try:
+        for name, data in files.items():
+            if name.endswith(".ipynb"):
+                json.loads(data)
+    except ValueError:
+        return False
+    return True
 
 
 def measure_exam(folder: Path, students: int, minutes: float) -> dict[str, Any]:
