@@ -210,6 +210,13 @@ def test_who_marked_it_is_told_that_somebody_else_answers(marked: Small) -> None
     assert "2" == told.row(at.offer, "ada", "mlp").points
 
 
+def test_another_language_leads_to_the_feedback_after_a_refused_request(marked: Small) -> None:
+    """The address of the form alone cannot be opened."""
+    refused = ask(marked, marked.client(), reason="x" * 2001)
+    assert "maxlength" not in refused, "a browser would cut what is pasted"
+    assert f'name="next" value="{page(marked)}feedback/"' in refused
+
+
 def test_what_was_typed_is_not_lost(marked: Small) -> None:
     """A refused answer stands in the form, to be corrected."""
     ask(marked, marked.client())

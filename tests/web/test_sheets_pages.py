@@ -108,6 +108,9 @@ def test_a_trial_enters_nothing(at: Small, client: Any) -> None:
     fill(rows, "thoughts", "1")
     told = sent(at, client, rows, **{"try": "on"})
     assert "The marks of 2 answers would change. Nothing was saved." in told
+    assert "/mark/sheet.csv" not in told.partition('name="next"')[2].partition(">")[0], (
+        "it would be downloaded"
+    )
     assert ({}, []) == (marks(at), entries(at))
 
 

@@ -169,7 +169,7 @@ MARKING: Mapping[str, str | tuple[str, str]] = {
     "web.mark-answers": "Answers",
     "web.mark-mean": "Mean: {item}",
     "web.stat-title": "Statistics",
-    "web.stat-class": "{students} students; mean {mean}, median {median} of {possible} points.",
+    "web.stat-class": "Students: {students}; mean {mean}, median {median} of {possible} points.",
     "web.stat-spread": "Distribution of points",
     "web.stat-items": "Items",
     "web.stat-mean": "Mean",
