@@ -105,7 +105,7 @@ def passed(record: CourseRecord, by: Account, folder: Path) -> Draft:
         ({"/etc/passwd": b""}, "absolute place"),
         ({"nbgrader_config.py": b""}, "expected rubrics/small.toml"),
         ({"assignments/other/x.ipynb": b""}, "expected rubrics/small.toml"),
-        ({"reference/.hidden": b""}, "expected letters"),
+        ({"reference/.hidden": b""}, "this path cannot be used"),
         ({".autograder/secret": b""}, "expected rubrics/small.toml"),
         ({"release/small/code.ipynb": b""}, "expected rubrics/small.toml"),
     ],
