@@ -20,10 +20,12 @@ from msgspec import Struct
 from autograder.core.errors import CourseError
 from autograder.core.records import GradingResult
 from autograder.core.stream import derive_key
+from autograder.core.wording import format_size
 from autograder.grading.assignment import Assignment
 from autograder.grading.grades import PersonMark
 from autograder.grading.store import Store
 from autograder.marking.points import collect_verdicts, compute_cell_points, is_within, list_items
+from autograder.messages import build_localised_text
 from autograder.pages.feedback.answers import MarkedCell
 from autograder.pages.feedback.sanitise import to_printable_text
 from autograder.rubric import Item, Question, Rubric
@@ -158,7 +160,7 @@ def read_sheet(data: bytes) -> list[SheetLine]:
         CourseError: it is too large, not readable as text, or lacks a column; names the line.
     """
     if len(data) > MOST_BYTES:
-        raise CourseError(f"a sheet of {len(data)} bytes is too large; at most {MOST_BYTES >> 20} MB")
+        raise CourseError(build_localised_text("fault.sheet-large", most=format_size(MOST_BYTES)))
     return list(_parse_csv_rows(_decode_text(data)))
 
 
@@ -166,10 +168,7 @@ def _decode_text(data: bytes) -> str:
     try:
         return data.decode("utf-16" if data.startswith(_UTF16) else "utf-8-sig")
     except UnicodeDecodeError as error:
-        raise CourseError(
-            f"not UTF-8 (byte {error.start}); save it as “CSV UTF-8”, or in LibreOffice with the character "
-            "set Unicode (UTF-8)"
-        ) from error
+        raise CourseError(build_localised_text("fault.sheet-utf8", byte=error.start)) from error
 
 
 def _parse_csv_rows(text: str) -> Iterator[SheetLine]:
@@ -192,14 +191,15 @@ def _parse_csv_rows(text: str) -> Iterator[SheetLine]:
                 continue
             # Empty cells at the end are harmless: spreadsheet programs pad rows with them.
             if any(value.strip() for value in values[len(names) :]):
-                raise CourseError(f"{label}: expected {len(names)} values, got {len(values)}")
+                sizes = {"number": len(names), "given": len(values)}
+                raise CourseError(build_localised_text("fault.sheet-values", row=number, **sizes))
             padded = [*values, *[""] * (len(names) - len(values))]
             yield _make_line(
                 label,
                 {name: strip_guard(value_read) for name, value_read in zip(names, padded, strict=False)},
             )
     except csv.Error as error:
-        raise CourseError(f"line {reader.line_num}: not a CSV line: {error}") from error
+        raise CourseError(build_localised_text("fault.sheet-line", line=reader.line_num)) from error
     if not names:
         _check_columns(())
 
@@ -207,18 +207,22 @@ def _parse_csv_rows(text: str) -> Iterator[SheetLine]:
 def _check_columns(names: Sequence[str]) -> None:
     missing = [name for name in NEEDED if name not in names]
     if missing:
-        raise CourseError(f"columns are missing: {', '.join(missing)}; export the sheet again")
+        raise CourseError(build_localised_text("fault.sheet-missing", columns=", ".join(missing)))
     twice = [name for name in NEEDED if names.count(name) > 1]
     if twice:
-        raise CourseError(f"columns stand twice: {', '.join(twice)}; each may stand once")
+        raise CourseError(build_localised_text("fault.sheet-twice", columns=", ".join(twice)))
 
 
 def _check_kept_text(label: str, name: str, written: str) -> str:
     text = normalise_comment(written)
     if fault := _UNKEEPABLE.search(text):
-        raise CourseError(f"{label}: the {name} holds the character {fault[0]!a}, which cannot be kept")
+        character = ascii(fault[0])
+        raise CourseError(
+            build_localised_text("fault.sheet-character", row=label, column=name, character=character)
+        )
     if len(text) > MOST_COMMENT:
-        raise CourseError(f"{label}: a {name} of {len(text)} characters; at most {MOST_COMMENT}")
+        sizes = {"number": len(text), "most": MOST_COMMENT}
+        raise CourseError(build_localised_text("fault.sheet-long", row=label, column=name, **sizes))
     return text
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import csv
+import difflib
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from autograder.core import atomic
 from autograder.core.errors import CourseError
-from autograder.core.tables import suggest_name
+from autograder.core.tables import join_names
+from autograder.core.wording import format_size
+from autograder.messages import build_localised_text
 
 _BEYOND = "\0"
 """Key for surplus values of a row; no column can have this name."""
 _MOST_BYTES = 16 * 2**20
+_MOST = format_size(_MOST_BYTES)
 
 
 def get_assignment(row: Mapping[str, str], place: str, assignments: Collection[str]) -> str:
@@ -23,9 +27,11 @@ def get_assignment(row: Mapping[str, str], place: str, assignments: Collection[s
     """
     name = row["assignment"]
     if name not in assignments:
-        raise CourseError(
-            f"{place}: assignment: {name!a} is not in the course; {suggest_name(name, assignments)}"
-        )
+        given = {"place": place, "name": ascii(name)}
+        if close := difflib.get_close_matches(name, assignments, n=1):
+            raise CourseError(build_localised_text("fault.rows-assignment", **given, other=repr(close[0])))
+        others = join_names(sorted(assignments)) or "-"
+        raise CourseError(build_localised_text("fault.rows-no-assignment", **given, others=others))
     return name
 
 
@@ -42,7 +48,9 @@ def read_rows(
     except OSError as error:
         raise CourseError(f"{path}: {list_name} cannot be read: {error.strerror}") from error
     if len(data) > _MOST_BYTES:
-        raise CourseError(f"{path}: {len(data)} bytes are too many for {list_name}")
+        raise CourseError(
+            build_localised_text("fault.file-larger", file=path, size=format_size(len(data)), most=_MOST)
+        )
     try:
         # Excel writes a byte order mark at the beginning.
         lines = data.decode("utf-8-sig").splitlines()
@@ -50,22 +58,19 @@ def read_rows(
         names = tuple(reader.fieldnames or ())
         rows = list(reader)
     except UnicodeDecodeError as error:
-        raise CourseError(f"{path}: not UTF-8 (byte {error.start}); save the list as UTF-8") from error
+        raise CourseError(build_localised_text("fault.rows-utf8", file=path, byte=error.start)) from error
     except csv.Error as error:
-        raise CourseError(f"{path}: line {reader.line_num}: not a CSV line: {error}") from error
+        fault = build_localised_text("fault.rows-line", place=f"{path}", line=reader.line_num)
+        raise CourseError(fault) from error
     if not set(needed) <= set(names):
-        semicolons = (
-            "; separate values with commas, not semicolons" if any(";" in column for column in names) else ""
-        )
-        raise CourseError(
-            f"{path}: expected the columns {', '.join(columns)}, got {', '.join(names) or 'none'}{semicolons}"
-        )
+        code = "fault.rows-semicolons" if any(";" in column for column in names) else "fault.rows-columns"
+        listed = {"columns": ", ".join(columns), "given": ", ".join(names) or "-"}
+        raise CourseError(build_localised_text(code, file=path, **listed))
     # Line 1 is the header.
     for line, row in enumerate(rows, start=2):
         if any(row.get(_BEYOND) or ()):
             raise CourseError(
-                f"{path}: line {line}: expected {len(names)} values, got more; "
-                "quote a value that holds a comma"
+                build_localised_text("fault.rows-values", file=path, line=line, number=len(names))
             )
     return [
         (line, {name: (row.get(name) or "").strip() for name in columns})

@@ -18,9 +18,11 @@ from msgspec import Struct
 from autograder.core.errors import CourseError
 from autograder.core.records import StudentGroup
 from autograder.core.tables import join_names, suggest_name
+from autograder.core.wording import Phrase, join_phrases
 from autograder.course import Course, find_name_fault
 from autograder.course.csv_rows import get_assignment, read_rows
 from autograder.course.manifest import Manifest
+from autograder.messages import build_localised_text
 from autograder.rubric.variants.draws import normalise_id
 
 COLUMNS = ("group", "student", "assignment")
@@ -49,7 +51,9 @@ def read_memberships(path: Path, assignments: Collection[str]) -> tuple[Membersh
         # Names of groups and students end up in folders and pages, so the rule for ids applies to both.
         for column in COLUMNS[:2]:
             if fault := find_name_fault(row[column]):
-                raise CourseError(f"{place}: {column}: {row[column]!a} cannot be a name: {fault}")
+                given = {"column": column, "name": ascii(row[column])}
+                fault_text = build_localised_text("fault.groups-name", place=place, **given, reason=fault)
+                raise CourseError(fault_text)
         if row["assignment"]:
             get_assignment(row, place, assignments)
         memberships.append(Membership(row["group"], row["student"], row["assignment"], line))
@@ -66,7 +70,7 @@ def load_groups(course: Course, name: str) -> tuple[StudentGroup, ...]:
         return ()
     lines = read_memberships(course.groups, (*course.list_assignments(), name))
     if faults := list_duplicates(lines, name):
-        raise CourseError(f"{course.groups}: {'; '.join(faults)}")
+        raise CourseError(join_phrases([f"{course.groups}", join_phrases(faults)], ": "))
     return build_groups(lines, name)
 
 
@@ -84,11 +88,15 @@ def build_groups(lines: Iterable[Membership], name: str) -> tuple[StudentGroup, 
     return tuple(StudentGroup(group, tuple(groups[group])) for group in sorted(groups))
 
 
-def list_duplicates(lines: Iterable[Membership], name: str) -> list[str]:
+def list_duplicates(lines: Iterable[Membership], name: str) -> list[Phrase]:
     """Return a sentence for each student who is listed twice for an assignment."""
     return [
-        f"{lines_of_student[0].student!a} stands twice for {name}: "
-        + " and ".join(f"in {membership.group!a} (line {membership.line})" for membership in lines_of_student)
+        build_localised_text(
+            "fault.groups-twice",
+            student=ascii(lines_of_student[0].student),
+            assignment=name,
+            places=", ".join(f"{membership.line} ({membership.group!a})" for membership in lines_of_student),
+        )
         for lines_of_student in _select_memberships(lines, name)
         if len(lines_of_student) > 1
     ]

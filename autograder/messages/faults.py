@@ -123,6 +123,32 @@ _LISTS: Mapping[str, str] = {
         "student number or login with a value in every row."
     ),
 }
+_ROWS: Mapping[str, str] = {
+    "fault.rows-utf8": "{file}: not UTF-8 (byte {byte}); save the list as UTF-8",
+    "fault.rows-line": "{place}: line {line}: not a CSV line",
+    "fault.rows-columns": "{file}: expected the columns {columns}, got {given}",
+    "fault.rows-semicolons": (
+        "{file}: expected the columns {columns}, got {given}; separate values with commas, not semicolons"
+    ),
+    "fault.rows-values": (
+        "{file}: line {line}: expected {number} values, got more; quote a value that holds a comma"
+    ),
+    "fault.rows-assignment": "{place}: assignment: {name} is not in the course; did you mean {other}?",
+    "fault.rows-no-assignment": "{place}: assignment: {name} is not in the course; known are: {others}",
+    "fault.groups-name": "{place}: {column}: {name} cannot be a name: {reason}",
+    "fault.groups-twice": "{student} stands twice for {assignment}; lines: {places}",
+    "fault.sheet-large": "the sheet is too large; at most {most}",
+    "fault.sheet-utf8": (
+        "not UTF-8 (byte {byte}); save it as “CSV UTF-8”, or in LibreOffice with the character set Unicode "
+        "(UTF-8)"
+    ),
+    "fault.sheet-values": "row {row}: expected {number} values, got {given}",
+    "fault.sheet-line": "line {line}: not a CSV line",
+    "fault.sheet-missing": "columns are missing: {columns}; export the sheet again",
+    "fault.sheet-character": "{row}: the {column} holds the character {character}, which cannot be kept",
+    "fault.sheet-long": "{row}: a {column} of {number} characters; at most {most}",
+    "fault.sheet-twice": "columns stand twice: {columns}; each may stand once",
+}
 _TIMES: Mapping[str, str] = {
     "fault.time-years": "a time is outside of the years 1 to 9999",
     "fault.time-after": "{end} is not after the start, {start}",
@@ -152,5 +178,6 @@ SENTENCES: Mapping[str, str] = {
     **_ARCHIVES,
     **_NAMES,
     **_LISTS,
+    **_ROWS,
     **_TIMES,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import PurePath
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -20,6 +21,8 @@ from autograder.app.marking_sheets import (
     plan_sheet,
 )
 from autograder.core.errors import CourseError
+from autograder.core.wording import render_phrase
+from autograder.messages import build_localised_text
 from autograder.service import audit
 from autograder.service.marking import mark_entry
 from autograder.service.models import CellMark, MarkingPlan, Offer, Role
@@ -27,7 +30,7 @@ from autograder.service.store import DatabaseStore
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
 from autograder.web.responses import make_download, render_page
-from autograder.web.site import get_words
+from autograder.web.site import choose_language, get_words
 
 
 @require_role(Role.TA, "GET", "HEAD", "POST")
@@ -59,9 +62,9 @@ def _build_subject(offer: Offer) -> SheetSubject:
 
 def _enter_upload(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     try:
-        lines, problem = _read_lines(request), ""
+        lines, problem = _read_lines(request.FILES.get("sheet")), ""
     except CourseError as error:
-        lines, problem = [], str(error)
+        lines, problem = [], render_phrase(error.text, choose_language(request))
     tried = "try" in request.POST
     done = None if problem else _enter_lines(request, visit, offer, lines, tried=tried)
     changes = () if done is None else done.plan.changes if tried else done.entered
@@ -77,17 +80,16 @@ def _enter_upload(request: HttpRequest, visit: Visit, offer: Offer) -> HttpRespo
     return render_page(request, "sheet.html", context)
 
 
-def _read_lines(request: HttpRequest) -> list[SheetLine]:
+def _read_lines(sent: Any) -> list[SheetLine]:
     """Read the rows of the uploaded file.
 
     Raises:
         CourseError: there is no file, or it is not a marking sheet.
     """
-    sent = request.FILES.get("sheet")
     if sent is None:
-        raise CourseError(get_words(request)["t"]("no-files"))
+        raise CourseError(build_localised_text("web.no-files"))
     if PurePath(sent.name or "").suffix.lower() != ".csv":
-        raise CourseError(get_words(request)["t"]("sheet-ending"))
+        raise CourseError(build_localised_text("web.sheet-ending"))
     # One byte more than allowed, so that `read_sheet` notices a file that is too large.
     return read_sheet(sent.read(MOST_BYTES + 1))
 

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from autograder.core.errors import CourseError
+from autograder.core.wording import LocalisedText, Phrase, join_phrases
 from autograder.course import group_list
 from autograder.service import audit, student_groups
 from autograder.service.marking.refusals import ActionRefused
@@ -88,6 +89,12 @@ def _read_groups(request: HttpRequest, offer: Offer) -> Mapping[str, list[str]]:
     return {**offer.groups, name: group_members}
 
 
+def _drop_folder(text: Phrase, folder: str) -> Phrase:
+    if isinstance(text, str):
+        return text.replace(f"{folder}/", "")
+    return LocalisedText({code: words.replace(f"{folder}/", "") for code, words in text.text.items()})
+
+
 def _parse_file(data: bytes, offer: Offer) -> Mapping[str, list[str]]:
     """Parse the groups from a file such as ``groups.csv``.
 
@@ -102,7 +109,7 @@ def _parse_file(data: bytes, offer: Offer) -> Mapping[str, list[str]]:
             lines = group_list.read_memberships(path, list(names))
         except CourseError as error:
             # The temporary folder's name would mean nothing to the user.
-            raise CourseError(str(error).replace(f"{folder}/", "")) from error
+            raise CourseError(_drop_folder(error.text, folder)) from error
     if faults := group_list.list_duplicates(lines, offer.assignment):
-        raise CourseError("; ".join(faults))
+        raise CourseError(join_phrases(faults))
     return {group.name: list(group.members) for group in group_list.build_groups(lines, offer.assignment)}

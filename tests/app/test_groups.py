@@ -124,7 +124,7 @@ def test_grade_names_group_lines_that_cannot_be_meant(course: Course) -> None:
     """A student in two groups is refused with both lines; a member whom nobody knows is told."""
     before = course.groups.read_text()
     course.groups.write_text(f"{before}blue,ada\n")
-    with pytest.raises(CourseError, match=r"'ada' stands twice .* 'red' \(line 2\) and in 'blue' \(line 7\)"):
+    with pytest.raises(CourseError, match=r"'ada' stands twice .*: 2 \('red'\), 7 \('blue'\)"):
         grade_class(course, NAME, store=opening(MemoryStore()))
     course.groups.write_text(f"{before}green,zoi\n")
     heard = Heard()

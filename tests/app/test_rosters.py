@@ -60,7 +60,10 @@ def test_lists_of_platforms_are_read(data: bytes, expected: Student) -> None:
             b"First name,Last name,ID number\nA,B,1\nC,D,1\n",
             "line 3: '1' stands twice in the column 'ID number'",
         ),
-        (b"First name,Last name,ID number,Email address\nA,B,,a@b\nC,D,2,c@d\n", "choose one: --id COLUMN"),
+        (
+            b"First name,Last name,ID number,Email address\nA,B,,a@b\nC,D,2,c@d\n",
+            "no column states an id for everybody",
+        ),
         (b"id,first_name\n=1+1,A\n", "line 2: '=1+1' cannot be an id"),
     ],
 )

@@ -219,7 +219,7 @@ def test_groups_may_change_from_one_assignment_to_the_next(course: Course) -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("red,ada,\nblue,ada,\n", "'ada' stands twice for one: in 'red' (line 2) and in 'blue' (line 3)"),
+        ("red,ada,\nblue,ada,\n", "'ada' stands twice for one; lines: 2 ('red'), 3 ('blue')"),
         ("red,ada,\nred,ada,\n", "stands twice for one"),
         ("red,ada,tow\n", "assignment: 'tow' is not in the course; did you mean 'two'"),
         ("red,,\n", "line 2: student: '' cannot be a name"),

@@ -116,7 +116,7 @@ def test_a_submission_commits_with_its_job(
     ("student", "files", "told"),
     [
         ("../ada", {"a.ipynb": b"{}"}, "is not a valid student ID"),
-        ("ada", {}, "no file"),
+        ("ada", {}, "Choose a file first"),
         ("ada", {"../a.ipynb": b"{}"}, "is not a valid file name"),
         ("ada", {".hidden": b"{}"}, "is not a valid file name"),
         ("ada", {"a\x00.ipynb": b"{}"}, "is not a valid file name"),

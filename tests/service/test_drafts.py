@@ -130,7 +130,7 @@ def test_upload_takes_the_folder_that_new_began(
         ({"/etc/passwd": b""}, "absolute place"),
         ({"roster.csv": b""}, r"roster.csv: expected rubrics/small.toml.*leave it out"),
         ({"assignments/other/x.ipynb": b""}, "expected rubrics/small.toml"),
-        ({"reference/.hidden": b""}, "expected letters"),
+        ({"reference/.hidden": b""}, "this path cannot be used"),
         ({"submitted/ada/small/code.ipynb": b""}, "leave it out"),
     ],
 )

@@ -19,7 +19,10 @@ from tests.web.people import Small
 
 PROGRAM = Path(catalogue.__file__).parents[1]
 CONVERTED = (
+    "app/marking_sheet_rows.py",
     "course/archives.py",
+    "course/csv_rows.py",
+    "course/group_list.py",
     "course/submission_folder.py",
     "exchange/platforms/class_lists.py",
     "exchange/platforms/csv_files.py",
@@ -44,6 +47,7 @@ CONVERTED = (
 RAISED = {"CourseError", "NotebookError", "RubricError", "ServiceError", "SourceError"}
 FOR_AUTHORS = {
     "there is no column {}": "an option of the command line",
+    "{}: {} cannot be read: {}": "a file in the folder of a course",
     "{}: cannot be read: {}": "a folder or archive on the command line",
     "there is no such file; hand it in": "a file in the folder of a course",
     "is a link, not a folder": "a folder of the course",
@@ -145,6 +149,11 @@ def list_requests(at: Small) -> Iterator[tuple[str, str, dict[str, Any]]]:
     yield "instructor", f"{staff}upload", {}
     for lines in (b"colour\nred\n", b"id\nada\nada\n", b"id\n=1+1\n"):
         yield "instructor", f"{staff}members/list", {"list": file("list.csv", lines)}
+    groups = f"{staff}a/{at.offer.assignment}/groups/"
+    for lines in (b"team;who\n", b"group,student\n=1,ada\n", b"group,student,assignment\nred,ada,smal\n"):
+        yield "instructor", groups, {"list": file("groups.csv", lines)}
+    for name, sheet in (("marks.txt", b""), ("marks.csv", b"a,b\n"), ("marks.csv", b"a\xff\n")):
+        yield "head-ta", f"{staff}a/{at.offer.assignment}/mark/sheet.csv", {"sheet": file(name, sheet)}
     yield "instructor", f"{staff}notifications/", {"address": "http://example.org"}
     yield "superuser", "/app/courses/create", {"title": "x", "slug": at.record.slug}
     settings = f"{staff}a/{at.offer.assignment}/"

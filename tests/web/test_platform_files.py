@@ -89,7 +89,7 @@ def test_what_cannot_be_read_is_told_and_nothing_is_handed_in(at: Small, client:
     """No archive, no zone, no time, an older attempt than what is here."""
     assert "Nothing was imported or exported: " in text(client.post(place(at)))
     assert "the zone &#39;Berlin&#39; cannot be told" in send(at, client, moodle(at), zone="Berlin")
-    assert "Nothing was imported or exported: Invalid isoformat" in send(
+    assert "Nothing was imported or exported: “yesterday” is not a valid time" in send(
         at, client, moodle(at), moment="yesterday"
     )
     assert "moodle.zip: not a zip archive" in send(at, client, b"nothing")
