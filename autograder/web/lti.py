@@ -532,7 +532,7 @@ def import_list(request: HttpRequest, visit: Visit, connection: int) -> HttpResp
             platform_course, _get_student_claim(platform_course.context.deployment.registration)
         )
     except ServiceError as error:
-        notices.error(request, say["t"]("bad-list", reason=str(error)))
+        notices.error(request, say["t"]("bad-list", reason=error.text))
     else:
         after = {"students": done.students, "refused": len(done.refused)}
         audit.record_action(
