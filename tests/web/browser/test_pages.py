@@ -137,7 +137,8 @@ def test_pages_of_staff(full: Small, reader: Callable[..., Reader], language: st
     }
     tour(one, language, pages)
     one.goto(f"{base}members/")
-    one.click(one.page.locator("table button").first)
+    one.click(one.page.locator("table a", has_text="bob").first)
+    one.click(one.page.locator("form[action$=invitation] button").first)
     one.looks("invitation")
 
 
