@@ -117,6 +117,10 @@ _LISTS: Mapping[str, str] = {
         "no line names the columns that are needed; known are {columns}; the first line is {line}"
     ),
     "fault.list-bad-id": "line {line}: {name} cannot be an id: {reason}",
+    "fault.list-email": "line {line}: {address} is not an e-mail address",
+    "fault.list-values": (
+        "line {line}: {number} values for {columns} columns; put values that contain “{separator}” in quotes"
+    ),
     "fault.list-twice": "line {line}: {name} stands twice in the column {column}",
     "fault.list-no-ids": (
         "no column states an id for everybody (looked at: {columns}). The list needs a column such as id, "

@@ -93,7 +93,7 @@ def read_class_list(data: bytes, id_column: str = "") -> ClassList:
     for line, row in rows:
         entry = _read_student(table, row, id_index, canvas=canvas)
         if entry.email and not _EMAIL.fullmatch(entry.email):
-            raise CourseError(f"line {line}: {entry.email!a} is not an e-mail address")
+            raise CourseError(build_localised_text("fault.list-email", line=line, address=ascii(entry.email)))
         if fault := find_name_fault(entry.id):
             left_out.append(
                 build_localised_text("fault.list-bad-id", line=line, name=ascii(entry.id), reason=fault)

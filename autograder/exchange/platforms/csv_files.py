@@ -123,8 +123,10 @@ def _build_table(rows: list[tuple[int, list[str]]], head: int, separator: str, *
     ]
     for line, row in body:
         if any(value.strip() for value in row[len(columns) :]):
-            values = f"{len(row)} values for {len(columns)} columns"
-            raise CourseError(f"line {line}: {values}; put values that contain {separator!r} in quotes")
+            counts = {"number": len(row), "columns": len(columns)}
+            raise CourseError(
+                build_localised_text("fault.list-values", line=line, separator=separator, **counts)
+            )
     # Rows may be shorter or longer than the head line, because some programs omit trailing empty values.
     filled = tuple(tuple([*row, *[""] * (len(columns) - len(row))][: len(columns)]) for _, row in body)
     return CsvTable(columns, filled, tuple(line for line, _ in body), separator, marked)
