@@ -13,7 +13,7 @@ from autograder.exchange.platforms.student_matching import Register
 
 
 class FormatOptions(Struct, frozen=True):
-    """Options of a format, besides the marks."""
+    """Options of a format."""
 
     title: str
     """Title of the assignment on the platform."""

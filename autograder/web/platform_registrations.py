@@ -83,7 +83,7 @@ def register_platform(request: HttpRequest, token: str) -> HttpResponse:
     except ServiceError as error:
         # The message is ours; addresses and tokens are not logged.
         LOG.warning("a registration was refused: %s", error)
-        return render_page(request, "registered.html", {"platform": None, "reason": str(error)}, status=400)
+        return render_page(request, "registered.html", {"platform": None, "reason": error.text}, status=400)
     response = render_page(request, "registered.html", {"platform": platform})
     # The page tells the window that opened it to close it.
     response.headers["Cross-Origin-Opener-Policy"] = "unsafe-none"
