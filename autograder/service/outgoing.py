@@ -68,21 +68,22 @@ class _PinnedConnection(http.client.HTTPSConnection):
         self._address = address
         self._open: ssl.SSLSocket | None = None
         """`sock` is forgotten before the body is read if the other side closes the connection after it."""
-        self._aborted = False
+        self.aborted = False
+        """Whether `abort` was called; true before the other thread can notice anything of it."""
         super().__init__(host, port, timeout=_SECONDS, context=self._tls)
 
     def connect(self) -> None:
         """Open the connection; the certificate must be that of the host."""
         plain = socket.create_connection((self._address, self.port), _SECONDS)
         self._open = self._tls.wrap_socket(plain, server_hostname=self.host, do_handshake_on_connect=False)
-        if self._aborted:
+        if self.aborted:
             raise TimeoutError
         self.sock = self._open
         self._open.do_handshake()
 
     def abort(self) -> None:
         """End the connection from another thread, whatever it waits for."""
-        self._aborted = True
+        self.aborted = True
         if self._open is not None:
             with contextlib.suppress(OSError):
                 socket.socket.shutdown(self._open, socket.SHUT_RDWR)
@@ -108,7 +109,7 @@ def send_request(method: str, address: str, body: bytes | None, headers: dict[st
         connection.request(method, f"{path}?{parts.query}" if parts.query else path, body, headers)
         response = connection.getresponse()
         content = response.read(MOST_BYTES + 1)
-        if limit.finished.is_set():  # the end of what was read is not the end of the response
+        if connection.aborted:  # the end of what was read is not the end of the response
             raise TimeoutError
     finally:
         limit.cancel()

@@ -271,6 +271,8 @@ def test_a_zygote_killed_during_the_self_test_is_replaced(private: Path) -> None
         sandbox = start_sandbox(environment)
         if not started:
             os.kill(zygote_pid(sandbox), signal.SIGKILL)
+            # Until it has ended; on a busy machine canaries would run before.
+            os.waitid(os.P_PID, zygote_pid(sandbox), os.WEXITED | os.WNOWAIT)
         started.append(sandbox)
         return sandbox
 
