@@ -58,7 +58,6 @@ def test_pages_are_answered_while_sign_ins_wait(
 
 def test_one_password_is_hashed_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also by many threads; right and wrong passwords are told apart."""
-    monkeypatch.setattr(Argon2PasswordHasher, "memory_cost", 1024)
     hasher = password_hashing.SequentialArgon2Hasher()
     running, most = [], []
     verify = Argon2PasswordHasher.verify
