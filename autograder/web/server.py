@@ -299,6 +299,9 @@ def run_worker(
     stop = threading.Event()
     if until_input_ends:
         os.nice(_BEHIND)
+        # Where the kernel divides processors by session first, that alone would change nothing: sched(7).
+        with contextlib.suppress(OSError):
+            Path("/proc/self/autogroup").write_text(str(_BEHIND), encoding="ascii")
         threading.Thread(target=_stop_at_end_of_input, args=(stop,), daemon=True).start()
     with processes.handle_signals(stop.set), Worker(isolation) as worker:
         run_worker(worker, concurrency=workers or os.cpu_count() or 1, stop=stop)

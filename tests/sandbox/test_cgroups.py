@@ -188,6 +188,27 @@ def test_processors_are_shared_out_where_the_kernel_can(tmp_path: Path) -> None:
     assert [] == list(tmp_path.rglob("autograder-*"))
 
 
+@pytest.mark.parametrize(
+    ("version", "file", "expected"), [("v1", "cpu.shares", "110"), ("v2", "cpu.weight.nice", "10")]
+)
+def test_boxes_of_a_grader_in_the_background_get_less(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, file: str, expected: str
+) -> None:
+    """The group of all boxes has the niceness of the grader, as each version of groups states it."""
+    make_folder = Path.mkdir
+
+    def make_with_file(folder: Path, *arguments: object, **options: object) -> None:
+        make_folder(folder, *arguments, **options)  # type: ignore[arg-type]
+        if folder.name.startswith("autograder-"):
+            (folder / file).write_text("as by default")
+
+    (version_1 if version == "v1" else version_2)(tmp_path)
+    monkeypatch.setattr(Path, "mkdir", make_with_file)
+    monkeypatch.setattr("os.nice", lambda _: 10)
+    assert find_driver(tmp_path) is not None
+    assert {expected} == {path.read_text() for path in tmp_path.rglob(f"autograder-*/{file}")}
+
+
 def test_version_2_shares_out_processors_only_where_it_may(tmp_path: Path) -> None:
     """The controller is switched on where it is delegated, and not asked for where it is not."""
     for controllers, wanted in (("cpu memory pids", "+cpu"), ("memory pids", "+memory +pids")):

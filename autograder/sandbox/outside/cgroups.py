@@ -366,9 +366,17 @@ def _create_version2_inside(own_group: Path) -> Driver | None:
 
 
 def _make_folder(parent: Path) -> Path:
-    """Create a folder with a name that identifies the process that made it."""
+    """Create a folder with a name that identifies the process that made it, and with its priority."""
     folder = parent / build_group_name()
     folder.mkdir()
+    # Between groups nice values do not count: the boxes of a grader in the background would get as much as
+    # the pages of the service. Each step of niceness is a fifth less, see sched(7).
+    niceness = os.nice(0)
+    with contextlib.suppress(OSError):
+        if (folder / "cpu.shares").exists():
+            (folder / "cpu.shares").write_text(str(round(1024 / 1.25**niceness)))
+        elif (folder / "cpu.weight.nice").exists():
+            (folder / "cpu.weight.nice").write_text(str(niceness))
     return folder
 
 
