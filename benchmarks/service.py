@@ -12,9 +12,8 @@ The service is started by its usual command, on this machine.
    worker's first result and its last: each submission counts the seconds that it takes one worker alone.
    (The number of results would be misleading: those with endless loops take twenty times as long as others,
    and chance decides which worker still has one of them at the end.)
-3. ``workers_with_half``: the same, each worker and its boxes with half of a processor (a CPU quota; root and
-   control groups of version 1). Two of them leave half of the machine to the database: as on a machine
-   that has processors for both.
+3. ``workers_with_quota``: one, two and four workers, each with its boxes at 0.4 of a processor (a CPU quota;
+   root and control groups of version 1), so that something is left for the database.
 
 Times are wall-clock times, measured by a program on the same processors, and so an upper bound. It prints
 Markdown tables; with --json it prints one JSON object instead.
@@ -58,6 +57,11 @@ LONGEST_SECONDS = 1200.0
 QUOTAS = Path("/sys/fs/cgroup/cpu")
 RESULT = re.compile(r"attempt ([0-9a-f-]+) graded in .*")
 ASSISTANTS = 5
+QUOTAS_BY_PHASE: dict[str, tuple[tuple[int, ...], float | None]] = {
+    "workers": ((1, 2), None),
+    "workers_with_quota": ((1, 2, 4), 0.4),
+}
+"""Numbers of workers, and the share of a processor that each of them has."""
 
 
 def create_course(folder: Path, students: int) -> dict[str, dict[str, bytes]]:
@@ -279,30 +283,34 @@ def compare_workers(
     papers: dict[str, dict[str, bytes]],
     keys: dict[str, str],
     *,
+    numbers: Sequence[int],
     each: int,
     share: float | None,
 ) -> dict[str, float]:
-    """Measure one worker, then two: submissions per second, and the ratio of the work they do."""
-    (single,) = drain_queue(service, papers, keys, number=1, each=each, share=share)
-    pair = drain_queue(service, papers, keys, number=2, each=each, share=share)
-    alone = compute_seconds_each(single)
-    rate, work = compute_rates(pair, alone)
-    figures = {"one": compute_rates([single], alone)[0], "two": rate, "ratio": work}
+    """Measure numbers of workers: submissions per second, and how much more work they do than the first."""
+    figures: dict[str, float] = {}
+    alone: dict[str, float] = {}
+    first = 0.0
+    for number in numbers:
+        workers = drain_queue(service, papers, keys, number=number, each=each, share=share)
+        alone = alone or compute_seconds_each(workers[0])
+        rate, work = compute_rates(workers, alone)
+        first = first or work
+        figures |= {f"{number}: submissions per second": rate, f"{number}: times the work": work / first}
     return {name: round(value, 2) for name, value in figures.items()}
 
 
 def measure_workers(folder: Path, students: int, each: int, phases: Sequence[str]) -> dict[str, Any]:
-    """Compare one worker with two, for the phases that were asked for."""
+    """Compare one worker with several, for the phases that were asked for."""
     papers, figures = create_course(folder, students), {}
     with Served(folder, "--workers", "-1") as service:
         keys = service.accounts(sorted(papers))
-        shares = {"workers": None, "workers_with_half": 0.5 if QUOTAS.is_dir() else 0}
         for name in phases:
-            share = shares[name]
+            numbers, share = QUOTAS_BY_PHASE[name]
             figures[name] = (
                 f"not measured: there is no {QUOTAS}"
-                if share == 0
-                else compare_workers(service, papers, keys, each=each, share=share)
+                if share and not QUOTAS.is_dir()
+                else compare_workers(service, papers, keys, numbers=numbers, each=each, share=share)
             )
     return figures
 
@@ -312,7 +320,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    phases = ("exam", "workers", "workers_with_half")
+    phases = ("exam", *QUOTAS_BY_PHASE)
     parser.add_argument("phases", nargs="*", metavar="PHASE", help=f"of {', '.join(phases)}; default: all")
     parser.add_argument("--students", type=int, default=1000, help="who sit the exam")
     parser.add_argument("--minutes", type=float, default=10, help="duration of the exam")
