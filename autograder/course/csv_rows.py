@@ -27,11 +27,11 @@ def get_assignment(row: Mapping[str, str], place: str, assignments: Collection[s
     """
     name = row["assignment"]
     if name not in assignments:
-        given = {"place": place, "name": ascii(name)}
+        values = {"place": place, "name": ascii(name)}
         if close := difflib.get_close_matches(name, assignments, n=1):
-            raise CourseError(build_localised_text("fault.rows-assignment", **given, other=repr(close[0])))
-        others = join_names(sorted(assignments)) or "-"
-        raise CourseError(build_localised_text("fault.rows-no-assignment", **given, others=others))
+            raise CourseError(build_localised_text("fault.rows-assignment", **values, other=repr(close[0])))
+        listed = join_names(sorted(assignments)) or "-"
+        raise CourseError(build_localised_text("fault.rows-no-assignment", **values, others=listed))
     return name
 
 

@@ -51,8 +51,8 @@ def read_memberships(path: Path, assignments: Collection[str]) -> tuple[Membersh
         # Names of groups and students end up in folders and pages, so the rule for ids applies to both.
         for column in COLUMNS[:2]:
             if fault := find_name_fault(row[column]):
-                given = {"column": column, "name": ascii(row[column])}
-                fault_text = build_localised_text("fault.groups-name", place=place, **given, reason=fault)
+                values = {"column": column, "name": ascii(row[column])}
+                fault_text = build_localised_text("fault.groups-name", place=place, **values, reason=fault)
                 raise CourseError(fault_text)
         if row["assignment"]:
             get_assignment(row, place, assignments)

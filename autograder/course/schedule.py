@@ -460,8 +460,11 @@ def _build_schedule(
     _check_working_time(times, needed, place)
 
     def read_individual(entry: Any, entry_place: str) -> tuple[Window, IndividualTimes]:
-        own = _convert_individual(entry, times, entry_place)
-        return _build_individual_window(own, common, zone, needed, times.zone, place=entry_place), own
+        individual_times = _convert_individual(entry, times, entry_place)
+        window = _build_individual_window(
+            individual_times, common, zone, needed, times.zone, place=entry_place
+        )
+        return window, individual_times
 
     individual: dict[str, Window] = {}
     entries: dict[str, list[IndividualTimes]] = {}
@@ -478,8 +481,8 @@ def _build_schedule(
     for name, entry in times.groups.items():
         entry_place = extend_place(place, f": group {name!r}", "groups", name)
         if name not in members:
-            known = tables.join_names(members) or "-"
-            raise RubricError(build_localised_text("fault.time-no-group", groups=known), entry_place)
+            listed = tables.join_names(members) or "-"
+            raise RubricError(build_localised_text("fault.time-no-group", groups=listed), entry_place)
         window, group_times = read_individual(entry, entry_place)
         for student in map(normalise_id, members[name]):
             # Individual extra time is kept if it is longer than the group's.

@@ -220,9 +220,9 @@ def confirm_platform(
         by: the administrator.
     """
     with transaction.atomic():
-        known = LtiDeployment.objects.filter(registration=row.registration)
-        known.update(is_active=False)
-        known.filter(deployment_id__in=deployments).update(is_active=True)
+        deployed = LtiDeployment.objects.filter(registration=row.registration)
+        deployed.update(is_active=False)
+        deployed.filter(deployment_id__in=deployments).update(is_active=True)
         LtiRegistration.objects.filter(pk=row.registration_id).update(is_active=True)
         row.student, row.confirmed_at = student, timezone.now()
         row.save(update_fields=["student", "confirmed_at"])

@@ -161,10 +161,10 @@ def migrate_tables() -> None:
 def _refuse_newer_tables() -> None:
     # Django ignores migrations that it does not know, and half of the pages would fail later.
     loader = MigrationLoader(connections["default"])
-    known = {*loader.disk_migrations, *loader.replacements}
-    known |= {old for migration in loader.replacements.values() for old in migration.replaces}
+    migrations = {*loader.disk_migrations, *loader.replacements}
+    migrations |= {old for migration in loader.replacements.values() for old in migration.replaces}
     newer = sorted(
-        entry for entry in loader.applied_migrations if entry[0] == "service" and entry not in known
+        entry for entry in loader.applied_migrations if entry[0] == "service" and entry not in migrations
     )
     if newer:
         raise ServiceError(

@@ -105,10 +105,10 @@ def _find_attempts(offer: Offer, who: str) -> QuerySet[Attempt]:
     """
     # Receipts are long and rarely needed, so they are not loaded.
     members = attempts.list_group_members(offer, who)
-    found = Attempt.objects.filter(offer=offer, student__in=members).defer("receipt")
-    if not (found.exists() or Member.everyone.filter(course=offer.course, student=who).exists()):
+    submitted = Attempt.objects.filter(offer=offer, student__in=members).defer("receipt")
+    if not (submitted.exists() or Member.everyone.filter(course=offer.course, student=who).exists()):
         raise Http404
-    return found
+    return submitted
 
 
 @require_role(Role.TA)

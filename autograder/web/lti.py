@@ -123,8 +123,8 @@ def register_platforms(platforms: Collection[Platform]) -> None:
             deployments.exclude(deployment_id__in=platform.deployments).update(is_active=False)
         # Deactivated and not deleted: members and line items still refer to their registration.
         confirmed = PlatformRegistration.objects.exclude(confirmed_at=None).values("registration")
-        others = LtiRegistration.objects.exclude(pk__in=registered).exclude(pk__in=confirmed)
-        others.update(is_active=False)
+        further = LtiRegistration.objects.exclude(pk__in=registered).exclude(pk__in=confirmed)
+        further.update(is_active=False)
 
 
 class _Cookies(DjangoCookieService):

@@ -63,12 +63,12 @@ def set_keep_days(request: HttpRequest, slug: str) -> HttpResponse:
 @require_superuser()
 def show_person(request: HttpRequest, kind: Kind, person: int) -> HttpResponse:
     """Show a person's memberships and which member of staff viewed their work."""
-    found = get_person(kind, person)
+    subject = get_person(kind, person)
     of_person = Q(pk=None)
-    for course, student in found.students:
+    for course, student in subject.students:
         of_person |= Q(course=course, student=student)
     views = AccessEntry.objects.filter(of_person).select_related("course").order_by("-pk")
-    context: dict[str, Any] = {"person": found, "views": views[:_MOST_VIEWS]}
+    context: dict[str, Any] = {"person": subject, "views": views[:_MOST_VIEWS]}
     return render_page(request, "person.html", context)
 
 
@@ -81,11 +81,11 @@ def download_data(request: HttpRequest, kind: Kind, person: int) -> HttpResponse
 @require_superuser("POST")
 def erase_person(request: HttpRequest, kind: Kind, person: int) -> HttpResponse:
     """Erase a person; the form repeats their name, so that a wrong click erases nobody."""
-    found, say = get_person(kind, person), get_words(request)["t"]
-    if request.POST.get("name", "").strip() != found.name or found.account == request.user:
-        notices.error(request, say("erase-not-confirmed", name=found.name))
+    subject, say = get_person(kind, person), get_words(request)["t"]
+    if request.POST.get("name", "").strip() != subject.name or subject.account == request.user:
+        notices.error(request, say("erase-not-confirmed", name=subject.name))
         return HttpResponseRedirect(reverse("person", kwargs={"kind": kind, "person": person}))
-    notices.info(request, say("person-erased", name=erasure.erase_person(found, request.user.username)))
+    notices.info(request, say("person-erased", name=erasure.erase_person(subject, request.user.username)))
     return HttpResponseRedirect(reverse("people"))
 
 

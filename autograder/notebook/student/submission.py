@@ -219,8 +219,8 @@ def _list_courses(key: _Key, assignment: str, headers: Mapping[str, str]) -> Map
             send_request(f"{place}?limit={_MOST_COURSES}", key.secret, headers=headers), key
         )
         for slug in (str(entry["slug"]) for entry in listed.get("items", ()) if entry["student"]):
-            found = _find_assignment(f"{place}/{quote(slug)}/assignments", key, assignment, headers)
-            courses[slug] = {assignment: found} if found and found["open"] else {}
+            offered = _find_assignment(f"{place}/{quote(slug)}/assignments", key, assignment, headers)
+            courses[slug] = {assignment: offered} if offered and offered["open"] else {}
     except TransportError as error:
         if (error.code, error.status) == ("submit-refused", KEY_REFUSED):
             return None
@@ -361,8 +361,8 @@ def _describe_saving(
     names = {name for entry in specification["questions"].values() for name in entry["names"]}
     unsaved = find_unsaved_names(_get_history(namespace), saved, names)
     if unsaved is not None:
-        found = f" ({', '.join(unsaved)})" if unsaved else ""
-        yield ReportLine(PROBLEM, format_sentence("student.submit-unsaved", language, found=found))
+        listed = f" ({', '.join(unsaved)})" if unsaved else ""
+        yield ReportLine(PROBLEM, format_sentence("student.submit-unsaved", language, found=listed))
 
 
 def find_unsaved_names(history: Sequence[str], saved: set[str], names: set[str]) -> list[str] | None:

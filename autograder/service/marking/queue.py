@@ -53,8 +53,8 @@ def build_waiting_condition(by: Account | F) -> Q:
         template="encode(sha256(convert_to(%(expressions)s, 'UTF8')), 'hex')",
         output_field=CharField(),
     )  # as `mark_entry.hash_text`: a mark of another text, or an unfinished one, does not count
-    given = IndependentMark.objects.filter(account=by, submission=read).values("mark")
-    return OPEN & ~Q(stage=CONFLICT) & ~Q(stage=SECOND, pk__in=given)
+    own_marks = IndependentMark.objects.filter(account=by, submission=read).values("mark")
+    return OPEN & ~Q(stage=CONFLICT) & ~Q(stage=SECOND, pk__in=own_marks)
 
 
 def _build_condition(which: str, by: Account, places: Iterable[CellPlace]) -> Q:

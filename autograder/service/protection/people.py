@@ -79,8 +79,8 @@ def search_people(text: str, most: int) -> list[DataSubject]:
         _contains(("username", "first_name", "last_name", "email"), text) | Q(memberships__in=members)
     )
     unclaimed: QuerySet[Member] = members.filter(account=None).select_related("course").order_by("pk")
-    found = [_build_person(account) for account in accounts.distinct().order_by("username")[:most]]
-    return [*found, *(DataSubject(None, (member,)) for member in unclaimed[:most])][:most]
+    accounted = [_build_person(account) for account in accounts.distinct().order_by("username")[:most]]
+    return [*accounted, *(DataSubject(None, (member,)) for member in unclaimed[:most])][:most]
 
 
 def _contains(fields: Iterable[str], text: str) -> Q:
