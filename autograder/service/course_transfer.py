@@ -175,9 +175,7 @@ def _import_attempt(
         attempt = attempts.submit_files(offer, handin.student, files, signer, submitted_at=submitted_at)
         # The folder's result belongs to this attempt only if the same files were graded.
         if result is not None and result.digest == read_handin(assignment, handin).compute_digest():
-            current = CurrentResult.objects.filter(
-                course=offer.course, assignment=offer.assignment, student=handin.student
-            ).first()
+            current = offer.current_results.filter(student=handin.student).first()
             if current is not None:
                 Attempt.objects.filter(pk=attempt.pk).update(
                     state=State.GRADED, graded_at=timezone.now(), result=current.result

@@ -308,7 +308,7 @@ def sweep_scores() -> None:
     """Enqueue a comparison of all published marks with the marks sent to platforms."""
     connected = PlatformCourse.objects.values_list("course", flat=True)
     for offer in Offer.objects.filter(course__in=connected).values_list("pk", flat=True):
-        tasks.enqueue_scores(offer)
+        tasks.enqueue_job(tasks.SCORES, offer)
 
 
 def update_scores(offer: int, loaded: AssignmentCache) -> int:

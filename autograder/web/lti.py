@@ -22,8 +22,8 @@ from django.contrib import messages as notices
 from django.core import signing
 from django.core.cache import cache
 from django.db import DatabaseError, transaction
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
-from django.shortcuts import get_object_or_404
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
 from jwcrypto.common import JWException
@@ -238,7 +238,7 @@ def _redirect_to_connect(request: HttpRequest, lti_launch: LtiLaunch) -> HttpRes
     course.
     """
     token = signing.dumps([lti_launch.context.pk, lti_launch.user.pk], salt=_CONNECT)
-    answer = HttpResponseRedirect(reverse("lti-connect"))
+    answer = redirect("lti-connect")
     answer.set_cookie(
         _COOKIE,
         token,
@@ -467,7 +467,7 @@ def _choose_target(lti_launch: LtiLaunch, course: CourseRecord, member: Member) 
             kept.delete()
             LtiLineItem.objects.create(context=lti_launch.context, url=item, maximum_score=0.0, **facts)
         if (new or kept.resource_id != wanted) and offer.published_at:
-            tasks.enqueue_scores(offer.pk)
+            tasks.enqueue_scores(offer)
     if not (staff or offer.visible):
         return reverse("course", kwargs=parts)
     return reverse("staff-assignment" if staff else "assignment", kwargs={**parts, "assignment": wanted})
@@ -508,7 +508,7 @@ def connect_course(request: HttpRequest) -> HttpResponse:
             if member is not None and not request.user.is_superuser:
                 PlatformMember.objects.get_or_create(user=user, member=member)
                 LtiUser.objects.filter(pk=user.pk, auth_user=None).update(auth_user=request.user)
-        return HttpResponseRedirect(reverse("members", kwargs={"slug": course.slug}))
+        return redirect("members", slug=course.slug)
     return render_page(
         request, "connect.html", {"context": context, "own": courses, "person": _get_display_name(user)}
     )
@@ -545,7 +545,7 @@ def import_list(request: HttpRequest, visit: Visit, connection: int) -> HttpResp
         notices.info(request, say["counted"]("imported", done.students))
         for reason in done.refused[:_MOST_TOLD]:
             notices.error(request, say["t"]("not-enrolled", reason=reason))
-    return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
+    return redirect("members", slug=visit.course.slug)
 
 
 @require_role(Role.INSTRUCTOR, "POST")
@@ -561,7 +561,7 @@ def disconnect_course(request: HttpRequest, visit: Visit, connection: int) -> Ht
             before=_get_platform_name(platform_course),
         )
         platform_course.delete()
-    return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
+    return redirect("members", slug=visit.course.slug)
 
 
 def _get_connection(visit: Visit, connection: int) -> PlatformCourse:
@@ -581,18 +581,14 @@ def limit_marks(request: HttpRequest, visit: Visit, assignment: str) -> HttpResp
                 request.user.username, "cap", assignment, course=visit.course, before=before, after=wanted
             )
             if offer.published_at:
-                tasks.enqueue_scores(offer.pk)
-    return HttpResponseRedirect(
-        reverse("staff-assignment", kwargs={"slug": visit.course.slug, "assignment": assignment})
-    )
+                tasks.enqueue_scores(offer)
+    return redirect("staff-assignment", slug=visit.course.slug, assignment=assignment)
 
 
 @require_role(Role.HEAD_TA, "POST")
 def send_marks(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Send pending marks to the platforms now."""
     offer = visit.get_offer(assignment)
-    tasks.enqueue_scores(offer.pk)
+    tasks.enqueue_scores(offer)
     notices.info(request, get_words(request)["t"]("sending"))
-    return HttpResponseRedirect(
-        reverse("staff-assignment", kwargs={"slug": visit.course.slug, "assignment": assignment})
-    )
+    return redirect("staff-assignment", slug=visit.course.slug, assignment=assignment)

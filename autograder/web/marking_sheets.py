@@ -121,7 +121,7 @@ def _enter_lines(
     request: HttpRequest, visit: Visit, offer: Offer, lines: list[SheetLine], *, tried: bool
 ) -> SheetEntry:
     """Enter a sheet, or only try it. The assignment's marks are locked meanwhile."""
-    marks = CellMark.objects.filter(place__course=offer.course, place__assignment=offer.assignment)
+    marks = offer.marks
     with transaction.atomic():
         # The log is locked before the rows, and the rows in key order, as everywhere: otherwise a deadlock.
         audit.lock_log()

@@ -13,16 +13,15 @@ from django.contrib import messages as notices
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404
-from django.urls import reverse
+from django.shortcuts import get_object_or_404, redirect
 
 from autograder.app.class_lists import read_students, sanitise_name
 from autograder.core.errors import CourseError
 from autograder.course import find_name_fault
 from autograder.exchange.platforms.csv_files import CsvTable, write_table
-from autograder.service import audit, class_list, members
+from autograder.service import audit, members
 from autograder.service.models import Account, CourseRecord, Member, PlatformCourse, Role
 from autograder.web import assignment_details, tables
 from autograder.web.account import create_invitation, create_invitations
@@ -204,18 +203,17 @@ def add_member(request: HttpRequest, visit: Visit) -> HttpResponse:
 def import_list(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Import a class list; members who are already on it keep their accounts, removed ones are restored."""
     say, sent = get_words(request), request.FILES.get("list")
-    here = HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
     if sent is None:
         notices.error(request, say["t"]("no-files"))
-        return here
+        return redirect("members", slug=visit.course.slug)
     try:
         students = read_students(sent.read())
     except CourseError as error:
         notices.error(request, say["t"]("bad-list", reason=error.text))
-        return here
-    changed = class_list.import_students(visit.course, students, request.user)
-    notices.info(request, say["counted"]("list-imported", len(students), changed=changed))
-    return here
+    else:
+        changed = members.import_students(visit.course, students, request.user)
+        notices.info(request, say["counted"]("list-imported", len(students), changed=changed))
+    return redirect("members", slug=visit.course.slug)
 
 
 @require_role(Role.INSTRUCTOR, "POST")
@@ -258,7 +256,7 @@ def show_member(request: HttpRequest, visit: Visit, member: int) -> HttpResponse
     if not form.is_valid():
         return _render_member(request, visit, _find_member(visit, member), form=form)
     notices.info(request, get_words(request)["t"]("member-saved"))
-    return _redirect_to_member(visit, locked)
+    return redirect("member", slug=visit.course.slug, member=locked.pk)
 
 
 def _render_member(
@@ -289,17 +287,13 @@ def _get_full_name(member: Member) -> str:
     return name or member.student or member.email or account or "–"
 
 
-def _redirect_to_member(visit: Visit, member: Member) -> HttpResponse:
-    return HttpResponseRedirect(reverse("member", kwargs={"slug": visit.course.slug, "member": member.pk}))
-
-
 @require_role(Role.INSTRUCTOR, "POST")
 def remove_member(request: HttpRequest, visit: Visit, member: int) -> HttpResponse:
     """Remove a member: sessions and keys end at once, attempts and marks stay."""
     with _lock_managed(request, visit, member) as locked:
         members.remove_member(locked, request.user)
     notices.info(request, get_words(request)["t"]("member-removed", name=members.get_name(locked)))
-    return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
+    return redirect("members", slug=visit.course.slug)
 
 
 @require_role(Role.INSTRUCTOR, "POST")
@@ -308,7 +302,7 @@ def restore_member(request: HttpRequest, visit: Visit, member: int) -> HttpRespo
     with _lock_managed(request, visit, member, removed=True) as locked:
         members.restore_member(locked, request.user)
     notices.info(request, get_words(request)["t"]("member-restored", name=members.get_name(locked)))
-    return _redirect_to_member(visit, locked)
+    return redirect("member", slug=visit.course.slug, member=locked.pk)
 
 
 @require_role(Role.INSTRUCTOR, "POST")
@@ -326,7 +320,7 @@ def _create_link(
     absolute = request.build_absolute_uri(link)
     # Shown after a redirect, so that a reload neither repeats the form nor replaces the link.
     request.session[_NEW_LINK] = [member.pk, absolute, invitation.expires_at.isoformat()]
-    return _redirect_to_member(visit, member)
+    return redirect("member", slug=visit.course.slug, member=member.pk)
 
 
 def _take_link(request: HttpRequest, member: Member) -> dict[str, Any]:
@@ -371,4 +365,4 @@ def reset_second_factor(request: HttpRequest, visit: Visit, member: int) -> Http
         members.record_change(request.user, "reset second factor", course_member)
         members.reset_second_factor(account)
     notices.info(request, get_words(request)["t"]("factor-reset", name=members.get_name(course_member)))
-    return _redirect_to_member(visit, course_member)
+    return redirect("member", slug=visit.course.slug, member=course_member.pk)

@@ -70,36 +70,15 @@ def show_receipt_key(_: HttpRequest) -> HttpResponse:
     return HttpResponse(settings.RUNNING.signer.public + "\n", content_type="text/plain")
 
 
-def render_bad_request(request: HttpRequest, exception: Any = None) -> HttpResponse:
-    """Render the page for a request that cannot be read."""
-    del exception
-    return _render_error(request, 400)
-
-
-def render_forbidden(request: HttpRequest, exception: Any = None) -> HttpResponse:
-    """Render the page for a request that is not permitted."""
-    del exception
-    return _render_error(request, 403)
-
-
-def render_not_found(request: HttpRequest, exception: Any = None) -> HttpResponse:
-    """Render the page for an address that does not exist, or not for this user."""
-    del exception
-    return _render_error(request, 404)
-
-
-def render_failure(request: HttpRequest) -> HttpResponse:
-    """Render the page for an unexpected error."""
-    return _render_error(request, 500)
-
-
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Render the page for a form without a valid CSRF token: from another site, or too old."""
     del reason
     return render(request, "error.html", {"code": "csrf"}, status=403, using="jinja2")
 
 
-def _render_error(request: HttpRequest, status: int) -> HttpResponse:
+def render_error(request: HttpRequest, exception: Any = None, *, status: int) -> HttpResponse:
+    """Render the page, or the answer of the API, for a status of an error."""
+    del exception
     if request.path.startswith("/api/"):
         return render_sentence(request, status, f"error-{status}")
     return render(request, "error.html", {"code": f"error-{status}"}, status=status, using="jinja2")

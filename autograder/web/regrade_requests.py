@@ -10,11 +10,11 @@ from typing import Any
 
 from django.contrib import messages as notices
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import get_object_or_404
-from django.urls import reverse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from msgspec import Struct
 
+from autograder.core.errors import ServiceError
 from autograder.core.records import ItemResult
 from autograder.core.wording import render_phrase
 from autograder.grading.grades import compute_standing
@@ -22,12 +22,12 @@ from autograder.pages.feedback.answers import get_answer_text
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.sanitise import render_sentence, to_printable_text
 from autograder.rubric import Question, Rubric
-from autograder.rubric.timestamps import format_moment, get_zone, resolve_local_time
+from autograder.rubric.timestamps import format_moment, get_zone
 from autograder.service import audit, tasks
 from autograder.service.marking import regrade_requests
-from autograder.service.marking.refusals import ActionRefused
-from autograder.service.models import CourseRecord, Member, Offer, PlatformCourse, RegradeRequest, Role
+from autograder.service.models import CourseRecord, Member, Offer, RegradeRequest, Role
 from autograder.service.protection.accesses import Access, record_accesses
+from autograder.service.refusals import ActionRefused
 from autograder.service.store import DatabaseStore, get_bonus_points
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
@@ -209,7 +209,7 @@ def submit_request(request: HttpRequest, visit: Visit, assignment: str) -> HttpR
         _report_refusal(request, error)
         return render_feedback(request, visit, offer)  # with the reason as it was typed
     notices.success(request, get_words(request)["t"]("request-made"))
-    return _redirect_to("feedback", visit, offer)
+    return redirect("feedback", slug=visit.course.slug, assignment=assignment)
 
 
 @require_role(Role.STUDENT, "POST")
@@ -221,16 +221,11 @@ def cancel_request(request: HttpRequest, visit: Visit, assignment: str, number: 
         regrade_requests.cancel_request(row)
     except ActionRefused as error:
         _report_refusal(request, error)
-    return _redirect_to("feedback", visit, offer)
+    return redirect("feedback", slug=visit.course.slug, assignment=assignment)
 
 
 def _report_refusal(request: HttpRequest, error: ActionRefused) -> None:
     notices.error(request, render_phrase(error.text, choose_language(request)))
-
-
-def _redirect_to(route: str, visit: Visit, offer: Offer) -> HttpResponse:
-    kwargs = {"slug": visit.course.slug, "assignment": offer.assignment}
-    return HttpResponseRedirect(reverse(route, kwargs=kwargs))
 
 
 @require_role(Role.TA)
@@ -263,10 +258,10 @@ def set_deadline(request: HttpRequest, visit: Visit, assignment: str) -> HttpRes
     """Set the deadline for requests; an empty value closes them."""
     offer, wanted = visit.get_offer(assignment), request.POST.get("until", "").strip()
     try:
-        until = _parse_moment(wanted, _get_zone(offer)) if wanted else None
-    except (ValueError, OverflowError):
+        until = assignment_details.parse_moment(wanted, _get_zone(offer)) if wanted else None
+    except ServiceError:
         notices.error(request, get_words(request)["t"]("requests-no-moment"))
-        return _redirect_to("requests", visit, offer)
+        return redirect("requests", slug=visit.course.slug, assignment=assignment)
     before, after = (moment and moment.isoformat() for moment in (offer.requests_until, until))
     with transaction.atomic():
         audit.record_action(
@@ -278,18 +273,7 @@ def set_deadline(request: HttpRequest, visit: Visit, assignment: str) -> HttpRes
             after=after,
         )
         Offer.objects.filter(pk=offer.pk).update(requests_until=until)
-    return _redirect_to("requests", visit, offer)
-
-
-def _parse_moment(written: str, zone: tzinfo) -> datetime:
-    """Parse a moment by the clock of a zone, unless it states an offset.
-
-    Raises:
-        ValueError: it is invalid, or clocks in the zone never or twice showed it.
-        OverflowError: it has no counterpart in UTC.
-    """
-    moment = datetime.fromisoformat(written)
-    return (moment if moment.tzinfo else resolve_local_time(moment, zone)).astimezone(UTC)
+    return redirect("requests", slug=visit.course.slug, assignment=assignment)
 
 
 @require_role(Role.TA, "GET", "HEAD", "POST")
@@ -299,7 +283,7 @@ def answer_request(request: HttpRequest, visit: Visit, number: int) -> HttpRespo
     row = get_object_or_404(rows, pk=number, offer__course=visit.course)
     rubric = assignment_details.get_assignment(row.offer).get_rubric(row.student)
     if request.method == "POST" and _save_answer(request, row, _find_question(rubric, row)):
-        return _redirect_to("requests", visit, row.offer)
+        return redirect("requests", slug=visit.course.slug, assignment=row.offer.assignment)
     record_accesses(request.user, row.offer, [row.student], Access.REQUEST)
     labels = Labels(choose_language(request))
     context = {
@@ -377,8 +361,8 @@ def _save_answer(request: HttpRequest, row: RegradeRequest, question: Question |
             regrade_requests.answer_request(
                 row, request.user, request.POST.get("text", ""), question, new_points
             )
-            if row.offer.published_at and PlatformCourse.objects.filter(course=row.offer.course).exists():
-                tasks.enqueue_scores(row.offer_id)
+            if row.offer.published_at:
+                tasks.enqueue_scores(row.offer)
     except ActionRefused as error:
         _report_refusal(request, error)
         return False

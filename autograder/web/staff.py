@@ -12,9 +12,8 @@ from django.conf import settings
 from django.contrib import messages as notices
 from django.db import transaction
 from django.db.models import Count, Q
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import get_object_or_404
-from django.urls import reverse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from msgspec import Struct
 
@@ -263,11 +262,6 @@ def show_feedback(request: HttpRequest, visit: Visit, assignment: str, who: str)
     return render_framed(request, visit, offer, who)
 
 
-def _redirect_to_assignment(visit: Visit, offer: Offer, route: str = "staff-assignment") -> HttpResponse:
-    kwargs = {"slug": visit.course.slug, "assignment": offer.assignment}
-    return HttpResponseRedirect(reverse(route, kwargs=kwargs))
-
-
 def _note_action(
     request: HttpRequest, visit: Visit, action: str, subject: str, *, before: Any = None, after: Any = None
 ) -> None:
@@ -281,7 +275,7 @@ def set_visible(request: HttpRequest, visit: Visit, assignment: str) -> HttpResp
     """Show an assignment to students, or hide it."""
     offer = visit.get_offer(assignment)
     offers.set_visible(offer, request.user, wanted=request.POST.get("wanted") == "yes")
-    return _redirect_to_assignment(visit, offer)
+    return redirect("staff-assignment", slug=visit.course.slug, assignment=assignment)
 
 
 @require_role(Role.INSTRUCTOR, "POST")
@@ -290,7 +284,7 @@ def set_published(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
     offer = visit.get_offer(assignment)
     rubric = assignment_details.get_assignment(offer).rubric
     offers.set_published(offer, rubric, request.user, wanted=request.POST.get("wanted") == "yes")
-    return _redirect_to_assignment(visit, offer)
+    return redirect("staff-assignment", slug=visit.course.slug, assignment=assignment)
 
 
 def _count_open_work(offer: Offer, answers: int) -> dict[str, int]:
@@ -324,7 +318,7 @@ def update_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Ht
                 _note_action(request, visit, "version", assignment, **numbers)
     except AutograderError as error:
         notices.error(request, say("refused", reason=error.text))
-        return _redirect_to_assignment(visit, offer, "settings")
+        return redirect("settings", slug=visit.course.slug, assignment=assignment)
     if trial is not None:
         notices.info(request, say("trial-begun", number=trial.version.number))
         return redirect_to_trial(visit, trial)
@@ -332,7 +326,7 @@ def update_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Ht
     notices.info(
         request, say("same-version") if same else say("updated", number=updated_offer.version.number)
     )
-    return _redirect_to_assignment(visit, offer, "settings")
+    return redirect("settings", slug=visit.course.slug, assignment=assignment)
 
 
 @require_role(Role.HEAD_TA, "POST")
@@ -347,7 +341,7 @@ def grade_again(request: HttpRequest, visit: Visit, assignment: str) -> HttpResp
         mark_changes.record_reason(offer, request.POST.get("reason", ""), request.user)
         number = attempts.grade_again(graded)
     notices.info(request, get_words(request)["counted"]("regraded", number))
-    return _redirect_to_assignment(visit, offer, "submissions")
+    return redirect("submissions", slug=visit.course.slug, assignment=assignment)
 
 
 @require_role(Role.HEAD_TA, "POST")
@@ -361,4 +355,4 @@ def retry_attempt(request: HttpRequest, visit: Visit, identifier: uuid.UUID) -> 
             request, visit, "retry", f"{attempt.offer.assignment}: {attempt.student} {attempt.number}"
         )
         attempts.retry_attempt(attempt)
-    return _redirect_to_assignment(visit, attempt.offer, "submissions")
+    return redirect("submissions", slug=visit.course.slug, assignment=attempt.offer.assignment)

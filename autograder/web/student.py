@@ -11,22 +11,16 @@ from typing import IO, Any
 from django.conf import settings
 from django.contrib import messages as notices
 from django.core import signing
-from django.http import (
-    FileResponse,
-    Http404,
-    HttpRequest,
-    HttpResponse,
-    HttpResponseRedirect,
-)
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404
-from django.urls import reverse
+from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 
 from autograder.core.errors import ServiceError
 from autograder.core.wording import join_phrases
 from autograder.course.submission_folder import list_expected_files
 from autograder.messages import build_localised_text
+from autograder.notebook.student.rendering import MARKS
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.view import describe_change
 from autograder.service import attempts, blobs, mark_changes, openings, uploads, versions
@@ -64,9 +58,7 @@ def show_home(request: HttpRequest) -> HttpResponse:
     # Administrators can create further courses here.
     if len(memberships) == 1 and not request.user.is_superuser:
         course, role = memberships[0]
-        return HttpResponseRedirect(
-            reverse("course" if role == Role.STUDENT else "staff", kwargs={"slug": course.slug})
-        )
+        return redirect("course" if role == Role.STUDENT else "staff", slug=course.slug)
     return render_page(request, "home.html", {"courses": memberships})
 
 
@@ -75,7 +67,7 @@ def show_course(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the assignments that are visible to a student. Staff are led to their page of the course."""
     visit = get_visit(request, slug)
     if visit.staff:
-        return HttpResponseRedirect(reverse("staff", kwargs={"slug": slug}))
+        return redirect("staff", slug=slug)
     language = choose_language(request)
     rows = []
     for offer in Offer.objects.filter(course=visit.course, visible=True).order_by("pk"):
@@ -103,7 +95,7 @@ def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Http
             "visit": visit,
             "offer": offer,
             "times": times,
-            "files": sorted(versions.list_file_names(offer.version, visit.student)) if times.open else [],
+            "files": sorted(versions.load_digests(offer.version, visit.student)) if times.open else [],
             "wanted": assignment_details.list_wanted_files(assignment_details.get_assignment(offer)),
             "attempts": [
                 (entry, assignment_details.format_received(entry, language))
@@ -138,9 +130,8 @@ def _receive_upload(request: HttpRequest, visit: Visit, offer: Offer) -> HttpRes
         attempt = create_attempt(request, offer, visit.student, read_contents(sent))
     except ServiceError as error:
         notices.error(request, get_words(request)["t"]("refused", reason=error.text))
-        parts = {"slug": visit.course.slug, "assignment": offer.assignment}
-        return HttpResponseRedirect(reverse("assignment", kwargs=parts))
-    return HttpResponseRedirect(_get_attempt_url("attempt", attempt))
+        return redirect("assignment", slug=visit.course.slug, assignment=offer.assignment)
+    return redirect("attempt", slug=visit.course.slug, assignment=offer.assignment, number=attempt.number)
 
 
 def read_contents(sent: Iterable[Any]) -> dict[str, bytes]:
@@ -211,14 +202,6 @@ def place_upload(offer: Offer, files: dict[str, bytes]) -> dict[str, bytes]:
     return files
 
 
-def _get_attempt_url(name: str, attempt: Attempt) -> str:
-    offer = attempt.offer
-    return reverse(
-        name,
-        kwargs={"slug": offer.course.slug, "assignment": offer.assignment, "number": attempt.number},
-    )
-
-
 def _get_own_attempt(visit: Visit, assignment: str, number: int) -> Attempt:
     return get_object_or_404(
         Attempt.objects.select_related("offer__course", "offer__version", "version"),
@@ -242,6 +225,7 @@ def show_attempt(request: HttpRequest, visit: Visit, assignment: str, number: in
             "received": assignment_details.format_received(own_attempt, language),
             "files": sorted(own_attempt.files.values_list("name", flat=True)),
             "checked": assignment_details.check_attempt(own_attempt, language),
+            "marks": MARKS,
             "counts": assignment_details.get_counting_codes(own_attempt.offer, visit.student).get(
                 str(own_attempt.pk), ""
             ),
@@ -310,8 +294,7 @@ def open_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Http
     if assignment_details.get_times(offer, visit.student, choose_language(request)).minutes:
         members = attempts.list_group_members(offer, visit.student)
         openings.open_assignment(offer, visit.student, members, request.user)
-    parts = {"slug": visit.course.slug, "assignment": offer.assignment}
-    return HttpResponseRedirect(reverse("assignment", kwargs=parts))
+    return redirect("assignment", slug=visit.course.slug, assignment=assignment)
 
 
 @require_role(Role.STUDENT)

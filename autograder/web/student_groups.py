@@ -15,8 +15,8 @@ from autograder.core.errors import CourseError
 from autograder.core.wording import LocalisedText, Phrase, join_phrases
 from autograder.course import group_list
 from autograder.service import audit, student_groups
-from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import Member, Offer, Role
+from autograder.service.refusals import ActionRefused
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
 from autograder.web.responses import render_page

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from allauth.account.urls import urlpatterns as account_pages
 from allauth.socialaccount.urls import urlpatterns as identity_pages
 from django.urls import URLPattern, URLResolver, include, path
@@ -191,7 +193,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{BASE}c/<slug:slug>/", include(_COURSE)),
 ]
 # Django looks these names up in the root URL configuration.
-handler400 = operation.render_bad_request
-handler403 = operation.render_forbidden
-handler404 = operation.render_not_found
-handler500 = operation.render_failure
+handler400, handler403, handler404, handler500 = (
+    functools.partial(operation.render_error, status=status) for status in (400, 403, 404, 500)
+)

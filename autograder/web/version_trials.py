@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages as notices
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 
 from autograder.core.errors import AutograderError
 from autograder.marking.moves import compare_rubrics
@@ -25,16 +25,8 @@ from autograder.web.site import choose_language, get_words
 
 
 def _get_trial(visit: Visit, identifier: int) -> VersionTrial:
-    """Return a trial of this course.
-
-    Raises:
-        Http404: there is none.
-    """
     rows = VersionTrial.objects.select_related("offer__course", "offer__version", "version", "base", "by")
-    trial = rows.filter(pk=identifier, offer__course=visit.course).first()
-    if trial is None:
-        raise Http404
-    return trial
+    return get_object_or_404(rows, pk=identifier, offer__course=visit.course)
 
 
 @require_role(Role.HEAD_TA)
@@ -110,8 +102,7 @@ def _finish_trial(
         notices.error(request, get_words(request)["t"]("trial-refused", reason=error.text))
         return redirect_to_trial(visit, trial)
     notices.info(request, done)
-    kwargs = {"slug": visit.course.slug, "assignment": trial.offer.assignment}
-    return HttpResponseRedirect(reverse("staff-assignment", kwargs=kwargs))
+    return redirect("staff-assignment", slug=visit.course.slug, assignment=trial.offer.assignment)
 
 
 @require_role(Role.HEAD_TA, "POST")
@@ -125,4 +116,4 @@ def retry_trial(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
 
 def redirect_to_trial(visit: Visit, trial: VersionTrial) -> HttpResponse:
     """Redirect to the page of a trial."""
-    return HttpResponseRedirect(reverse("trial", kwargs={"slug": visit.course.slug, "trial": trial.pk}))
+    return redirect("trial", slug=visit.course.slug, trial=trial.pk)

@@ -18,10 +18,8 @@ from msgspec.structs import asdict, replace
 
 from autograder.core.errors import ServiceError
 from autograder.marking.points import compute_cell_points, get_bounds, is_within
-from autograder.pages.feedback.sanitise import clean_input
 from autograder.rubric import Item
 from autograder.service.marking.answers import MarkableCell, load_verdicts
-from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import (
     Account,
     CellMark,
@@ -29,6 +27,7 @@ from autograder.service.models import (
     MarkingAction,
     MarkingPlan,
 )
+from autograder.service.refusals import ActionRefused
 
 MOST_COMMENT = 4_000
 """Maximum number of characters of a comment."""
@@ -110,11 +109,6 @@ def save_marks(
         write_answers(answers)
         log_action(answers[0], "group" if len(answers) > 1 else "mark", changes, by)
     return answers
-
-
-def clean_comment(text: str) -> str:
-    """Return a comment in the form that is stored: without invisible characters."""
-    return clean_input(text)
 
 
 def _has_shown_worth(row: CellMark, cell: MarkableCell) -> bool:

@@ -21,9 +21,9 @@ from autograder.rubric import Item, Question, Rubric
 from autograder.service import audit
 from autograder.service.marking import mark_entry
 from autograder.service.marking.answers import MarkableCell
-from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import Account, CellMark, CourseRecord, Member, Offer, RegradeRequest, Role
 from autograder.service.notices import events
+from autograder.service.refusals import ActionRefused
 from autograder.service.store import DatabaseStore
 
 MOST_REASON = 2_000
@@ -268,13 +268,8 @@ def _enter_points(
 
 def _select_marks(offer: Offer, student: str, question: Question, item: Item) -> QuerySet[CellMark]:
     """Return the mark of an item's cell."""
-    cell_filter = {
-        "place__course": offer.course,
-        "place__assignment": offer.assignment,
-        "place__notebook": question.notebook,
-        "place__cell": item.cell or question.id,
-    }
-    return CellMark.objects.filter(**cell_filter, student=student).select_related("place")
+    place = {"place__notebook": question.notebook, "place__cell": item.cell or question.id}
+    return offer.marks.filter(**place, student=student).select_related("place")
 
 
 def _lock_open_request(request: RegradeRequest) -> RegradeRequest:

@@ -32,9 +32,7 @@ from autograder.service.models import (
     RegradeRequest,
     StoredResult,
 )
-from autograder.service.models_notices import Event
-from autograder.service.models_privacy import AccessEntry
-from autograder.service.models_results import BonusChange, OpenedAssignment, ShownMarks
+from autograder.service.models_results import AccessEntry, BonusChange, Event, OpenedAssignment, ShownMarks
 from autograder.service.protection.people import DataSubject
 
 _LANGUAGE = "en"
@@ -155,9 +153,6 @@ def _collect_member(member: Member) -> dict[str, Any]:
 def _collect_assignment(offer: Offer, student: str) -> dict[str, Any]:
     of_student = {"offer": offer, "student": student}
     results = StoredResult.objects.filter(course=offer.course, assignment=offer.assignment, student=student)
-    marks = CellMark.objects.filter(
-        place__course=offer.course, place__assignment=offer.assignment, student=student
-    )
     return {
         "assignment": offer.assignment,
         "extension": offer.times.get("students", {}).get(student),
@@ -166,7 +161,7 @@ def _collect_assignment(offer: Offer, student: str) -> dict[str, Any]:
         "attempts": [_collect_attempt(attempt) for attempt in Attempt.objects.filter(**of_student)],
         "results": [_collect_result(result) for result in results.order_by("pk")],
         "marks": list_rows(
-            marks,
+            offer.marks.filter(student=student),
             *("place__notebook", "place__cell", "text", "automatic", "points", "items", "comment", "remarks"),
             *("annotations", "marked_by__username", "marked_at"),
         ),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from django.contrib import messages as notices
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
 from autograder.service.marking import assignees
 from autograder.service.models import Role
@@ -29,6 +29,4 @@ def assign_answers(request: HttpRequest, visit: Visit, assignment: str) -> HttpR
         notices.success(request, say["counted"]("mark-assigned-number", number))
     else:
         notices.error(request, say["t"]("mark-choose-marker"))
-    return HttpResponseRedirect(
-        reverse("marking", kwargs={"slug": visit.course.slug, "assignment": assignment})
-    )
+    return redirect("marking", slug=visit.course.slug, assignment=assignment)

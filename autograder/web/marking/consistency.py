@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
 from autograder.marking.statistics import compute_figures
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.sanitise import render_sentence, to_printable_text
 from autograder.service.marking import answers, consistency
-from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import CellMark, CellPlace, Member, Role
+from autograder.service.refusals import ActionRefused
 from autograder.service.standings import load_standings
 from autograder.service.store import DatabaseStore
 from autograder.web import assignment_details
@@ -60,8 +60,7 @@ def set_plan(request: HttpRequest, visit: Visit, assignment: str, place: int) ->
         consistency.set_plan(cell_place, twice_percent=twice, by=request.user)
     except ActionRefused as error:
         pages.report_refusal(request, error)
-    place_kwargs = {"slug": visit.course.slug, "assignment": assignment}
-    return HttpResponseRedirect(reverse("mark-consistency", kwargs=place_kwargs))
+    return redirect("mark-consistency", slug=visit.course.slug, assignment=assignment)
 
 
 @require_role(Role.TA)

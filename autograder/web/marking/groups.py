@@ -7,7 +7,8 @@ from typing import Any
 
 from django.contrib import messages as notices
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from msgspec import Struct
 
@@ -16,8 +17,8 @@ from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.sanitise import to_printable_text
 from autograder.service.marking import answers, assignees, groups, mark_entry, queue
 from autograder.service.marking.groups import MarkingGroup
-from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import CellMark, CellPlace, Role
+from autograder.service.refusals import ActionRefused
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
 from autograder.web.marking import pages
@@ -109,7 +110,7 @@ def _read_numbers(request: HttpRequest, name: str) -> list[int]:
 
 def _redirect_to_groups(visit: Visit, assignment: str, place: CellPlace, near: float) -> HttpResponse:
     parts = {"slug": visit.course.slug, "assignment": assignment, "place": place.pk}
-    return HttpResponseRedirect(f"{reverse('mark-groups', kwargs=parts)}?near={near}")
+    return redirect(f"{reverse('mark-groups', kwargs=parts)}?near={near}")
 
 
 @require_role(Role.TA, "POST")
@@ -218,5 +219,5 @@ def _redirect_to_next_group(
     for answer_group in (*answer_groups[position + 1 :], *answer_groups[:position]):
         if not waiting.isdisjoint(answer_group.members):
             parts = {"slug": visit.course.slug, "assignment": assignment, "answer": answer_group.members[0]}
-            return HttpResponseRedirect(f"{reverse('mark-group', kwargs=parts)}?near={near}")
+            return redirect(f"{reverse('mark-group', kwargs=parts)}?near={near}")
     return pages.redirect_to_queue(request, visit, assignment, "waiting")

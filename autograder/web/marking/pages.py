@@ -11,8 +11,8 @@ from django.conf import settings
 from django.contrib import messages as notices
 from django.core import signing
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import get_object_or_404
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from msgspec import Struct
 
@@ -20,13 +20,14 @@ from autograder.core.records import GradingResult
 from autograder.grading.store import decode_result
 from autograder.pages.feedback.answers import list_runs_about
 from autograder.pages.feedback.labels import Labels
+from autograder.pages.feedback.sanitise import clean_input
 from autograder.pages.feedback.student_page import render_cells
 from autograder.rubric import Rubric
 from autograder.service.marking import answers, assignees, comments, mark_entry, queue
 from autograder.service.marking.answers import MarkableCell
-from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import CellMark, CellPlace, CurrentResult, IndependentMark, Offer, Role
 from autograder.service.protection.accesses import Access, record_accesses
+from autograder.service.refusals import ActionRefused
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, allow_anyone, require_role
 from autograder.web.marking.answer_details import build_answer_view
@@ -61,10 +62,8 @@ def load_answer(visit: Visit, assignment: str, answer: int) -> AnswerContext:
         Http404: there is no such answer, or the rubric no longer has its cell.
     """
     offer = visit.get_offer(assignment)
-    rows = CellMark.objects.select_related("place", "marked_by", "assignee")
-    row = get_object_or_404(
-        rows, pk=answer, place__course=visit.course, place__assignment=assignment, answered=True
-    )
+    rows = offer.marks.select_related("place", "marked_by", "assignee")
+    row = get_object_or_404(rows, pk=answer, answered=True)
     rubric = assignment_details.get_assignment(offer).get_rubric(row.student)
     cell = answers.find_cell(rubric, row.place.notebook, row.place.cell)
     if cell is None:
@@ -109,7 +108,7 @@ def redirect_to_first(request: HttpRequest, visit: Visit, assignment: str, place
     row = queue.assign_next_answer(get_place(visit, assignment, place), request.user, which)
     if row is None:
         return redirect_to_queue(request, visit, assignment, which)
-    return HttpResponseRedirect(_get_answer_url(visit, assignment, row, which))
+    return _redirect_to_answer(visit, assignment, row, which)
 
 
 def get_place(visit: Visit, assignment: str, place: int) -> CellPlace:
@@ -122,19 +121,18 @@ def _read_choice(request: HttpRequest) -> str:
     return which if which in queue.CHOICES else "waiting"
 
 
-def _get_queue_url(visit: Visit, assignment: str) -> str:
-    return reverse("marking", kwargs={"slug": visit.course.slug, "assignment": assignment})
-
-
 def redirect_to_queue(request: HttpRequest, visit: Visit, assignment: str, which: str) -> HttpResponse:
     """Redirect to the list of cells with the notice that no such answer is left."""
     notices.info(request, get_words(request)["t"](f"mark-none-{which}"))
-    return HttpResponseRedirect(_get_queue_url(visit, assignment))
+    return redirect("marking", slug=visit.course.slug, assignment=assignment)
 
 
-def _get_answer_url(visit: Visit, assignment: str, row: CellMark, which: str) -> str:
+def _redirect_to_answer(visit: Visit, assignment: str, row: CellMark | None, which: str) -> HttpResponse:
+    """Redirect to an answer, or to the list of cells if there is none."""
+    if row is None:
+        return redirect("marking", slug=visit.course.slug, assignment=assignment)
     parts = {"slug": visit.course.slug, "assignment": assignment, "answer": row.pk}
-    return f"{reverse('mark-answer', kwargs=parts)}?which={which}"
+    return redirect(f"{reverse('mark-answer', kwargs=parts)}?which={which}")
 
 
 @require_role(Role.TA, "GET", "HEAD", "POST")
@@ -158,12 +156,12 @@ def _redirect_to_next_answer(
 ) -> HttpResponse:
     which, then = _read_choice(request), request.POST.get("then", "next")
     if then == "stay":
-        return HttpResponseRedirect(_get_answer_url(visit, assignment, row, which))
+        return _redirect_to_answer(visit, assignment, row, which)
     back = then == "previous"
     next_row = queue.assign_next_answer(row.place, request.user, which, row, backwards=back)
     if next_row is None:
         return redirect_to_queue(request, visit, assignment, which)
-    return HttpResponseRedirect(_get_answer_url(visit, assignment, next_row, which))
+    return _redirect_to_answer(visit, assignment, next_row, which)
 
 
 def _save_marks(request: HttpRequest, visit: Visit, answer_context: AnswerContext) -> bool:
@@ -239,8 +237,8 @@ def read_marks(request: HttpRequest, cell: MarkableCell, *, adds: bool = False) 
     """
     sent = {item.id: text for item in cell.items if (text := _read_points(request, item.id))}
     items = {name: _parse_points(text, name) for name, text in sent.items()}
-    comment = mark_entry.clean_comment(request.POST.get("comment", ""))
-    written = {item.id: mark_entry.clean_comment(_read_remark(request, item.id)) for item in cell.items}
+    comment = clean_input(request.POST.get("comment", ""))
+    written = {item.id: clean_input(_read_remark(request, item.id)) for item in cell.items}
     remarks = {name: text for name, text in written.items() if text}
     annotations = None if adds else _read_annotations(request)
     return mark_entry.GivenMarks(
@@ -257,7 +255,7 @@ def _read_annotations(request: HttpRequest) -> tuple[mark_entry.Annotation, ...]
         # No answer has a line with the number of an unreadable one: saving refuses it.
         mark_entry.Annotation(parse_number(note["first"]), parse_number(note["last"] or note["first"]), text)
         for note in written
-        if (text := mark_entry.clean_comment(note["text"]).strip())
+        if (text := clean_input(note["text"]).strip())
     )
 
 
@@ -465,23 +463,16 @@ def undo_last_action(request: HttpRequest, visit: Visit, assignment: str) -> Htt
         action = None
     else:
         notices.info(request, say("mark-undone") if action else say("mark-nothing-to-undo"))
-    back = _get_queue_url(visit, assignment)
+    row = None
     if action and action.changes:
-        row = CellMark.objects.filter(pk=action.changes[0]["answer"]).select_related("place").first()
-        back = (
-            _get_answer_url(visit, assignment, row, _read_choice(request)) if row and row.answered else back
-        )
-    return HttpResponseRedirect(back)
+        row = CellMark.objects.filter(pk=action.changes[0]["answer"], answered=True).first()
+    return _redirect_to_answer(visit, assignment, row, _read_choice(request))
 
 
 @require_role(Role.TA, "POST")
 def toggle_names(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Show the students' names on the marking pages, or hide them again."""
+    offer = visit.get_offer(assignment)
     request.session[_NAMES] = not request.session.get(_NAMES, False)
-    answer = request.POST.get("answer", "")
-    row = CellMark.objects.filter(place__course=visit.course, place__assignment=assignment, answered=True)
-    # Fifteen digits fit every 64-bit key, so the database accepts whatever passes here.
-    answer_row = row.filter(pk=int(answer)).first() if answer.isdecimal() and len(answer) < 16 else None
-    if answer_row is None:
-        return HttpResponseRedirect(_get_queue_url(visit, visit.get_offer(assignment).assignment))
-    return HttpResponseRedirect(_get_answer_url(visit, assignment, answer_row, _read_choice(request)))
+    row = offer.marks.filter(pk=parse_number(request.POST.get("answer", "")), answered=True).first()
+    return _redirect_to_answer(visit, assignment, row, _read_choice(request))
