@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -257,39 +257,27 @@ def _build_times(offers: Iterable[Offer]) -> dict[str, Any]:
 
 def write_roster(record: CourseRecord, course: Course) -> None:
     """Write the class list into a course folder."""
-    students = Member.objects.filter(course=record, role=Role.STUDENT)
-    atomic.write_bytes(course.roster, _format_roster(students).encode())
+    fields = ("student", "first_name", "last_name", "email")
+    students = Member.objects.filter(course=record, role=Role.STUDENT).values_list(*fields)
+    _write_csv(course.roster, [("id", *fields[1:]), *sorted(students)])
 
 
 def write_groups(offers: Iterable[Offer], course: Course) -> None:
     """Write the groups into a course folder, if there are any."""
-    grouped = [offer for offer in offers if offer.groups]
-    if grouped:
-        atomic.write_bytes(course.groups, _format_groups(grouped).encode())
-
-
-def _format_groups(offers: Iterable[Offer]) -> str:
-    written = io.StringIO()
-    rows = csv.writer(written, lineterminator="\n")
-    rows.writerow(group_list.COLUMNS)
-    rows.writerows(
+    rows = [
         (group.name, member, offer.assignment)
         for offer in offers
         for group in attempts.list_groups(offer)
         for member in group.members
-    )
-    return written.getvalue()
+    ]
+    if rows:
+        _write_csv(course.groups, [group_list.COLUMNS, *rows])
 
 
-def _format_roster(members: Iterable[Member]) -> str:
+def _write_csv(path: Path, rows: Iterable[Sequence[str]]) -> None:
     written = io.StringIO()
-    rows = csv.writer(written, lineterminator="\n")
-    rows.writerow(("id", "first_name", "last_name", "email"))
-    rows.writerows(
-        (member.student, member.first_name, member.last_name, member.email)
-        for member in sorted(members, key=lambda member: member.student)
-    )
-    return written.getvalue()
+    csv.writer(written, lineterminator="\n").writerows(rows)
+    atomic.write_bytes(path, written.getvalue().encode())
 
 
 def _export_attempts(offer: Offer, course: Course) -> None:

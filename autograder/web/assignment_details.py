@@ -225,11 +225,9 @@ def _round_to_minutes(left: timedelta) -> timedelta:
 def format_received(attempt: Attempt, language: str) -> str:
     """Format the time of an attempt's arrival, to the second, in its assignment's time zone."""
     schedule = attempts.load_schedule(attempt.offer, get_assignment(attempt.offer).rubric)
-    moment = attempt.submitted_at.replace(microsecond=0)
-    if schedule is None:
-        return format_moment(moment, "UTC", language)
     members = attempts.list_group_members(attempt.offer, attempt.student)
-    return _format_by_clock(moment, schedule.get_shared_window(members), language)
+    window = schedule.get_shared_window(members) if schedule else None
+    return _format_to_second(attempt.submitted_at, window, language)
 
 
 def describe_lateness(attempt: Attempt, language: str) -> list[str]:
@@ -273,26 +271,18 @@ def describe_timing(attempt: Attempt, language: str) -> list[TimingRemark]:
 def make_time_formatter(offer: Offer, language: str) -> Callable[[datetime], str]:
     """Return a formatter of moments, to the second, in the time zone of the assignment's common dates."""
     schedule = attempts.load_schedule(offer, get_assignment(offer).rubric)
+    return lambda moment: _format_to_second(moment, schedule.common if schedule else None, language)
 
-    def format_time(moment: datetime) -> str:
-        moment = moment.replace(microsecond=0)
-        return (
-            _format_by_clock(moment, schedule.common, language)
-            if schedule
-            else format_moment(moment, "UTC", language)
-        )
 
-    return format_time
+def _format_to_second(moment: datetime, window: Window | None, language: str) -> str:
+    moment = moment.replace(microsecond=0)
+    return _format_by_clock(moment, window, language) if window else format_moment(moment, "UTC", language)
 
 
 def make_course_time_formatter(course: CourseRecord, language: str) -> Callable[[datetime], str]:
     """Return a formatter of moments, to the second, in the time zone of a course."""
     zone = find_course_zone(course)
-
-    def format_time(moment: datetime) -> str:
-        return format_moment(moment.astimezone(zone).replace(microsecond=0), zone.key, language)
-
-    return format_time
+    return lambda moment: format_moment(moment.astimezone(zone).replace(microsecond=0), zone.key, language)
 
 
 def find_course_zone(course: CourseRecord) -> ZoneInfo:

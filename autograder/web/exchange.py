@@ -128,7 +128,7 @@ class ServiceExchange(default.Exchange):
                 if below != name or find_path_fault(file):
                     raise ServiceError(f"{member!a}: not a file of the release")
                 target = outbound / name / file
-                _make_folder(target.parent)
+                target.parent.mkdir(parents=True, exist_ok=True)
                 atomic.write_bytes(target, packed.read(member))
 
     def _keep_feedback(self, url_path: str, slug: str, name: str) -> None:
@@ -203,8 +203,3 @@ def _hash_files(folder: Path) -> Mapping[str, str]:
 def _hash_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _make_folder(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder

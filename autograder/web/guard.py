@@ -13,6 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_http_methods
 from msgspec import Struct
 
+from autograder.service import audit
 from autograder.service.models import Account, CourseRecord, Member, Offer, Role
 
 _RANKS = (Role.STUDENT, Role.TA, Role.HEAD_TA, Role.INSTRUCTOR, Role.ADMINISTRATOR)
@@ -27,6 +28,7 @@ class Visit(Struct, frozen=True):
     role: Role
     student: str
     """The visitor's student id; empty for staff."""
+    account: Account
 
     @property
     def staff(self) -> bool:
@@ -52,6 +54,12 @@ class Visit(Struct, frozen=True):
             raise Http404
         return offer
 
+    def record_action(self, action: str, subject: str, *, before: Any = None, after: Any = None) -> None:
+        """Record an action of the visitor in the audit log of the course."""
+        audit.record_action(
+            self.account.username, action, subject, course=self.course, before=before, after=after
+        )
+
 
 def list_courses(account: Account) -> QuerySet[CourseRecord]:
     """Return the courses that an account can visit."""
@@ -70,11 +78,11 @@ def get_visit(request: HttpRequest, slug: str) -> Visit:
         raise Http404
     # Administrators of the service need not be members of a course.
     if request.user.is_superuser:
-        return Visit(course, Role.ADMINISTRATOR, "")
+        return Visit(course, Role.ADMINISTRATOR, "", request.user)
     member = Member.objects.filter(course=course, account=request.user).first()
     if member is None:
         raise Http404
-    return Visit(course, Role(member.role), member.student)
+    return Visit(course, Role(member.role), member.student, request.user)
 
 
 def check_role_of(visit: Visit, least: Role) -> None:

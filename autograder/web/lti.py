@@ -73,6 +73,7 @@ PATH = f"/{BASE}lti/"
 _CLOCKS_DIFFER = 300
 """Seconds that a platform's clock may be ahead."""
 _MOST_TOLD = 20
+_ADDRESSES = {"lineitem", "lineitems", "context_memberships_url", "url"}
 _MOST_ADDRESS = 200
 """Characters that the library's tables can hold for an address."""
 _WRONG = (
@@ -325,18 +326,9 @@ def _sanitise_claims(claims: dict[str, Any]) -> None:
     claims.pop("picture", None)
     for part in (claims, *(claim for claim in claims.values() if isinstance(claim, dict))):
         for name, value in [*part.items()]:
-            if value is None or (
-                _is_address(name) and not (isinstance(value, str) and _is_short_enough(value))
-            ):
+            fits = isinstance(value, str) and len(value) <= _MOST_ADDRESS
+            if value is None or (name in _ADDRESSES and not fits):
                 del part[name]
-
-
-def _is_address(name: str) -> bool:
-    return name in {"lineitem", "lineitems", "context_memberships_url", "url"}
-
-
-def _is_short_enough(address: str) -> bool:
-    return len(address) <= _MOST_ADDRESS
 
 
 def _resolve_member(lti_launch: LtiLaunch, course: CourseRecord, role: Role | None) -> Member:
@@ -535,13 +527,7 @@ def import_list(request: HttpRequest, visit: Visit, connection: int) -> HttpResp
         notices.error(request, say["t"]("bad-list", reason=error.text))
     else:
         after = {"students": done.students, "refused": len(done.refused)}
-        audit.record_action(
-            request.user.username,
-            "class list",
-            _get_platform_name(platform_course),
-            course=visit.course,
-            after=after,
-        )
+        visit.record_action("class list", _get_platform_name(platform_course), after=after)
         notices.info(request, say["counted"]("imported", done.students))
         for reason in done.refused[:_MOST_TOLD]:
             notices.error(request, say["t"]("not-enrolled", reason=reason))
@@ -549,17 +535,12 @@ def import_list(request: HttpRequest, visit: Visit, connection: int) -> HttpResp
 
 
 @require_role(Role.INSTRUCTOR, "POST")
-def disconnect_course(request: HttpRequest, visit: Visit, connection: int) -> HttpResponse:
+def disconnect_course(_: HttpRequest, visit: Visit, connection: int) -> HttpResponse:
     """Disconnect a platform's course. Members who came through it remain."""
     platform_course = _get_connection(visit, connection)
     with transaction.atomic():
-        audit.record_action(
-            request.user.username,
-            "disconnect",
-            str(platform_course.context),
-            course=visit.course,
-            before=_get_platform_name(platform_course),
-        )
+        before = _get_platform_name(platform_course)
+        visit.record_action("disconnect", str(platform_course.context), before=before)
         platform_course.delete()
     return redirect("members", slug=visit.course.slug)
 
@@ -577,9 +558,7 @@ def limit_marks(request: HttpRequest, visit: Visit, assignment: str) -> HttpResp
     if wanted != before:
         with transaction.atomic():
             Offer.objects.filter(pk=offer.pk).update(capped_on_platforms=wanted)
-            audit.record_action(
-                request.user.username, "cap", assignment, course=visit.course, before=before, after=wanted
-            )
+            visit.record_action("cap", assignment, before=before, after=wanted)
             if offer.published_at:
                 tasks.enqueue_scores(offer)
     return redirect("staff-assignment", slug=visit.course.slug, assignment=assignment)

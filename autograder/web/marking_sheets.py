@@ -149,6 +149,5 @@ def _enter_lines(
                 f"{who}: {cell}": None if points is None else str(points)
                 for who, cell, points in entered_points
             }
-            name = request.user.username
-            audit.record_action(name, "mark sheet", offer.assignment, course=visit.course, after=after)
+            visit.record_action("mark sheet", offer.assignment, after=after)
     return done

@@ -221,13 +221,8 @@ def invite_everybody(request: HttpRequest, visit: Visit) -> HttpResponseBase:
     """Create a link for each member without an account; return all of them as a CSV file for a mail merge."""
     uninvited = list(_find_uninvited(visit).order_by("role", "student", "pk"))
     with transaction.atomic():
-        audit.record_action(
-            request.user.username,
-            "invite everybody",
-            visit.course.slug,
-            course=visit.course,
-            after=list(map(members.get_name, uninvited)),
-        )
+        after = list(map(members.get_name, uninvited))
+        visit.record_action("invite everybody", visit.course.slug, after=after)
         links = create_invitations(uninvited)
     rows = tuple(
         (

@@ -9,7 +9,6 @@ from django.shortcuts import get_object_or_404, redirect
 
 from autograder.core.errors import ServiceError
 from autograder.core.wording import decode_phrase
-from autograder.service import audit
 from autograder.service.models import CourseRecord, Role
 from autograder.service.models_results import Webhook
 from autograder.service.notices import webhooks
@@ -46,9 +45,6 @@ def set_mail_marks(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Let e-mails about published results state the points, or not."""
     wanted, course = request.POST.get("wanted") == "yes", visit.course
     with transaction.atomic():
-        who = request.user.username
-        audit.record_action(
-            who, "points in mails", course.slug, course=course, before=course.mail_marks, after=wanted
-        )
+        visit.record_action("points in mails", course.slug, before=course.mail_marks, after=wanted)
         CourseRecord.objects.filter(pk=course.pk).update(mail_marks=wanted)
     return redirect("notifications", slug=visit.course.slug)

@@ -20,7 +20,6 @@ from autograder.exchange.platforms.student_matching import Register
 from autograder.exchange.platforms.worksheets import read_worksheet
 from autograder.messages import build_localised_text
 from autograder.rubric import timestamps
-from autograder.service import audit
 from autograder.service.models import Member, Offer, Role
 from autograder.service.platform_files import (
     ArchiveOptions,
@@ -103,9 +102,7 @@ def _collect_upload(request: HttpRequest, visit: Visit, offer: Offer) -> Collect
     new = sorted(attempt.student for attempt in report.attempts if attempt.state == "new")
     if new:
         after = {"students": new, "archive": archive_path.name}
-        audit.record_action(
-            request.user.username, "collect", offer.assignment, course=visit.course, after=after
-        )
+        visit.record_action("collect", offer.assignment, after=after)
     return report
 
 

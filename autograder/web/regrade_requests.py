@@ -16,14 +16,13 @@ from msgspec import Struct
 
 from autograder.core.errors import ServiceError
 from autograder.core.records import ItemResult
-from autograder.core.wording import render_phrase
 from autograder.grading.grades import compute_standing
 from autograder.pages.feedback.answers import get_answer_text
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.sanitise import render_sentence, to_printable_text
 from autograder.rubric import Question, Rubric
 from autograder.rubric.timestamps import format_moment, get_zone
-from autograder.service import audit, tasks
+from autograder.service import tasks
 from autograder.service.marking import regrade_requests
 from autograder.service.models import CourseRecord, Member, Offer, RegradeRequest, Role
 from autograder.service.protection.accesses import Access, record_accesses
@@ -31,6 +30,7 @@ from autograder.service.refusals import ActionRefused
 from autograder.service.store import DatabaseStore, get_bonus_points
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
+from autograder.web.marking.pages import report_refusal
 from autograder.web.responses import render_framed, render_page
 from autograder.web.site import choose_language, get_words
 
@@ -206,7 +206,7 @@ def submit_request(request: HttpRequest, visit: Visit, assignment: str) -> HttpR
     try:
         regrade_requests.make_request(offer, visit.student, *chosen, request.POST.get("reason", ""))
     except ActionRefused as error:
-        _report_refusal(request, error)
+        report_refusal(request, error)
         return render_feedback(request, visit, offer)  # with the reason as it was typed
     notices.success(request, get_words(request)["t"]("request-made"))
     return redirect("feedback", slug=visit.course.slug, assignment=assignment)
@@ -220,12 +220,8 @@ def cancel_request(request: HttpRequest, visit: Visit, assignment: str, number: 
     try:
         regrade_requests.cancel_request(row)
     except ActionRefused as error:
-        _report_refusal(request, error)
+        report_refusal(request, error)
     return redirect("feedback", slug=visit.course.slug, assignment=assignment)
-
-
-def _report_refusal(request: HttpRequest, error: ActionRefused) -> None:
-    notices.error(request, render_phrase(error.text, choose_language(request)))
 
 
 @require_role(Role.TA)
@@ -264,14 +260,7 @@ def set_deadline(request: HttpRequest, visit: Visit, assignment: str) -> HttpRes
         return redirect("requests", slug=visit.course.slug, assignment=assignment)
     before, after = (moment and moment.isoformat() for moment in (offer.requests_until, until))
     with transaction.atomic():
-        audit.record_action(
-            request.user.username,
-            "requests until",
-            offer.assignment,
-            course=visit.course,
-            before=before,
-            after=after,
-        )
+        visit.record_action("requests until", offer.assignment, before=before, after=after)
         Offer.objects.filter(pk=offer.pk).update(requests_until=until)
     return redirect("requests", slug=visit.course.slug, assignment=assignment)
 
@@ -364,7 +353,7 @@ def _save_answer(request: HttpRequest, row: RegradeRequest, question: Question |
             if row.offer.published_at:
                 tasks.enqueue_scores(row.offer)
     except ActionRefused as error:
-        _report_refusal(request, error)
+        report_refusal(request, error)
         return False
     notices.info(request, get_words(request)["t"]("request-answered"))
     return True

@@ -13,7 +13,7 @@ from autograder.app.class_statistics import make_pseudonym
 from autograder.marking.similarity.pairs import to_percent
 from autograder.marking.similarity.side_by_side import AlignedRow
 from autograder.pages.feedback.sanitise import to_printable_text
-from autograder.service import audit, similarity
+from autograder.service import similarity
 from autograder.service.models import Attempt, Offer, Role
 from autograder.service.models_results import Comparison
 from autograder.web import assignment_details
@@ -46,7 +46,7 @@ def show_similar(request: HttpRequest, visit: Visit, assignment: str) -> HttpRes
     if request.method == "POST":
         # The request and its log entry are saved together or not at all.
         with transaction.atomic():
-            audit.record_action(request.user.username, "compare", assignment, course=visit.course)
+            visit.record_action("compare", assignment)
             similarity.request_comparison(offer)
         return HttpResponseRedirect(request.path)
     row = Comparison.objects.filter(offer=offer).first()

@@ -181,8 +181,8 @@ _FIXED: Mapping[str, Any] = {
 _MIDDLEWARE = (
     "autograder.web.security.Log",
     "autograder.web.security.Headers",
-    "autograder.web.security.Plain",
     "django.middleware.security.SecurityMiddleware",
+    "autograder.web.security.Plain",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",

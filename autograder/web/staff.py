@@ -22,7 +22,7 @@ from autograder.core.errors import AutograderError
 from autograder.grading.grades import Standing
 from autograder.rubric import Rubric
 from autograder.rubric.timestamps import format_duration
-from autograder.service import attempts, audit, mark_changes, offers, trials
+from autograder.service import attempts, mark_changes, offers, trials
 from autograder.service.marking import queue
 from autograder.service.models import (
     Attempt,
@@ -262,14 +262,6 @@ def show_feedback(request: HttpRequest, visit: Visit, assignment: str, who: str)
     return render_framed(request, visit, offer, who)
 
 
-def _note_action(
-    request: HttpRequest, visit: Visit, action: str, subject: str, *, before: Any = None, after: Any = None
-) -> None:
-    audit.record_action(
-        request.user.username, action, subject, course=visit.course, before=before, after=after
-    )
-
-
 @require_role(Role.INSTRUCTOR, "POST")
 def set_visible(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Show an assignment to students, or hide it."""
@@ -315,7 +307,7 @@ def update_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Ht
             # A version that can change marks starts a trial, and the previous one stays offered.
             if trial is None:
                 numbers = {"before": offer.version.number, "after": updated_offer.version.number}
-                _note_action(request, visit, "version", assignment, **numbers)
+                visit.record_action("version", assignment, **numbers)
     except AutograderError as error:
         notices.error(request, say("refused", reason=error.text))
         return redirect("settings", slug=visit.course.slug, assignment=assignment)
@@ -335,9 +327,7 @@ def grade_again(request: HttpRequest, visit: Visit, assignment: str) -> HttpResp
     offer = visit.get_offer(assignment)
     with transaction.atomic():
         graded = Attempt.objects.filter(offer=offer, state=State.GRADED)
-        _note_action(
-            request, visit, "grade again", assignment, after=graded.count()
-        )  # the log is locked first
+        visit.record_action("grade again", assignment, after=graded.count())  # the log is locked first
         mark_changes.record_reason(offer, request.POST.get("reason", ""), request.user)
         number = attempts.grade_again(graded)
     notices.info(request, get_words(request)["counted"]("regraded", number))
@@ -345,14 +335,12 @@ def grade_again(request: HttpRequest, visit: Visit, assignment: str) -> HttpResp
 
 
 @require_role(Role.HEAD_TA, "POST")
-def retry_attempt(request: HttpRequest, visit: Visit, identifier: uuid.UUID) -> HttpResponse:
+def retry_attempt(_: HttpRequest, visit: Visit, identifier: uuid.UUID) -> HttpResponse:
     """Retry a failed attempt."""
     attempt = get_object_or_404(
         Attempt.objects.select_related("offer"), pk=identifier, offer__course=visit.course
     )
     with transaction.atomic():
-        _note_action(
-            request, visit, "retry", f"{attempt.offer.assignment}: {attempt.student} {attempt.number}"
-        )
+        visit.record_action("retry", f"{attempt.offer.assignment}: {attempt.student} {attempt.number}")
         attempts.retry_attempt(attempt)
     return redirect("submissions", slug=visit.course.slug, assignment=attempt.offer.assignment)

@@ -57,10 +57,7 @@ def _change_groups(request: HttpRequest, visit: Visit, offer: Offer) -> bool:
             offer.refresh_from_db(fields=["groups"])
             wanted = _read_groups(request, offer)
             after = {name: list(group_members) for name, group_members in wanted.items() if group_members}
-            user, before = request.user.username, offer.groups
-            audit.record_action(
-                user, "groups", offer.assignment, course=visit.course, before=before, after=after
-            )
+            visit.record_action("groups", offer.assignment, before=offer.groups, after=after)
             concerned = student_groups.set_groups(
                 offer, assignment_details.get_assignment(offer).rubric, wanted
             )

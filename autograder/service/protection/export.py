@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
-import zipfile
 from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
@@ -43,19 +41,11 @@ def export_person(person: DataSubject) -> IO[bytes]:
 
     It contains marks that are not published yet, so staff decide when to hand it over.
     """
-    written = tempfile.SpooledTemporaryFile(blobs.LARGE)  # noqa: SIM115 - closed by the caller
     files = {
         path: digest for course, student in person.students for path, digest in _list_files(course, student)
     }
-    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        data = json.dumps(collect_data(person), cls=DjangoJSONEncoder, indent=1, ensure_ascii=False)
-        archive.writestr("data.json", data)
-        for path, digest in files.items():
-            # `force_zip64`, because a member's size is unknown when its header is written.
-            with archive.open(path, "w", force_zip64=True) as file:
-                file.writelines(blobs.iterate_parts(digest))
-    written.seek(0)
-    return written
+    data = json.dumps(collect_data(person), cls=DjangoJSONEncoder, indent=1, ensure_ascii=False)
+    return blobs.pack_files(files, {"data.json": data})
 
 
 def collect_data(person: DataSubject) -> dict[str, Any]:
