@@ -59,7 +59,7 @@ from autograder.web.account import may_become
 from autograder.web.adapters import create_account
 from autograder.web.guard import Visit, allow_anyone, require_role, require_sign_in
 from autograder.web.identity import Platform
-from autograder.web.responses import render_page
+from autograder.web.responses import load_token, render_page
 from autograder.web.site import BASE, get_words
 
 LOG = logging.getLogger("autograder.web.lti")
@@ -468,11 +468,7 @@ def _choose_target(lti_launch: LtiLaunch, course: CourseRecord, member: Member) 
 @require_sign_in("GET", "HEAD", "POST")
 def connect_course(request: HttpRequest) -> HttpResponse:
     """Connect a platform's course with a course here; for the instructors of that course."""
-    try:
-        token = request.COOKIES.get(_COOKIE, "")
-        context_id, user_id = signing.loads(token, salt=_CONNECT, max_age=CONNECT_SECONDS)
-    except signing.BadSignature as error:
-        raise Http404 from error
+    context_id, user_id = load_token(request.COOKIES.get(_COOKIE, ""), _CONNECT, CONNECT_SECONDS)
     context, user = get_object_or_404(LtiContext, pk=context_id), get_object_or_404(LtiUser, pk=user_id)
     if PlatformCourse.objects.filter(context=context).exists():
         raise Http404

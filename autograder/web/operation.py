@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.db import DatabaseError
 from django.db.models import Count, Min
-from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseForbidden
 from django.shortcuts import render
 from django.utils import timezone
 
@@ -18,12 +18,6 @@ from autograder.web.guard import allow_anyone
 from autograder.web.rest.problems import render_sentence
 
 _HERE = {"127.0.0.1", "::1", ""}
-
-
-@allow_anyone()
-def redirect_to_pages(_: HttpRequest) -> HttpResponse:
-    """Redirect the bare address to the pages."""
-    return HttpResponseRedirect("/app/")
 
 
 @allow_anyone()

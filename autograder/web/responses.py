@@ -7,7 +7,7 @@ from typing import Any
 
 from django import forms
 from django.core import signing
-from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
@@ -84,6 +84,14 @@ def render_framed(
     shown_there = {"visit": visit, "offer": offer, "student": student, "name": name}
     context = {**shown_there, "frame": reverse("frame", args=[token]), **further}
     return render_page(request, "feedback.html", context)
+
+
+def load_token(token: str, salt: str, seconds: int) -> Any:
+    """Return what a signed token states, or respond that the page does not exist."""
+    try:
+        return signing.loads(token, salt=salt, max_age=seconds)
+    except signing.BadSignature as error:
+        raise Http404 from error
 
 
 def render_in_frame(document: str) -> HttpResponse:

@@ -45,21 +45,6 @@ from autograder.web.version_trials import redirect_to_trial
 _MINUTE = timedelta(minutes=1)
 
 
-class ProgressRow(Struct, frozen=True):
-    """The grading progress of an assignment."""
-
-    offer: Offer
-    times: assignment_details.TimesView
-    done: int
-    total: int
-    failed: int
-    waiting: int
-    rate: int
-    """Attempts graded in the last minute."""
-    left: str
-    """The estimated remaining time at this rate; empty if it is unknown or nothing is waiting."""
-
-
 class SubmissionRow(Struct, frozen=True):
     """A student in the table of submissions."""
 
@@ -82,40 +67,34 @@ class SubmissionRow(Struct, frozen=True):
         return ", ".join(filter(None, names))
 
 
-def _collect_progress(course: CourseRecord, language: str, *, only: Offer | None = None) -> list[ProgressRow]:
-    lately = Q(state=State.GRADED, graded_at__gt=timezone.now() - _MINUTE)
-    offers = [only] if only else Offer.objects.filter(course=course).select_related("version").order_by("pk")
-    # One query for all assignments.
-    rows = {
-        row["offer"]: row
-        for row in Attempt.objects.filter(offer__in=offers)
-        .values("offer")
-        .annotate(
-            total=Count("pk"),
-            done=Count("pk", filter=Q(state=State.GRADED)),
-            failed=Count("pk", filter=Q(state=State.FAILED)),
-            rate=Count("pk", filter=lately),
+def _collect_progress(
+    course: CourseRecord, language: str, *, only: Offer | None = None
+) -> list[dict[str, Any]]:
+    """Return the assignments of a course with their grading progress.
+
+    ``rate`` is the number of attempts graded in the last minute. ``left`` is the estimated time at this
+    rate that remains; empty if it is unknown or nothing is waiting.
+    """
+    states = {"done": Q(attempts__state=State.GRADED), "failed": Q(attempts__state=State.FAILED)}
+    states["rate"] = states["done"] & Q(attempts__graded_at__gt=timezone.now() - _MINUTE)
+    counts = {name: Count("attempts", filter=condition) for name, condition in states.items()}
+    offers = Offer.objects.filter(course=course).select_related("version", "course").order_by("pk")
+    if only is not None:
+        offers = offers.filter(pk=only.pk)
+    rows = []
+    for offer in offers.annotate(total=Count("attempts"), **counts):
+        waiting = offer.total - offer.done - offer.failed
+        rows.append(
+            {
+                "offer": offer,
+                "times": assignment_details.get_common_times(offer, language),
+                **{name: getattr(offer, name) for name in ("total", *counts)},
+                "waiting": waiting,
+                # Extrapolated from the last minute; without finished attempts there is no estimate.
+                "left": format_duration(_MINUTE * waiting / offer.rate) if waiting and offer.rate else "",
+            }
         )
-    }
-    progress_rows = []
-    for offer in offers:
-        row = rows.get(offer.pk, {"total": 0, "done": 0, "failed": 0, "rate": 0})
-        waiting = row["total"] - row["done"] - row["failed"]
-        # Extrapolated from the last minute; without finished attempts there is no estimate.
-        left = format_duration(_MINUTE * waiting / row["rate"]) if waiting and row["rate"] else ""
-        progress_rows.append(
-            ProgressRow(
-                offer,
-                assignment_details.get_common_times(offer, language),
-                row["done"],
-                row["total"],
-                row["failed"],
-                waiting,
-                row["rate"],
-                left,
-            )
-        )
-    return progress_rows
+    return rows
 
 
 @require_role(Role.TA)

@@ -8,7 +8,6 @@ from typing import IO, Any
 
 from django.conf import settings
 from django.contrib import messages as notices
-from django.core import signing
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
@@ -30,6 +29,7 @@ from autograder.web.responses import (
     BINARY,
     FRAME_SALT,
     FRAME_SECONDS,
+    load_token,
     make_download,
     render_in_frame,
     render_page,
@@ -340,10 +340,7 @@ def show_feedback(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
 @allow_anyone()
 def show_frame(_: HttpRequest, token: str) -> HttpResponse:
     """Show a feedback page inside the frame. Whoever has the signed address can see it until it expires."""
-    try:
-        offer, student, language = signing.loads(token, salt=FRAME_SALT, max_age=FRAME_SECONDS)
-    except signing.BadSignature as error:
-        raise Http404 from error
+    offer, student, language = load_token(token, FRAME_SALT, FRAME_SECONDS)
     document = assignment_details.render_feedback(get_object_or_404(Offer, pk=offer), student, language)
     if document is None:
         raise Http404

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from autograder.core.errors import CourseError
-from autograder.core.wording import LocalisedText, Phrase, join_phrases
+from autograder.core.wording import join_phrases
 from autograder.course import group_list
 from autograder.service import audit, student_groups
 from autograder.service.models import Member, Offer, Role
@@ -86,12 +85,6 @@ def _read_groups(request: HttpRequest, offer: Offer) -> Mapping[str, list[str]]:
     return {**offer.groups, name: group_members}
 
 
-def _drop_folder(text: Phrase, folder: str) -> Phrase:
-    if isinstance(text, str):
-        return text.replace(f"{folder}/", "")
-    return LocalisedText({code: words.replace(f"{folder}/", "") for code, words in text.text.items()})
-
-
 def _parse_file(data: bytes, offer: Offer) -> Mapping[str, list[str]]:
     """Parse the groups from a file such as ``groups.csv``.
 
@@ -99,14 +92,7 @@ def _parse_file(data: bytes, offer: Offer) -> Mapping[str, list[str]]:
         CourseError: as for `group_list.read_memberships`, or a student is in two groups.
     """
     names = Offer.objects.filter(course=offer.course).values_list("assignment", flat=True)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "groups.csv"
-        path.write_bytes(data)
-        try:
-            lines = group_list.read_memberships(path, list(names))
-        except CourseError as error:
-            # The temporary folder's name would mean nothing to the user.
-            raise CourseError(_drop_folder(error.text, folder)) from error
+    lines = group_list.read_memberships(Path("groups.csv"), list(names), data)
     if faults := group_list.list_duplicates(lines, offer.assignment):
         raise CourseError(join_phrases(faults))
     return {group.name: list(group.members) for group in group_list.build_groups(lines, offer.assignment)}

@@ -7,6 +7,7 @@ import functools
 from allauth.account.urls import urlpatterns as account_pages
 from allauth.socialaccount.urls import urlpatterns as identity_pages
 from django.urls import URLPattern, URLResolver, include, path
+from django.views.generic import RedirectView
 from django.views.i18n import set_language
 
 from autograder.web import (
@@ -32,7 +33,8 @@ from autograder.web import (
     student_groups,
     version_trials,
 )
-from autograder.web.marking import assignees, consistency, groups
+from autograder.web.guard import allow_anyone
+from autograder.web.marking import consistency, groups
 from autograder.web.marking import pages as marking
 from autograder.web.rest.api import API
 from autograder.web.site import BASE
@@ -129,7 +131,7 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/attempts/<uuid:identifier>/files.zip", attempts.download_attempt, name="attempt-archive"),
     path("staff/a/<str:assignment>/mark/", marking.show_queue, name="marking"),
     path("staff/a/<str:assignment>/mark/<int:place>/", marking.redirect_to_first, name="mark-first"),
-    path("staff/a/<str:assignment>/mark/assign", assignees.assign_answers, name="mark-assign"),
+    path("staff/a/<str:assignment>/mark/assign", marking.assign_answers, name="mark-assign"),
     path("staff/a/<str:assignment>/mark/undo", marking.undo_last_action, name="mark-undo"),
     path("staff/a/<str:assignment>/mark/names", marking.toggle_names, name="mark-names"),
     path("staff/a/<str:assignment>/mark/answers/<int:answer>/", marking.mark_answer, name="mark-answer"),
@@ -149,7 +151,7 @@ _ELSEWHERE = [page for page in identity_pages if "login_" in str(page.name)]
 """Of its pages for signing in elsewhere those that say that it did not work."""
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("", operation.redirect_to_pages, name="front"),
+    path("", allow_anyone()(RedirectView.as_view(url=f"/{BASE}")), name="front"),
     path("healthz", operation.check_health, name="healthz"),
     path("metrics", operation.show_metrics, name="metrics"),
     path("receipt-key", operation.show_receipt_key, name="receipt-key"),

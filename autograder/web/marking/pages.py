@@ -1,4 +1,4 @@
-"""Pages of the marking queue, and the page on which a single answer is marked."""
+"""Pages of the marking queue and its assignees, and the page on which a single answer is marked."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from autograder.service.refusals import ActionRefused
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, allow_anyone, require_role
 from autograder.web.marking.answer_details import build_answer_view
-from autograder.web.responses import FRAME_SECONDS, render_in_frame, render_page
+from autograder.web.responses import FRAME_SECONDS, load_token, render_in_frame, render_page
 from autograder.web.site import choose_language, get_words
 
 _FRAMES = "autograder.answer-frame"
@@ -99,6 +99,25 @@ def show_queue(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
         "markers": assignees.list_markers(visit.course) if visit.has_role(Role.HEAD_TA) else [],
     }
     return render_page(request, "marking.html", context)
+
+
+@require_role(Role.HEAD_TA, "POST")
+def assign_answers(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """Split the unmarked answers of a cell, or of all cells, among the chosen markers."""
+    offer, say = visit.get_offer(assignment), get_words(request)
+    sent = request.POST.get("place", "")
+    place = get_place(visit, assignment, parse_number(sent)) if sent else None
+    chosen = {parse_number(number) for number in request.POST.getlist("marker")}
+    markers = [account for account in assignees.list_markers(visit.course) if account.pk in chosen]
+    if request.POST.get("to") == "everybody":
+        number = assignees.assign_answers(offer, place, [], request.user)
+        notices.success(request, say["counted"]("mark-left-to-all", number))
+    elif markers:
+        number = assignees.assign_answers(offer, place, markers, request.user)
+        notices.success(request, say["counted"]("mark-assigned-number", number))
+    else:
+        notices.error(request, say["t"]("mark-choose-marker"))
+    return redirect("marking", slug=visit.course.slug, assignment=assignment)
 
 
 @require_role(Role.TA)
@@ -424,11 +443,8 @@ def _get_frame_url(answer_context: AnswerContext, language: str) -> str:
 @allow_anyone()
 def show_frame(_: HttpRequest, token: str) -> HttpResponse:
     """Show the outputs of an answer's cells, in a frame without cookies."""
-    try:
-        # The frame is sandboxed and sends no cookies, so the signed token is the only authorisation.
-        answer, language = signing.loads(token, salt=_FRAMES, max_age=FRAME_SECONDS)
-    except signing.BadSignature as error:
-        raise Http404 from error
+    # The frame is sandboxed and sends no cookies, so the signed token is the only authorisation.
+    answer, language = load_token(token, _FRAMES, FRAME_SECONDS)
     row = get_object_or_404(CellMark.objects.select_related("place"), pk=answer)
     offer = get_object_or_404(Offer, course=row.place.course_id, assignment=row.place.assignment)
     rubric = assignment_details.get_assignment(offer).get_rubric(row.student)
