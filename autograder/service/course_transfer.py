@@ -129,7 +129,8 @@ def _import_submissions(course: Course, offer: Offer, store: DatabaseStore, sign
         counted = {entry.own: entry for entry in find_counting_attempts(course, assignment.rubric).handins}
     for latest in course.list_handins(offer.assignment):
         earlier = sorted(
-            course.list_earlier_attempts(latest.student, offer.assignment), key=_get_submitted_at
+            course.list_earlier_attempts(latest.student, offer.assignment),
+            key=lambda handin: handin.submitted_at or datetime.min.replace(tzinfo=UTC),
         )
         # Oldest first, so that attempt numbers follow submission times.
         for handin in (*earlier, latest):
@@ -203,10 +204,6 @@ def _iterate_files(folder: Path, rubric: Rubric) -> Iterator[tuple[str, bytes]]:
         if path in wanted or ("/" not in path and path != _STAMP and path not in data_paths):
             yield path, atomic.read_bytes(file)
     yield from ((path, data) for path, data in taken.items() if isinstance(data, bytes))
-
-
-def _get_submitted_at(handin: Handin) -> datetime:
-    return handin.submitted_at or datetime.min.replace(tzinfo=UTC)
 
 
 def export_course(record: CourseRecord, folder: Path) -> Course:

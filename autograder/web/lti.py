@@ -279,7 +279,9 @@ def _validate_launch(request: HttpRequest) -> LtiLaunch:
     nonce = str(message.get_launch_data()["nonce"])
     if not cache.add(f"lti-used-{hashlib.sha256(nonce.encode()).hexdigest()}", 1, CONNECT_SECONDS):
         raise LtiException("this launch was already used")
-    _check_issue_time(message.get_launch_data().get("iat"))
+    moment = message.get_launch_data().get("iat")
+    if not isinstance(moment, (int, float)) or moment > time.time() + _CLOCKS_DIFFER:
+        raise LtiException("the launch was issued (iat) in the future")
     _sanitise_claims(message.get_launch_data())
     lti_launch = LtiLaunch(message)
     if lti_launch.is_data_privacy_launch or not isinstance(lti_launch.roles_claim, list):
@@ -302,11 +304,6 @@ def _validate_launch(request: HttpRequest) -> LtiLaunch:
         ):
             LtiContext.objects.filter(pk=stored_context.pk).update(lineitems_url=stored_context.lineitems_url)
     return lti_launch
-
-
-def _check_issue_time(moment: Any) -> None:
-    if not isinstance(moment, (int, float)) or moment > time.time() + _CLOCKS_DIFFER:
-        raise LtiException("the launch was issued (iat) in the future")
 
 
 def _store_launch(lti_launch: LtiLaunch) -> None:

@@ -55,10 +55,12 @@ def collect_data(person: DataSubject) -> dict[str, Any]:
         data |= _collect_account(person.account)
     users = LtiUser.objects.filter(select_platform_users(person))
     data["learning_platforms"] = list_rows(users, "registration__name", "sub", "name", "email")
+    own_names = {student for _, student in person.students}
+    own_names |= {person.account.username} if person.account is not None else set()
     data["log"] = [
         _describe_entry(entry, person)
         for entry in find_mentions(person)
-        if entry.who in _list_own_names(person) or mentions_student(entry, person)
+        if entry.who in own_names or mentions_student(entry, person)
     ]
     return data
 
@@ -89,11 +91,6 @@ def mentions_student(entry: AuditEntry, person: DataSubject) -> bool:
     students = {student for course, student in person.students if course.pk == entry.course_id}
     _, _, subject = str(entry.subject).rpartition(": ")
     return subject in students or subject.rpartition(" ")[0] in students
-
-
-def _list_own_names(person: DataSubject) -> set[str]:
-    own = {person.account.username} if person.account is not None else set()
-    return own | {student for _, student in person.students}
 
 
 def list_rows(rows: QuerySet[Any], *fields: str) -> list[dict[str, Any]]:

@@ -257,7 +257,7 @@ def read_marks(request: HttpRequest, cell: MarkableCell, *, adds: bool = False) 
     sent = {item.id: text for item in cell.items if (text := _read_points(request, item.id))}
     items = {name: _parse_points(text, name) for name, text in sent.items()}
     comment = clean_input(request.POST.get("comment", ""))
-    written = {item.id: clean_input(_read_remark(request, item.id)) for item in cell.items}
+    written = {item.id: clean_input(request.POST.get(f"remark-{item.id}", "")) for item in cell.items}
     remarks = {name: text for name, text in written.items() if text}
     annotations = None if adds else _read_annotations(request)
     return mark_entry.GivenMarks(
@@ -287,10 +287,6 @@ def _read_notes(request: HttpRequest) -> list[dict[str, str]] | None:
         {"first": first.strip(), "last": last.strip(), "text": text}
         for first, last, text in zip(*columns.values(), strict=False)
     ]
-
-
-def _read_remark(request: HttpRequest, item: str) -> str:
-    return request.POST.get(f"remark-{item}", "")
 
 
 def _read_points(request: HttpRequest, item: str) -> str:
@@ -360,31 +356,27 @@ def _build_common_context(
     request: HttpRequest, visit: Visit, answer_context: AnswerContext
 ) -> dict[str, Any]:
     """Return the template context that every page about an answer shares."""
-    language, graded = choose_language(request), load_graded(answer_context.row)
+    offer, row, cell = answer_context.offer, answer_context.row, answer_context.cell
+    language, graded = choose_language(request), load_graded(row)
     if graded is None:
         raise Http404
-    release = assignment_details.get_releases(answer_context.offer, answer_context.row.student)[
-        answer_context.cell.question.notebook
-    ]
+    release = assignment_details.get_releases(offer, row.student)[cell.question.notebook]
+    token = signing.dumps([row.pk, language], salt=_FRAMES)
     return {
         "visit": visit,
-        "offer": answer_context.offer,
-        "row": answer_context.row,
-        "first": _note_question(request, answer_context.row.place_id),
+        "offer": offer,
+        "row": row,
+        "first": _note_question(request, row.place_id),
         "view": build_answer_view(
-            answer_context.rubric,
-            release,
-            answer_context.cell,
-            answer_context.row,
-            graded=graded,
-            language=language,
+            answer_context.rubric, release, cell, row, graded=graded, language=language
         ),
         "names": request.session.get(_NAMES, False),
-        "name": assignment_details.get_name(answer_context.offer, answer_context.row.student),
-        "frame": _get_frame_url(answer_context, language) if _has_outputs(answer_context, graded) else "",
-        "attempt": answers.find_attempt(answer_context.offer, answer_context.row.student),
+        "name": assignment_details.get_name(offer, row.student),
+        "frame": reverse("answer-frame", args=[token]) if _has_outputs(cell, graded) else "",
+        "attempt": answers.find_attempt(offer, row.student),
         "bench": settings.RUNNING.bench is not None,
-        "whole": _get_cell_points(answer_context.row),
+        # Of a cell that was marked as a whole, as in formgrader.
+        "whole": None if row.items or row.points is None else Decimal(row.points),
     }
 
 
@@ -395,11 +387,6 @@ def _note_question(request: HttpRequest, place: int) -> bool:
         return False
     request.session[_SEEN] = [*seen, place][-_MOST_SEEN:]
     return True
-
-
-def _get_cell_points(row: CellMark) -> Decimal | None:
-    """Return the points of a cell that was marked as a whole, as in formgrader, or None."""
-    return None if row.items or row.points is None else Decimal(row.points)
 
 
 def render_group_page(
@@ -421,23 +408,18 @@ def _fill_form(row: CellMark, reading: IndependentMark | None) -> dict[str, Any]
     return {"items": items, **said, "flagged": row.flagged}
 
 
-def _has_outputs(answer_context: AnswerContext, graded: GradingResult) -> bool:
-    names = {
-        answer_context.cell.question.answer_cell,
-        answer_context.cell.question.id,
-        answer_context.cell.name,
-    }
+def _has_outputs(cell: MarkableCell, graded: GradingResult) -> bool:
     return any(
         run.outputs or run.error
         for notebook in graded.notebooks
-        if notebook.name == answer_context.cell.question.notebook
-        for run in list_runs_about(notebook, names)
+        if notebook.name == cell.question.notebook
+        for run in list_runs_about(notebook, _list_cell_names(cell))
     )
 
 
-def _get_frame_url(answer_context: AnswerContext, language: str) -> str:
-    token = signing.dumps([answer_context.row.pk, language], salt=_FRAMES)
-    return reverse("answer-frame", args=[token])
+def _list_cell_names(cell: MarkableCell) -> set[str]:
+    """Return the names of all cells with outputs of an answer."""
+    return {cell.question.answer_cell, cell.question.id, cell.name}
 
 
 @allow_anyone()
@@ -452,7 +434,7 @@ def show_frame(_: HttpRequest, token: str) -> HttpResponse:
     graded = load_graded(row)
     if cell is None or graded is None:
         raise Http404
-    names = {cell.question.answer_cell, cell.question.id, cell.name}
+    names = _list_cell_names(cell)
     return render_in_frame(render_cells(graded, rubric, cell.question.notebook, names, language))
 
 
