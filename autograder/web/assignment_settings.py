@@ -70,7 +70,6 @@ def _render_settings(
     students = _list_students(visit).order_by("student")
     members = {member.student: member for member in students}
     context = {
-        "visit": visit,
         "offer": offer,
         "dates": {**stored, **late_rule_form.to_fields(times), **(dates or {})},
         "dates_problem": problem if dates is not None else "",

@@ -70,7 +70,6 @@ def show_attempts(request: HttpRequest, visit: Visit, assignment: str, who: str)
         )
     record_accesses(request.user, offer, [who], Access.ATTEMPT)
     context = {
-        "visit": visit,
         "offer": offer,
         "who": who,
         "name": assignment_details.get_name(offer, who),

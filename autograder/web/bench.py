@@ -46,7 +46,7 @@ def show_bench(request: HttpRequest, visit: Visit, assignment: str, identifier: 
         template = "_bench_tries.html" if request.method == "POST" else "_bench.html"
     else:
         template = "bench.html"
-    facts = {"visit": visit, "offer": attempt.offer, "attempt": attempt, "names": names}
+    facts = {"offer": attempt.offer, "attempt": attempt, "names": names}
     return render_page(request, template, {**facts, **shown, "notebook": notebook, "most": MOST_SOURCE})
 
 
@@ -55,7 +55,7 @@ def show_tries(request: HttpRequest, visit: Visit, assignment: str, identifier: 
     """Show the part of the bench that changes while a notebook is being prepared."""
     attempt, _, notebook = _read_target(request, visit, assignment, identifier)
     shown = _build_context(request, attempt, notebook, get_words(request)["t"])
-    facts = {"visit": visit, "offer": attempt.offer, "attempt": attempt, "notebook": notebook}
+    facts = {"offer": attempt.offer, "attempt": attempt, "notebook": notebook}
     return render_page(request, "_bench_tries.html", {**facts, **shown})
 
 

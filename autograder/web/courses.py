@@ -100,7 +100,6 @@ def show_draft_progress(request: HttpRequest, visit: Visit, draft: int) -> HttpR
 def _describe_draft(request: HttpRequest, visit: Visit, number: int) -> dict[str, Any]:
     draft = _get_draft(visit, number)
     return {
-        "visit": visit,
         "draft": draft,
         "busy": draft.state in {"waiting", "running"} and not draft.settled,
         "when": assignment_details.make_course_time_formatter(visit.course, choose_language(request)),

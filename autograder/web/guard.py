@@ -77,12 +77,19 @@ def get_visit(request: HttpRequest, slug: str) -> Visit:
     if course is None:
         raise Http404
     # Administrators of the service need not be members of a course.
-    if request.user.is_superuser:
-        return Visit(course, Role.ADMINISTRATOR, "", request.user)
-    member = Member.objects.filter(course=course, account=request.user).first()
-    if member is None:
-        raise Http404
-    return Visit(course, Role(member.role), member.student, request.user)
+    role, student = Role.ADMINISTRATOR, ""
+    if not request.user.is_superuser:
+        member = Member.objects.filter(course=course, account=request.user).first()
+        if member is None:
+            raise Http404
+        role, student = Role(member.role), member.student
+    request.visit = Visit(course, role, student, request.user)
+    return request.visit
+
+
+def add_visit(request: HttpRequest) -> dict[str, Visit]:
+    """Return the visit, for the templates of all pages of a course."""
+    return {"visit": request.visit} if hasattr(request, "visit") else {}
 
 
 def check_role_of(visit: Visit, least: Role) -> None:

@@ -69,7 +69,6 @@ def _enter_upload(request: HttpRequest, visit: Visit, offer: Offer) -> HttpRespo
     done = None if problem else _enter_lines(request, visit, offer, lines, tried=tried)
     changes = () if done is None else done.plan.changes if tried else done.entered
     context = {
-        "visit": visit,
         "offer": offer,
         "errors": (problem,) if done is None else done.plan.errors,
         "refused": () if done is None else done.refused,

@@ -152,7 +152,6 @@ def _render_list(request: HttpRequest, visit: Visit, form: MemberForm) -> HttpRe
         "account": lambda member: member.account.username if member.account else "",
     }
     context = {
-        "visit": visit,
         "table": tables.build_table(
             request, _list_members(visit.course, role), columns, _get_searched_text, {"role": role}
         ),
@@ -263,7 +262,6 @@ def _render_member(
 ) -> HttpResponse:
     say, account = get_words(request)["t"], member.account
     context = {
-        "visit": visit,
         "member": member,
         "name": _get_full_name(member),
         "form": form or MemberForm(visit, say, instance=member),

@@ -29,7 +29,7 @@ def show_notifications(request: HttpRequest, visit: Visit) -> HttpResponse:
             notices.error(request, get_words(request)["t"]("refused", reason=error.text))
             refused = address
     hooks = [(hook, decode_phrase(hook.problem)) for hook in visit.course.webhooks.order_by("pk")]
-    context = {"visit": visit, "webhooks": hooks, "new": new, "refused": refused}
+    context = {"webhooks": hooks, "new": new, "refused": refused}
     return render_page(request, "notifications.html", context)
 
 

@@ -55,7 +55,6 @@ def show_platform_files(request: HttpRequest, visit: Visit, assignment: str) -> 
     final = sum(line.final for line in lines)
     enrolled = Member.objects.filter(course=visit.course, role=Role.STUDENT).values_list("student", flat=True)
     context = {
-        "visit": visit,
         "offer": offer,
         "final": final,
         "provisional": len(lines) - final,

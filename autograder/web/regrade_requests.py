@@ -91,7 +91,7 @@ def get_published_offer(visit: Visit, assignment: str) -> Offer:
 def render_feedback(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Show the feedback for the attempt that counts, with the regrade requests below it."""
     panel = _build_panel(offer, visit.student, choose_language(request))
-    return render_framed(request, visit, offer, visit.student, panel=panel)
+    return render_framed(request, offer, visit.student, panel=panel)
 
 
 def _build_panel(offer: Offer, student: str, language: str) -> RequestsPanel:
@@ -235,7 +235,6 @@ def list_requests(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
     entries = [_describe_request(entry, rubric, labels, roles, final=True) for entry in rows]
     until = offer.requests_until
     context = {
-        "visit": visit,
         "offer": offer,
         "open": [entry for entry in entries if entry.state == "open"],
         "settled": [entry for entry in reversed(entries) if entry.state != "open"],
@@ -276,7 +275,6 @@ def answer_request(request: HttpRequest, visit: Visit, number: int) -> HttpRespo
     record_accesses(request.user, row.offer, [row.student], Access.REQUEST)
     labels = Labels(choose_language(request))
     context = {
-        "visit": visit,
         "offer": row.offer,
         "one": _describe_request(row, rubric, labels, _map_roles(visit.course), final=True),
         "names": request.GET.get("names") == "yes",

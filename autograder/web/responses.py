@@ -15,7 +15,6 @@ from django.urls import reverse
 from autograder.service import blobs
 from autograder.service.models import Offer
 from autograder.web import assignment_details
-from autograder.web.guard import Visit
 from autograder.web.site import choose_language
 
 FRAME_SECONDS = 600
@@ -66,23 +65,24 @@ def set_download_headers(response: HttpResponseBase, name: str) -> HttpResponseB
     return response
 
 
-def render_framed(
-    request: HttpRequest, visit: Visit, offer: Offer, student: str, **further: object
-) -> HttpResponse:
+def render_framed(request: HttpRequest, offer: Offer, student: str, **further: object) -> HttpResponse:
     """Render a page with a student's feedback in a frame, which has no cookies and runs no scripts.
 
     Args:
         request: of the reader.
-        visit: of the reader.
         offer: the assignment.
         student: the student the feedback is about.
         further: values that the template shows below the frame.
     """
     # The frame gets no cookies, so its address carries a signed permission.
     token = signing.dumps([offer.pk, student, choose_language(request)], salt=FRAME_SALT)
-    name = assignment_details.get_name(offer, student)
-    shown_there = {"visit": visit, "offer": offer, "student": student, "name": name}
-    context = {**shown_there, "frame": reverse("frame", args=[token]), **further}
+    context = {
+        "offer": offer,
+        "student": student,
+        "name": assignment_details.get_name(offer, student),
+        "frame": reverse("frame", args=[token]),
+        **further,
+    }
     return render_page(request, "feedback.html", context)
 
 

@@ -54,7 +54,6 @@ def show_similar(request: HttpRequest, visit: Visit, assignment: str) -> HttpRes
     named = request.GET.get("names") == "yes"
     called = _make_name_function(offer, named=named)
     context = {
-        "visit": visit,
         "offer": offer,
         "named": named,
         "problem": row.problem if row else "",

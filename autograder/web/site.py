@@ -200,6 +200,7 @@ def _configure_templates() -> list[dict[str, Any]]:
         "django.template.context_processors.request",
         "django.contrib.auth.context_processors.auth",
         "django.contrib.messages.context_processors.messages",
+        "autograder.web.guard.add_visit",
         "autograder.web.site.get_words",
     ]
     return [

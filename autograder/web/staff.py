@@ -103,7 +103,6 @@ def show_course(request: HttpRequest, visit: Visit) -> HttpResponse:
     drafts = Draft.objects.filter(course=visit.course, settled="").select_related("by").order_by("-pk")
     language = choose_language(request)
     context = {
-        "visit": visit,
         "rows": _collect_progress(visit.course, language),
         "drafts": drafts,
         "instructor": visit.has_role(Role.INSTRUCTOR),
@@ -116,7 +115,7 @@ def show_course(request: HttpRequest, visit: Visit) -> HttpResponse:
 def show_progress(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show the part of the page that changes during grading."""
     rows = _collect_progress(visit.course, choose_language(request))
-    return render_page(request, "_progress.html", {"visit": visit, "rows": rows})
+    return render_page(request, "_progress.html", {"rows": rows})
 
 
 @require_role(Role.TA)
@@ -125,13 +124,12 @@ def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Http
     offer, language = visit.get_offer(assignment), choose_language(request)
     (progress,) = _collect_progress(visit.course, language, only=offer)
     if "HX-Request" in request.headers:  # every two seconds while a class is graded
-        return render_page(request, "_assignment_progress.html", {"visit": visit, "row": progress})
+        return render_page(request, "_assignment_progress.html", {"row": progress})
     rubric = assignment_details.get_assignment(offer).rubric
     submitted = Attempt.objects.filter(offer=offer).values("student").distinct().count()
     to_grade = sum(row.waiting for row in queue.count_answers(offer, rubric, request.user))
     instructor = visit.has_role(Role.INSTRUCTOR)
     context = {
-        "visit": visit,
         "offer": offer,
         "row": progress,
         "submitted": submitted,
@@ -170,7 +168,6 @@ def show_submissions(request: HttpRequest, visit: Visit, assignment: str) -> Htt
         "moment": lambda row: (row.received_at is not None, row.received_at),
     }
     context = {
-        "visit": visit,
         "offer": offer,
         "table": tables.build_table(
             request, rows, columns, lambda row: f"{row.name} {row.student} {row.group}"
@@ -238,7 +235,7 @@ def show_feedback(request: HttpRequest, visit: Visit, assignment: str, who: str)
     """Show a student's feedback, as they see it once marks are published."""
     offer = visit.get_offer(assignment)
     record_accesses(request.user, offer, [who], Access.RESULT)
-    return render_framed(request, visit, offer, who)
+    return render_framed(request, offer, who)
 
 
 @require_role(Role.INSTRUCTOR, "POST")

@@ -72,7 +72,7 @@ def show_course(request: HttpRequest, slug: str) -> HttpResponse:
         members = attempts.list_group_members(offer, visit.student)
         number = Attempt.objects.filter(offer=offer, student__in=members).count()
         rows.append((offer, assignment_details.get_times(offer, visit.student, language), number))
-    return render_page(request, "course.html", {"visit": visit, "rows": rows})
+    return render_page(request, "course.html", {"rows": rows})
 
 
 @require_role(Role.STUDENT, "GET", "HEAD", "POST")
@@ -90,7 +90,6 @@ def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Http
         request,
         "assignment.html",
         {
-            "visit": visit,
             "offer": offer,
             "times": times,
             "files": sorted(versions.load_digests(offer.version, visit.student)) if times.open else [],
@@ -217,7 +216,6 @@ def show_attempt(request: HttpRequest, visit: Visit, assignment: str, number: in
         request,
         "attempt.html",
         {
-            "visit": visit,
             "offer": own_attempt.offer,
             "attempt": own_attempt,
             "received": assignment_details.format_received(own_attempt, language),
@@ -239,7 +237,6 @@ def show_state(request: HttpRequest, visit: Visit, assignment: str, number: int)
     """Show the part of the page that changes while an attempt is being graded."""
     own_attempt = _get_own_attempt(visit, assignment, number)
     context = {
-        "visit": visit,
         "offer": own_attempt.offer,
         "attempt": own_attempt,
         **_describe_grading(own_attempt),

@@ -36,7 +36,6 @@ def show_student_groups(request: HttpRequest, visit: Visit, assignment: str) -> 
     names = {entry.student: f"{entry.first_name} {entry.last_name}".strip() for entry in members}
     grouped = {student for group_members in offer.groups.values() for student in group_members}
     context = {
-        "visit": visit,
         "offer": offer,
         "groups": [
             (name, ", ".join(group_members), [names.get(entry, "") for entry in group_members])

@@ -34,7 +34,6 @@ def show_trial(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
     """Show a trial: the changes in the version, the grading progress, and the effect on the class."""
     version_trial = _get_trial(visit, trial)
     context = {
-        "visit": visit,
         "trial": version_trial,
         "offer": version_trial.offer,
         # Another version was offered after the trial began, so its comparison no longer holds.
@@ -60,7 +59,7 @@ def show_progress(request: HttpRequest, visit: Visit, trial: int) -> HttpRespons
     """Show a trial's progress; after the last student the whole page is reloaded."""
     version_trial = _get_trial(visit, trial)
     done = trials.measure_progress(version_trial)
-    context = {"visit": visit, "trial": version_trial, "settled": version_trial.settled, "progress": done}
+    context = {"trial": version_trial, "settled": version_trial.settled, "progress": done}
     answer = render_page(request, "_trial_progress.html", context)
     if done.complete or version_trial.settled:
         answer["HX-Refresh"] = "true"

@@ -39,7 +39,6 @@ def show_consistency(request: HttpRequest, visit: Visit, assignment: str) -> Htt
         if place in places_by_cell
     ]
     context = {
-        "visit": visit,
         "offer": offer,
         "two_places": _make_decimal_formatter(request),
         "rows": [
@@ -73,7 +72,6 @@ def show_statistics(request: HttpRequest, visit: Visit, assignment: str) -> Http
     class_figures = compute_figures(rubric, results, load_standings(offer, loaded), _collect_names(visit))
     labels = Labels(language)
     context = {
-        "visit": visit,
         "offer": offer,
         "figures": class_figures,
         "pick": labels.pick,

@@ -67,7 +67,6 @@ def show_groups(request: HttpRequest, visit: Visit, assignment: str, place: int)
         assignment_details.get_assignment(offer).rubric, cell_place.notebook, cell_place.cell
     )
     context = {
-        "visit": visit,
         "offer": offer,
         "place": cell_place,
         "cell": cell,
@@ -168,7 +167,7 @@ def show_group(request: HttpRequest, visit: Visit, assignment: str, answer: int)
     }
     if request.method == "POST":  # a reusable comment, without JavaScript
         context["form"] = pages.read_draft(request, insert=request.POST["insert"])
-    return pages.render_group_page(request, visit, answer_context, context)
+    return pages.render_group_page(request, answer_context, context)
 
 
 def _save_group_marks(

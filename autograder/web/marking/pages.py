@@ -90,7 +90,6 @@ def show_queue(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
     rows = queue.count_answers(offer, loaded.rubric, request.user)
     progress = assignees.count_progress(offer)
     context = {
-        "visit": visit,
         "offer": offer,
         "rows": sorted(rows, key=lambda row: not row.mine),  # stable: otherwise in the rubric's order
         "pick": Labels(choose_language(request)).pick,
@@ -339,7 +338,7 @@ def _render_answer_page(
     settles = row.stage == mark_entry.CONFLICT and visit.has_role(Role.HEAD_TA)
     stale = parse_number(request.POST.get("revision", "")) != row.revision
     context = {
-        **_build_common_context(request, visit, answer_context),
+        **_build_common_context(request, answer_context),
         "form": sent or _fill_form(row, mark_entry.find_own_reading(row, request.user)),
         "theirs": _fill_form(row, None) if status == 409 and stale and not row.stage else None,
         "readings": mark_entry.load_readings(row) if settles else [],
@@ -352,9 +351,7 @@ def _render_answer_page(
     return render_page(request, "mark_answer.html", context, status)
 
 
-def _build_common_context(
-    request: HttpRequest, visit: Visit, answer_context: AnswerContext
-) -> dict[str, Any]:
+def _build_common_context(request: HttpRequest, answer_context: AnswerContext) -> dict[str, Any]:
     """Return the template context that every page about an answer shares."""
     offer, row, cell = answer_context.offer, answer_context.row, answer_context.cell
     language, graded = choose_language(request), load_graded(row)
@@ -363,7 +360,6 @@ def _build_common_context(
     release = assignment_details.get_releases(offer, row.student)[cell.question.notebook]
     token = signing.dumps([row.pk, language], salt=_FRAMES)
     return {
-        "visit": visit,
         "offer": offer,
         "row": row,
         "first": _note_question(request, row.place_id),
@@ -390,11 +386,11 @@ def _note_question(request: HttpRequest, place: int) -> bool:
 
 
 def render_group_page(
-    request: HttpRequest, visit: Visit, answer_context: AnswerContext, context: Mapping[str, Any]
+    request: HttpRequest, answer_context: AnswerContext, context: Mapping[str, Any]
 ) -> HttpResponse:
     """Render the page on which a group is marked at once: its representative answer and the variants."""
     record_accesses(request.user, answer_context.offer, [answer_context.row.student], Access.ANSWER)
-    common = _build_common_context(request, visit, answer_context)
+    common = _build_common_context(request, answer_context)
     form = _EMPTY
     library = comments.list_offered(answer_context.row.place)
     return render_page(request, "mark_group.html", {**common, "form": form, "comments": library, **context})
@@ -444,7 +440,6 @@ def show_presence(request: HttpRequest, visit: Visit, assignment: str, answer: i
     answer_context = load_answer(visit, assignment, answer)
     context = {
         "present": queue.record_viewing(answer_context.row, request.user),
-        "visit": visit,
         "offer": answer_context.offer,
     }
     return render_page(request, "_here.html", {**context, "row": answer_context.row})
