@@ -54,14 +54,13 @@ _LISTS = ("bonus.csv", "nbgrader_config.py")
 _STAMP = "timestamp.txt"
 
 
-def import_course(course: Course, slug: str, signer: Signer, *, title: str = "") -> CourseRecord:
+def import_course(course: Course, slug: str, signer: Signer) -> CourseRecord:
     """Import a course from a folder into the database, or update it from the folder.
 
     Args:
         course: the folder's course; assignments that are not released yet are left out.
         slug: its name in addresses, if it is new.
         signer: signs receipts for submissions in the folder.
-        title: for display.
 
     Raises:
         As `trials.import_assignment`.
@@ -71,9 +70,7 @@ def import_course(course: Course, slug: str, signer: Signer, *, title: str = "")
     record = find_course(course, slug)
     new = record is None
     if record is None:
-        record = CourseRecord.objects.create(
-            slug=slug, title=title or course.root.name, secret=course.load_secret()
-        )
+        record = CourseRecord.objects.create(slug=slug, title=course.root.name, secret=course.load_secret())
     store = DatabaseStore(record)
     for name in course.list_assignments():
         if course.locate_release(name).is_dir():
@@ -90,9 +87,7 @@ def import_course(course: Course, slug: str, signer: Signer, *, title: str = "")
             _import_submissions(course, offer, store, signer)
         mark_changes.import_shown_marks(offer, read_published(course, offer.assignment))
     if new:
-        audit.record_action(
-            "autograder serve", "course", slug, course=record, after=title or course.root.name
-        )
+        audit.record_action("autograder serve", "course", slug, course=record, after=course.root.name)
     return record
 
 

@@ -5,8 +5,7 @@ The class list adds, updates or restores students, and never removes any.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from typing import Any
 
 from django.db import transaction
@@ -32,16 +31,6 @@ def describe_member(member: Member) -> dict[str, str]:
     """Return the fields of a member for the log, without empty ones."""
     facts = {name: str(getattr(member, name)) for name in FIELDS if getattr(member, name)}
     return {**facts, "account": member.account.username} if member.account else facts
-
-
-@contextmanager
-def lock_member(course: CourseRecord, number: int) -> Iterator[Member | None]:
-    """Lock a member, also a removed one, for a change; None: the course has no such member."""
-    with transaction.atomic():
-        # The log is locked before any row: see `audit.lock_log`.
-        audit.lock_log()
-        rows = Member.everyone.select_for_update(of=("self",)).select_related("account", "course")
-        yield rows.filter(course=course, pk=number).first()
 
 
 def record_change(by: Account, action: str, member: Member, *, before: Any = None, after: Any = None) -> None:

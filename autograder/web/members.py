@@ -124,7 +124,11 @@ def _lock_managed(
         Http404: there is none, or the member is removed (or is not, if ``removed``).
         PermissionDenied: the visitor may not change this member.
     """
-    with members.lock_member(visit.course, number) as member:
+    with transaction.atomic():
+        # The log is locked before any row: see `audit.lock_log`.
+        audit.lock_log()
+        rows = Member.everyone.select_for_update(of=("self",)).select_related("account", "course")
+        member = rows.filter(course=visit.course, pk=number).first()
         if member is None or (member.removed_at is not None) != removed:
             raise Http404
         # Checked on the locked row, so that a role that changes meanwhile is respected.

@@ -11,6 +11,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.http import content_disposition_header
 
 from autograder.service import blobs
 from autograder.service.models import Offer
@@ -58,9 +59,7 @@ def send_stored_file(digest: str, name: str) -> HttpResponseBase:
 
 def set_download_headers(response: HttpResponseBase, name: str) -> HttpResponseBase:
     """Make the browser save a response as a file of this name, and never display it."""
-    # Names come from uploads: a quote or another character could end the header's value.
-    plain = name.encode("ascii", "replace").decode().replace('"', "_").replace("\\", "_")
-    response.headers["Content-Disposition"] = f'attachment; filename="{plain}"'
+    response.headers["Content-Disposition"] = content_disposition_header(True, name)  # noqa: FBT003 - Django's
     response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
     return response
 
