@@ -34,9 +34,9 @@ _MINUTES = len("2031-02-12T10:00")
 
 
 @require_role(Role.INSTRUCTOR)
-def show_settings(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def show_settings(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Show the settings of an assignment."""
-    return _render_settings(request, visit, visit.get_offer(assignment))
+    return _render_settings(request, visit, offer)
 
 
 def _render_settings(
@@ -70,7 +70,6 @@ def _render_settings(
     students = _list_students(visit).order_by("student")
     members = {member.student: member for member in students}
     context = {
-        "offer": offer,
         "dates": {**stored, **late_rule_form.to_fields(times), **(dates or {})},
         "dates_problem": problem if dates is not None else "",
         "extension": dict.fromkeys(("student", "extra_minutes", "end", "late"), "") | dict(extension or {}),
@@ -135,9 +134,9 @@ def _redirect_to_settings(visit: Visit, offer: Offer, section: str) -> HttpRespo
 
 
 @require_role(Role.INSTRUCTOR, "POST")
-def set_times(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def set_times(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Set the common dates; empty fields remove them. A refused form is shown again as it was typed."""
-    offer, stored_zone = visit.get_offer(assignment), ""
+    stored_zone = ""
     typed = {name: request.POST.get(name, "").strip() for name in _FIELDS}
     if typed["zone"] == (offer.times.get("zone", "") or "UTC"):
         stored_zone = offer.times.get("zone", "")
@@ -173,12 +172,12 @@ def set_times(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespon
 
 
 @require_role(Role.INSTRUCTOR, "POST")
-def set_extension(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def set_extension(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Change the extension of a student or a group.
 
     Empty fields keep their values; an empty form removes it. A refused form is shown again as it was typed.
     """
-    offer, say = visit.get_offer(assignment), get_words(request)["t"]
+    say = get_words(request)["t"]
     typed = {name: request.POST.get(name, "").strip() for name in ("student", "extra_minutes", "end", "late")}
     student, zone = _find_student(visit, offer, typed["student"]), offer.times.get("zone", "")
     extension: dict[str, Any] = {}

@@ -43,9 +43,9 @@ class AttemptRow(Struct, frozen=True):
 
 
 @require_role(Role.TA)
-def show_attempts(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponse:
+def show_attempts(request: HttpRequest, visit: Visit, offer: Offer, who: str) -> HttpResponse:
     """Show the attempts of a student and of their group, and why one of them counts."""
-    offer, language = visit.get_offer(assignment), choose_language(request)
+    language = choose_language(request)
     rubric, counts = (
         assignment_details.get_assignment(offer).rubric,
         assignment_details.get_counting_codes(offer, who),
@@ -70,7 +70,6 @@ def show_attempts(request: HttpRequest, visit: Visit, assignment: str, who: str)
         )
     record_accesses(request.user, offer, [who], Access.ATTEMPT)
     context = {
-        "offer": offer,
         "who": who,
         "name": assignment_details.get_name(offer, who),
         "rows": rows,
@@ -126,9 +125,8 @@ def download_attempt(request: HttpRequest, visit: Visit, identifier: uuid.UUID) 
 
 
 @require_role(Role.TA)
-def download_attempts(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponseBase:
+def download_attempts(request: HttpRequest, _: Visit, offer: Offer, who: str) -> HttpResponseBase:
     """Download all attempts of a student and of their group, each in a folder."""
-    offer = visit.get_offer(assignment)
     group_attempts = list(_find_attempts(offer, who).order_by("submitted_at", "pk"))
     record_accesses(request.user, offer, [who, *(row.student for row in group_attempts)], Access.FILE)
     files = {
@@ -136,23 +134,22 @@ def download_attempts(request: HttpRequest, visit: Visit, assignment: str, who: 
         for attempt in group_attempts
         for name, digest in attempts.load_digests(attempt.pk).items()
     }
-    name = f"{who}-{assignment}"
+    name = f"{who}-{offer.assignment}"
     return send_archive(pack_files(name, files), name)
 
 
 @require_role(Role.TA)
-def download_class(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponseBase:
+def download_class(request: HttpRequest, _: Visit, offer: Offer) -> HttpResponseBase:
     """Download the files that count for each student, in the layout of nbgrader's folder ``submitted``."""
-    offer = visit.get_offer(assignment)
     rubric = assignment_details.get_assignment(offer).rubric
     handins = attempts.find_counting_attempts(offer, rubric)
     record_accesses(request.user, offer, handins, Access.FILE)
     files = {
-        f"{student}/{assignment}/{name}": digest
+        f"{student}/{offer.assignment}/{name}": digest
         for student, handin in handins.items()
         for name, digest in attempts.load_counted_digests(handin, rubric).items()
     }
-    return send_archive(pack_files("submitted", files), f"{assignment}-submitted")
+    return send_archive(pack_files("submitted", files), f"{offer.assignment}-submitted")
 
 
 class UploadForm(forms.Form):
@@ -164,9 +161,9 @@ class UploadForm(forms.Form):
 
 
 @require_role(Role.HEAD_TA, "POST")
-def upload_attempt(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponse:
+def upload_attempt(request: HttpRequest, visit: Visit, offer: Offer, who: str) -> HttpResponse:
     """Submit files for a student, with a reason, also if a later attempt exists; it may count at once."""
-    offer, say = visit.get_offer(assignment), get_words(request)["t"]
+    say = get_words(request)["t"]
     get_object_or_404(Member.everyone, course=visit.course, student=who)
     try:
         attempt = _submit_for(request, offer, who)
@@ -174,7 +171,7 @@ def upload_attempt(request: HttpRequest, visit: Visit, assignment: str, who: str
         notices.error(request, say("refused", reason=error.text))
     else:
         notices.info(request, say("uploaded", number=attempt.number, student=who))
-    return redirect("attempts-of", slug=visit.course.slug, assignment=assignment, who=who)
+    return redirect("attempts-of", slug=visit.course.slug, assignment=offer.assignment, who=who)
 
 
 def _submit_for(request: HttpRequest, offer: Offer, who: str) -> Attempt:
@@ -230,12 +227,11 @@ def choose_attempt(request: HttpRequest, visit: Visit, identifier: uuid.UUID) ->
 
 
 @require_role(Role.HEAD_TA, "POST")
-def drop_choice(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponse:
+def drop_choice(request: HttpRequest, visit: Visit, offer: Offer, who: str) -> HttpResponse:
     """Revert to the automatic choice of the attempt that counts, by dates and files."""
-    offer = visit.get_offer(assignment)
     attempt_choice.drop_choice(offer, who, assignment_details.get_assignment(offer).rubric, request.user)
     notices.info(request, get_words(request)["t"]("choice-dropped"))
-    return redirect("attempts-of", slug=visit.course.slug, assignment=assignment, who=who)
+    return redirect("attempts-of", slug=visit.course.slug, assignment=offer.assignment, who=who)
 
 
 def _get_attempt(visit: Visit, identifier: uuid.UUID) -> Attempt:

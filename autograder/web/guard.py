@@ -87,9 +87,9 @@ def get_visit(request: HttpRequest, slug: str) -> Visit:
     return request.visit
 
 
-def add_visit(request: HttpRequest) -> dict[str, Visit]:
-    """Return the visit, for the templates of all pages of a course."""
-    return {"visit": request.visit} if hasattr(request, "visit") else {}
+def add_visit(request: HttpRequest) -> dict[str, Any]:
+    """Return the visit and the offer, for the templates of all pages of a course."""
+    return {name: getattr(request, name) for name in ("visit", "offer") if hasattr(request, name)}
 
 
 def check_role_of(visit: Visit, least: Role) -> None:
@@ -107,6 +107,8 @@ def check_role_of(visit: Visit, least: Role) -> None:
 def require_role(least: Role, *methods: str) -> Callable[[View], View]:
     """Restrict a view of a course to users with at least a role; students' pages are for students alone.
 
+    The view gets the visit, and the offer that the address names the assignment of.
+
     Args:
         least: the lowest role.
         methods: allowed HTTP methods; default: GET and HEAD.
@@ -117,6 +119,8 @@ def require_role(least: Role, *methods: str) -> Callable[[View], View]:
         def check_role(request: HttpRequest, slug: str, **parameters: Any) -> HttpResponse:
             visit = get_visit(request, slug)
             check_role_of(visit, least)
+            if "assignment" in parameters:
+                request.offer = parameters["offer"] = visit.get_offer(parameters.pop("assignment"))
             return view(request, visit, **parameters)
 
         # The method is checked first, then the sign-in, then the role.

@@ -544,23 +544,21 @@ def _get_connection(visit: Visit, connection: int) -> PlatformCourse:
 
 
 @require_role(Role.INSTRUCTOR, "POST")
-def limit_marks(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def limit_marks(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Set whether platforms get at most the possible points, and send the marks again."""
-    offer = visit.get_offer(assignment)
     before, wanted = offer.capped_on_platforms, request.POST.get("wanted") == "yes"
     if wanted != before:
         with transaction.atomic():
             Offer.objects.filter(pk=offer.pk).update(capped_on_platforms=wanted)
-            visit.record_action("cap", assignment, before=before, after=wanted)
+            visit.record_action("cap", offer.assignment, before=before, after=wanted)
             if offer.published_at:
                 tasks.enqueue_scores(offer)
-    return redirect("staff-assignment", slug=visit.course.slug, assignment=assignment)
+    return redirect("staff-assignment", slug=visit.course.slug, assignment=offer.assignment)
 
 
 @require_role(Role.HEAD_TA, "POST")
-def send_marks(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def send_marks(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Send pending marks to the platforms now."""
-    offer = visit.get_offer(assignment)
     tasks.enqueue_scores(offer)
     notices.info(request, get_words(request)["t"]("sending"))
-    return redirect("staff-assignment", slug=visit.course.slug, assignment=assignment)
+    return redirect("staff-assignment", slug=visit.course.slug, assignment=offer.assignment)

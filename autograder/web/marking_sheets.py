@@ -34,9 +34,8 @@ from autograder.web.site import choose_language, get_words
 
 
 @require_role(Role.TA, "GET", "HEAD", "POST")
-def show_sheet(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def show_sheet(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Download the sheet. A POST enters an uploaded one and shows the result."""
-    offer = visit.get_offer(assignment)
     if request.method == "POST":
         return _enter_upload(request, visit, offer)
     query = request.GET
@@ -69,7 +68,6 @@ def _enter_upload(request: HttpRequest, visit: Visit, offer: Offer) -> HttpRespo
     done = None if problem else _enter_lines(request, visit, offer, lines, tried=tried)
     changes = () if done is None else done.plan.changes if tried else done.entered
     context = {
-        "offer": offer,
         "errors": (problem,) if done is None else done.plan.errors,
         "refused": () if done is None else done.refused,
         "changes": changes,

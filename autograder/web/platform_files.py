@@ -39,9 +39,8 @@ FORMS = (*_FILLING, FEEDBACK, *(name for name in FORMATS if name not in _FILLING
 
 
 @require_role(Role.INSTRUCTOR, "GET", "HEAD", "POST")
-def show_platform_files(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def show_platform_files(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Show both forms. An uploaded archive is submitted for its students, and a report is shown."""
-    offer = visit.get_offer(assignment)
     report: CollectReport | None = None
     problem: Phrase = ""
     try:
@@ -55,7 +54,6 @@ def show_platform_files(request: HttpRequest, visit: Visit, assignment: str) -> 
     final = sum(line.final for line in lines)
     enrolled = Member.objects.filter(course=visit.course, role=Role.STUDENT).values_list("student", flat=True)
     context = {
-        "offer": offer,
         "final": final,
         "provisional": len(lines) - final,
         "missing": len(set(enrolled) - {line.student for line in lines}),

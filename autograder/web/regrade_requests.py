@@ -80,12 +80,10 @@ class RequestsPanel(Struct, frozen=True):
     most: int = regrade_requests.MOST_REASON
 
 
-def get_published_offer(visit: Visit, assignment: str) -> Offer:
-    """Return an assignment of which the marks are published, or respond that there is none."""
-    offer = visit.get_offer(assignment)
+def check_published(offer: Offer) -> None:
+    """Check that the marks of an assignment are published, or respond that the page does not exist."""
     if offer.published_at is None:
         raise Http404
-    return offer
 
 
 def render_feedback(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
@@ -190,9 +188,9 @@ def _format_local_time(moment: datetime, offer: Offer, language: str) -> str:
 
 
 @require_role(Role.STUDENT, "POST")
-def submit_request(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def submit_request(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Request another look at an item."""
-    offer = get_published_offer(visit, assignment)
+    check_published(offer)
     rubric = assignment_details.get_assignment(offer).get_rubric(visit.student)
     # The form sends positions: an id could reveal a hidden title.
     items_by_number = {
@@ -209,25 +207,25 @@ def submit_request(request: HttpRequest, visit: Visit, assignment: str) -> HttpR
         report_refusal(request, error)
         return render_feedback(request, visit, offer)  # with the reason as it was typed
     notices.success(request, get_words(request)["t"]("request-made"))
-    return redirect("feedback", slug=visit.course.slug, assignment=assignment)
+    return redirect("feedback", slug=visit.course.slug, assignment=offer.assignment)
 
 
 @require_role(Role.STUDENT, "POST")
-def cancel_request(request: HttpRequest, visit: Visit, assignment: str, number: int) -> HttpResponse:
+def cancel_request(request: HttpRequest, visit: Visit, offer: Offer, number: int) -> HttpResponse:
     """Withdraw a request of the student."""
-    offer = get_published_offer(visit, assignment)
+    check_published(offer)
     row = get_object_or_404(RegradeRequest, pk=number, offer=offer, student=visit.student)
     try:
         regrade_requests.cancel_request(row)
     except ActionRefused as error:
         report_refusal(request, error)
-    return redirect("feedback", slug=visit.course.slug, assignment=assignment)
+    return redirect("feedback", slug=visit.course.slug, assignment=offer.assignment)
 
 
 @require_role(Role.TA)
-def list_requests(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def list_requests(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """List the requests of an assignment: open ones, oldest first, and settled ones."""
-    offer, labels = visit.get_offer(assignment), Labels(choose_language(request))
+    labels = Labels(choose_language(request))
     rubric = assignment_details.get_assignment(offer).rubric
     rows = offer.requests.select_related("offer__course", "answered_by").order_by("pk")
     roles = _map_roles(visit.course)
@@ -235,7 +233,6 @@ def list_requests(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
     entries = [_describe_request(entry, rubric, labels, roles, final=True) for entry in rows]
     until = offer.requests_until
     context = {
-        "offer": offer,
         "open": [entry for entry in entries if entry.state == "open"],
         "settled": [entry for entry in reversed(entries) if entry.state != "open"],
         "names": request.GET.get("names") == "yes",
@@ -249,19 +246,19 @@ def list_requests(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
 
 
 @require_role(Role.INSTRUCTOR, "POST")
-def set_deadline(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def set_deadline(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Set the deadline for requests; an empty value closes them."""
-    offer, wanted = visit.get_offer(assignment), request.POST.get("until", "").strip()
+    wanted = request.POST.get("until", "").strip()
     try:
         until = assignment_details.parse_moment(wanted, _get_zone(offer)) if wanted else None
     except ServiceError:
         notices.error(request, get_words(request)["t"]("requests-no-moment"))
-        return redirect("requests", slug=visit.course.slug, assignment=assignment)
+        return redirect("requests", slug=visit.course.slug, assignment=offer.assignment)
     before, after = (moment and moment.isoformat() for moment in (offer.requests_until, until))
     with transaction.atomic():
         visit.record_action("requests until", offer.assignment, before=before, after=after)
         Offer.objects.filter(pk=offer.pk).update(requests_until=until)
-    return redirect("requests", slug=visit.course.slug, assignment=assignment)
+    return redirect("requests", slug=visit.course.slug, assignment=offer.assignment)
 
 
 @require_role(Role.TA, "GET", "HEAD", "POST")

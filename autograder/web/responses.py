@@ -76,7 +76,6 @@ def render_framed(request: HttpRequest, offer: Offer, student: str, **further: o
     # The frame gets no cookies, so its address carries a signed permission.
     token = signing.dumps([offer.pk, student, choose_language(request)], salt=FRAME_SALT)
     context = {
-        "offer": offer,
         "student": student,
         "name": assignment_details.get_name(offer, student),
         "frame": reverse("frame", args=[token]),

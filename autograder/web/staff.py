@@ -86,7 +86,6 @@ def _collect_progress(
         waiting = offer.total - offer.done - offer.failed
         rows.append(
             {
-                "offer": offer,
                 "times": assignment_details.get_common_times(offer, language),
                 **{name: getattr(offer, name) for name in ("total", *counts)},
                 "waiting": waiting,
@@ -119,9 +118,9 @@ def show_progress(request: HttpRequest, visit: Visit) -> HttpResponse:
 
 
 @require_role(Role.TA)
-def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def show_assignment(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Show the overview of an assignment: what students see, its dates, and what is left to do."""
-    offer, language = visit.get_offer(assignment), choose_language(request)
+    language = choose_language(request)
     (progress,) = _collect_progress(visit.course, language, only=offer)
     if "HX-Request" in request.headers:  # every two seconds while a class is graded
         return render_page(request, "_assignment_progress.html", {"row": progress})
@@ -130,7 +129,6 @@ def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Http
     to_grade = sum(row.waiting for row in queue.count_answers(offer, rubric, request.user))
     instructor = visit.has_role(Role.INSTRUCTOR)
     context = {
-        "offer": offer,
         "row": progress,
         "submitted": submitted,
         # Imported submissions can be of students who are not on the class list.
@@ -154,9 +152,8 @@ def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Http
 
 
 @require_role(Role.TA)
-def show_submissions(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def show_submissions(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Show every student with their submissions and points, and the attempts whose grading failed."""
-    offer = visit.get_offer(assignment)
     failed = Attempt.objects.filter(offer=offer, state=State.FAILED).order_by("submitted_at")
     rows = _collect_submissions(offer)
     columns: dict[str, Callable[[SubmissionRow], Any]] = {
@@ -168,7 +165,6 @@ def show_submissions(request: HttpRequest, visit: Visit, assignment: str) -> Htt
         "moment": lambda row: (row.received_at is not None, row.received_at),
     }
     context = {
-        "offer": offer,
         "table": tables.build_table(
             request, rows, columns, lambda row: f"{row.name} {row.student} {row.group}"
         ),
@@ -231,28 +227,25 @@ def _count_sent_marks(offer: Offer) -> list[tuple[PlatformCourse, int]]:
 
 
 @require_role(Role.TA)
-def show_feedback(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponse:
+def show_feedback(request: HttpRequest, _: Visit, offer: Offer, who: str) -> HttpResponse:
     """Show a student's feedback, as they see it once marks are published."""
-    offer = visit.get_offer(assignment)
     record_accesses(request.user, offer, [who], Access.RESULT)
     return render_framed(request, offer, who)
 
 
 @require_role(Role.INSTRUCTOR, "POST")
-def set_visible(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def set_visible(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Show an assignment to students, or hide it."""
-    offer = visit.get_offer(assignment)
     offers.set_visible(offer, request.user, wanted=request.POST.get("wanted") == "yes")
-    return redirect("staff-assignment", slug=visit.course.slug, assignment=assignment)
+    return redirect("staff-assignment", slug=visit.course.slug, assignment=offer.assignment)
 
 
 @require_role(Role.INSTRUCTOR, "POST")
-def set_published(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def set_published(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Publish the marks of an assignment, or withdraw them."""
-    offer = visit.get_offer(assignment)
     rubric = assignment_details.get_assignment(offer).rubric
     offers.set_published(offer, rubric, request.user, wanted=request.POST.get("wanted") == "yes")
-    return redirect("staff-assignment", slug=visit.course.slug, assignment=assignment)
+    return redirect("staff-assignment", slug=visit.course.slug, assignment=offer.assignment)
 
 
 def _count_open_work(offer: Offer, answers: int) -> dict[str, int]:
@@ -268,25 +261,25 @@ def _count_open_work(offer: Offer, answers: int) -> dict[str, int]:
 
 
 @require_role(Role.INSTRUCTOR, "POST")
-def update_assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def update_assignment(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Import an assignment from the course's folder again."""
-    offer, say = visit.get_offer(assignment), get_words(request)["t"]
+    say = get_words(request)["t"]
     folder = settings.RUNNING.folders.get(visit.course.slug)
     if folder is None:
         raise Http404
     try:
         with transaction.atomic():
             updated_offer, trial = trials.import_assignment(
-                visit.course, open_course(folder), assignment, request.user
+                visit.course, open_course(folder), offer.assignment, request.user
             )
             Offer.objects.filter(pk=offer.pk).update(uploaded=False)
             # A version that can change marks starts a trial, and the previous one stays offered.
             if trial is None:
                 numbers = {"before": offer.version.number, "after": updated_offer.version.number}
-                visit.record_action("version", assignment, **numbers)
+                visit.record_action("version", offer.assignment, **numbers)
     except AutograderError as error:
         notices.error(request, say("refused", reason=error.text))
-        return redirect("settings", slug=visit.course.slug, assignment=assignment)
+        return redirect("settings", slug=visit.course.slug, assignment=offer.assignment)
     if trial is not None:
         notices.info(request, say("trial-begun", number=trial.version.number))
         return redirect_to_trial(visit, trial)
@@ -294,20 +287,19 @@ def update_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Ht
     notices.info(
         request, say("same-version") if same else say("updated", number=updated_offer.version.number)
     )
-    return redirect("settings", slug=visit.course.slug, assignment=assignment)
+    return redirect("settings", slug=visit.course.slug, assignment=offer.assignment)
 
 
 @require_role(Role.HEAD_TA, "POST")
-def grade_again(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def grade_again(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Grade all attempts again with the offered version."""
-    offer = visit.get_offer(assignment)
     with transaction.atomic():
         graded = Attempt.objects.filter(offer=offer, state=State.GRADED)
-        visit.record_action("grade again", assignment, after=graded.count())  # the log is locked first
+        visit.record_action("grade again", offer.assignment, after=graded.count())  # the log is locked first
         mark_changes.record_reason(offer, request.POST.get("reason", ""), request.user)
         number = attempts.grade_again(graded)
     notices.info(request, get_words(request)["counted"]("regraded", number))
-    return redirect("submissions", slug=visit.course.slug, assignment=assignment)
+    return redirect("submissions", slug=visit.course.slug, assignment=offer.assignment)
 
 
 @require_role(Role.HEAD_TA, "POST")

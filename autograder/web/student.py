@@ -76,9 +76,8 @@ def show_course(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_role(Role.STUDENT, "GET", "HEAD", "POST")
-def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def show_assignment(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Show an assignment with its files, the upload form and previous attempts. A POST submits files."""
-    offer = visit.get_offer(assignment)
     if request.method == "POST":
         return _receive_upload(request, visit, offer)
     language = choose_language(request)
@@ -90,7 +89,6 @@ def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Http
         request,
         "assignment.html",
         {
-            "offer": offer,
             "times": times,
             "files": sorted(versions.load_digests(offer.version, visit.student)) if times.open else [],
             "wanted": assignment_details.list_wanted_files(assignment_details.get_assignment(offer)),
@@ -199,24 +197,23 @@ def place_upload(offer: Offer, files: dict[str, bytes]) -> dict[str, bytes]:
     return files
 
 
-def _get_own_attempt(visit: Visit, assignment: str, number: int) -> Attempt:
+def _get_own_attempt(visit: Visit, offer: Offer, number: int) -> Attempt:
     return get_object_or_404(
         Attempt.objects.select_related("offer__course", "offer__version", "version"),
-        offer=visit.get_offer(assignment),
+        offer=offer,
         student=visit.student,
         number=number,
     )
 
 
 @require_role(Role.STUDENT)
-def show_attempt(request: HttpRequest, visit: Visit, assignment: str, number: int) -> HttpResponse:
+def show_attempt(request: HttpRequest, visit: Visit, offer: Offer, number: int) -> HttpResponse:
     """Show an attempt: its receipt, its state, and the immediate check of its files."""
-    own_attempt, language = _get_own_attempt(visit, assignment, number), choose_language(request)
+    own_attempt, language = _get_own_attempt(visit, offer, number), choose_language(request)
     return render_page(
         request,
         "attempt.html",
         {
-            "offer": own_attempt.offer,
             "attempt": own_attempt,
             "received": assignment_details.format_received(own_attempt, language),
             "files": sorted(own_attempt.files.values_list("name", flat=True)),
@@ -233,14 +230,10 @@ def show_attempt(request: HttpRequest, visit: Visit, assignment: str, number: in
 
 
 @require_role(Role.STUDENT)
-def show_state(request: HttpRequest, visit: Visit, assignment: str, number: int) -> HttpResponse:
+def show_state(request: HttpRequest, visit: Visit, offer: Offer, number: int) -> HttpResponse:
     """Show the part of the page that changes while an attempt is being graded."""
-    own_attempt = _get_own_attempt(visit, assignment, number)
-    context = {
-        "offer": own_attempt.offer,
-        "attempt": own_attempt,
-        **_describe_grading(own_attempt),
-    }
+    own_attempt = _get_own_attempt(visit, offer, number)
+    context = {"attempt": own_attempt, **_describe_grading(own_attempt)}
     return render_page(request, "_state.html", context)
 
 
@@ -258,56 +251,50 @@ def _describe_grading(attempt: Attempt) -> dict[str, Any]:
 
 
 @require_role(Role.STUDENT)
-def download_receipt(_: HttpRequest, visit: Visit, assignment: str, number: int) -> HttpResponse:
+def download_receipt(_: HttpRequest, visit: Visit, offer: Offer, number: int) -> HttpResponse:
     """Download the signed receipt."""
-    own_attempt = _get_own_attempt(visit, assignment, number)
-    return make_download(own_attempt.receipt.encode() + b"\n", f"receipt-{assignment}-{number}.json")
+    own_attempt = _get_own_attempt(visit, offer, number)
+    return make_download(own_attempt.receipt.encode() + b"\n", f"receipt-{offer.assignment}-{number}.json")
 
 
 @require_role(Role.STUDENT)
-def download_own_file(
-    _: HttpRequest, visit: Visit, assignment: str, number: int, name: str
-) -> HttpResponseBase:
+def download_own_file(_: HttpRequest, visit: Visit, offer: Offer, number: int, name: str) -> HttpResponseBase:
     """Download a submitted file as it arrived."""
-    row = get_object_or_404(_get_own_attempt(visit, assignment, number).files, name=name)
+    row = get_object_or_404(_get_own_attempt(visit, offer, number).files, name=name)
     return send_stored_file(row.blob_id, name)
 
 
-def _get_released_files(request: HttpRequest, visit: Visit, assignment: str) -> Mapping[str, str]:
+def _get_released_files(request: HttpRequest, visit: Visit, offer: Offer) -> Mapping[str, str]:
     """Return the digests of the student's released files, by name."""
-    offer = visit.get_offer(assignment)
     if not assignment_details.get_times(offer, visit.student, choose_language(request)).open:
         raise Http404
     return versions.load_digests(offer.version, visit.student)
 
 
 @require_role(Role.STUDENT, "POST")
-def open_assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def open_assignment(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Open an assignment that limits the working time: the student's time starts now."""
-    offer = visit.get_offer(assignment)
     # Opening it again, too early or too late changes nothing.
     if assignment_details.get_times(offer, visit.student, choose_language(request)).minutes:
         members = attempts.list_group_members(offer, visit.student)
         openings.open_assignment(offer, visit.student, members, request.user)
-    return redirect("assignment", slug=visit.course.slug, assignment=assignment)
+    return redirect("assignment", slug=visit.course.slug, assignment=offer.assignment)
 
 
 @require_role(Role.STUDENT)
-def download_released_file(
-    request: HttpRequest, visit: Visit, assignment: str, name: str
-) -> HttpResponseBase:
+def download_released_file(request: HttpRequest, visit: Visit, offer: Offer, name: str) -> HttpResponseBase:
     """Download a file of the release, or of the student's variant."""
-    files = _get_released_files(request, visit, assignment)
+    files = _get_released_files(request, visit, offer)
     if name not in files:
         raise Http404
     return send_stored_file(files[name], name)
 
 
 @require_role(Role.STUDENT)
-def download_archive(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponseBase:
+def download_archive(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponseBase:
     """Download all files of the release."""
-    files = _get_released_files(request, visit, assignment)
-    return send_archive(pack_files(assignment, files), assignment)
+    files = _get_released_files(request, visit, offer)
+    return send_archive(pack_files(offer.assignment, files), offer.assignment)
 
 
 def send_archive(archive: IO[bytes], name: str) -> HttpResponseBase:
@@ -326,9 +313,9 @@ def pack_files(folder: str, files: Mapping[str, str]) -> IO[bytes]:
 
 
 @require_role(Role.STUDENT)
-def show_feedback(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def show_feedback(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Show the feedback for the attempt that counts, once marks are published, with the regrade requests."""
-    offer = regrade_requests.get_published_offer(visit, assignment)
+    regrade_requests.check_published(offer)
     # From here on, only later changes of the marks are news to the student.
     mark_changes.record_shown_marks(offer, assignment_details.get_assignment(offer), visit.student)
     return regrade_requests.render_feedback(request, visit, offer)

@@ -26,9 +26,8 @@ _MOST_BYTES = 1 << 20
 
 
 @require_role(Role.INSTRUCTOR, "GET", "HEAD", "POST")
-def show_student_groups(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def show_student_groups(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Show the groups, each with a form. A POST changes one group, or replaces all by those of a file."""
-    offer = visit.get_offer(assignment)
     # A refused form is shown again as it was typed.
     if request.method == "POST" and _change_groups(request, visit, offer):
         return HttpResponseRedirect(request.path)
@@ -36,7 +35,6 @@ def show_student_groups(request: HttpRequest, visit: Visit, assignment: str) -> 
     names = {entry.student: f"{entry.first_name} {entry.last_name}".strip() for entry in members}
     grouped = {student for group_members in offer.groups.values() for student in group_members}
     context = {
-        "offer": offer,
         "groups": [
             (name, ", ".join(group_members), [names.get(entry, "") for entry in group_members])
             for name, group_members in sorted(offer.groups.items())

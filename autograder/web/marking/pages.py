@@ -55,13 +55,12 @@ class AnswerContext(Struct, frozen=True, eq=False):
     """The rubric of this student's variant."""
 
 
-def load_answer(visit: Visit, assignment: str, answer: int) -> AnswerContext:
+def load_answer(offer: Offer, answer: int) -> AnswerContext:
     """Load an answer of an assignment of the course.
 
     Raises:
         Http404: there is no such answer, or the rubric no longer has its cell.
     """
-    offer = visit.get_offer(assignment)
     rows = offer.marks.select_related("place", "marked_by", "assignee")
     row = get_object_or_404(rows, pk=answer, answered=True)
     rubric = assignment_details.get_assignment(offer).get_rubric(row.student)
@@ -81,16 +80,14 @@ def load_graded(row: CellMark) -> GradingResult | None:
 
 
 @require_role(Role.TA)
-def show_queue(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def show_queue(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Show every cell that needs manual marking, and its progress."""
-    offer = visit.get_offer(assignment)
     loaded = assignment_details.get_assignment(offer)
     # Results graded before the assignment was marked here have no rows in the queue yet.
     answers.describe_older(offer, loaded)
     rows = queue.count_answers(offer, loaded.rubric, request.user)
     progress = assignees.count_progress(offer)
     context = {
-        "offer": offer,
         "rows": sorted(rows, key=lambda row: not row.mine),  # stable: otherwise in the rubric's order
         "pick": Labels(choose_language(request)).pick,
         "progress": progress,
@@ -101,11 +98,11 @@ def show_queue(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
 
 
 @require_role(Role.HEAD_TA, "POST")
-def assign_answers(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def assign_answers(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Split the unmarked answers of a cell, or of all cells, among the chosen markers."""
-    offer, say = visit.get_offer(assignment), get_words(request)
+    say = get_words(request)
     sent = request.POST.get("place", "")
-    place = get_place(visit, assignment, parse_number(sent)) if sent else None
+    place = get_place(offer, parse_number(sent)) if sent else None
     chosen = {parse_number(number) for number in request.POST.getlist("marker")}
     markers = [account for account in assignees.list_markers(visit.course) if account.pk in chosen]
     if request.POST.get("to") == "everybody":
@@ -116,22 +113,22 @@ def assign_answers(request: HttpRequest, visit: Visit, assignment: str) -> HttpR
         notices.success(request, say["counted"]("mark-assigned-number", number))
     else:
         notices.error(request, say["t"]("mark-choose-marker"))
-    return redirect("marking", slug=visit.course.slug, assignment=assignment)
+    return redirect("marking", slug=visit.course.slug, assignment=offer.assignment)
 
 
 @require_role(Role.TA)
-def redirect_to_first(request: HttpRequest, visit: Visit, assignment: str, place: int) -> HttpResponse:
+def redirect_to_first(request: HttpRequest, _: Visit, offer: Offer, place: int) -> HttpResponse:
     """Redirect to the first answer of a cell that is waiting, or that has the requested state."""
     which = _read_choice(request)
-    row = queue.assign_next_answer(get_place(visit, assignment, place), request.user, which)
+    row = queue.assign_next_answer(get_place(offer, place), request.user, which)
     if row is None:
-        return redirect_to_queue(request, visit, assignment, which)
-    return _redirect_to_answer(visit, assignment, row, which)
+        return redirect_to_queue(request, offer, which)
+    return _redirect_to_answer(offer, row, which)
 
 
-def get_place(visit: Visit, assignment: str, place: int) -> CellPlace:
+def get_place(offer: Offer, place: int) -> CellPlace:
     """Return a cell of an assignment of the course, or respond with 404."""
-    return get_object_or_404(CellPlace, pk=place, course=visit.course, assignment=assignment)
+    return get_object_or_404(CellPlace, pk=place, course=offer.course, assignment=offer.assignment)
 
 
 def _read_choice(request: HttpRequest) -> str:
@@ -139,24 +136,24 @@ def _read_choice(request: HttpRequest) -> str:
     return which if which in queue.CHOICES else "waiting"
 
 
-def redirect_to_queue(request: HttpRequest, visit: Visit, assignment: str, which: str) -> HttpResponse:
+def redirect_to_queue(request: HttpRequest, offer: Offer, which: str) -> HttpResponse:
     """Redirect to the list of cells with the notice that no such answer is left."""
     notices.info(request, get_words(request)["t"](f"mark-none-{which}"))
-    return redirect("marking", slug=visit.course.slug, assignment=assignment)
+    return redirect("marking", slug=offer.course.slug, assignment=offer.assignment)
 
 
-def _redirect_to_answer(visit: Visit, assignment: str, row: CellMark | None, which: str) -> HttpResponse:
+def _redirect_to_answer(offer: Offer, row: CellMark | None, which: str) -> HttpResponse:
     """Redirect to an answer, or to the list of cells if there is none."""
     if row is None:
-        return redirect("marking", slug=visit.course.slug, assignment=assignment)
-    parts = {"slug": visit.course.slug, "assignment": assignment, "answer": row.pk}
+        return redirect("marking", slug=offer.course.slug, assignment=offer.assignment)
+    parts = {"slug": offer.course.slug, "assignment": offer.assignment, "answer": row.pk}
     return redirect(f"{reverse('mark-answer', kwargs=parts)}?which={which}")
 
 
 @require_role(Role.TA, "GET", "HEAD", "POST")
-def mark_answer(request: HttpRequest, visit: Visit, assignment: str, answer: int) -> HttpResponse:
+def mark_answer(request: HttpRequest, visit: Visit, offer: Offer, answer: int) -> HttpResponse:
     """Show an answer. A POST saves its marks and redirects to the next answer."""
-    answer_context = load_answer(visit, assignment, answer)
+    answer_context = load_answer(offer, answer)
     if request.method != "POST":
         return _render_answer_page(request, visit, answer_context)
     if "insert" in request.POST:  # a reusable comment, without JavaScript
@@ -164,22 +161,21 @@ def mark_answer(request: HttpRequest, visit: Visit, assignment: str, answer: int
             request, visit, answer_context, sent=read_draft(request, insert=request.POST["insert"])
         )
     if request.POST.get("changed") != "no" and not _save_marks(request, visit, answer_context):
-        current = load_answer(visit, assignment, answer)  # compare what was refused with the saved marks
+        current = load_answer(offer, answer)  # compare what was refused with the saved marks
         return _render_answer_page(request, visit, current, sent=read_draft(request), status=409)
-    return _redirect_to_next_answer(request, visit, assignment, answer_context.row)
+    return _redirect_to_next_answer(request, answer_context)
 
 
-def _redirect_to_next_answer(
-    request: HttpRequest, visit: Visit, assignment: str, row: CellMark
-) -> HttpResponse:
+def _redirect_to_next_answer(request: HttpRequest, answer_context: AnswerContext) -> HttpResponse:
+    offer, row = answer_context.offer, answer_context.row
     which, then = _read_choice(request), request.POST.get("then", "next")
     if then == "stay":
-        return _redirect_to_answer(visit, assignment, row, which)
+        return _redirect_to_answer(offer, row, which)
     back = then == "previous"
     next_row = queue.assign_next_answer(row.place, request.user, which, row, backwards=back)
     if next_row is None:
-        return redirect_to_queue(request, visit, assignment, which)
-    return _redirect_to_answer(visit, assignment, next_row, which)
+        return redirect_to_queue(request, offer, which)
+    return _redirect_to_answer(offer, next_row, which)
 
 
 def _save_marks(request: HttpRequest, visit: Visit, answer_context: AnswerContext) -> bool:
@@ -360,7 +356,6 @@ def _build_common_context(request: HttpRequest, answer_context: AnswerContext) -
     release = assignment_details.get_releases(offer, row.student)[cell.question.notebook]
     token = signing.dumps([row.pk, language], salt=_FRAMES)
     return {
-        "offer": offer,
         "row": row,
         "first": _note_question(request, row.place_id),
         "view": build_answer_view(
@@ -435,22 +430,22 @@ def show_frame(_: HttpRequest, token: str) -> HttpResponse:
 
 
 @require_role(Role.TA)
-def show_presence(request: HttpRequest, visit: Visit, assignment: str, answer: int) -> HttpResponse:
+def show_presence(request: HttpRequest, _: Visit, offer: Offer, answer: int) -> HttpResponse:
     """Show who else is viewing an answer; the page polls this fragment."""
-    answer_context = load_answer(visit, assignment, answer)
+    answer_context = load_answer(offer, answer)
     context = {
         "present": queue.record_viewing(answer_context.row, request.user),
-        "offer": answer_context.offer,
+        "row": answer_context.row,
     }
-    return render_page(request, "_here.html", {**context, "row": answer_context.row})
+    return render_page(request, "_here.html", context)
 
 
 @require_role(Role.TA, "POST")
-def undo_last_action(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def undo_last_action(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Undo the last marking action of the current user in this assignment."""
     say = get_words(request)["t"]
     try:
-        action = mark_entry.undo_action(visit.course.pk, visit.get_offer(assignment).assignment, request.user)
+        action = mark_entry.undo_action(visit.course.pk, offer.assignment, request.user)
     except ActionRefused as error:
         report_refusal(request, error)
         action = None
@@ -459,13 +454,12 @@ def undo_last_action(request: HttpRequest, visit: Visit, assignment: str) -> Htt
     row = None
     if action and action.changes:
         row = CellMark.objects.filter(pk=action.changes[0]["answer"], answered=True).first()
-    return _redirect_to_answer(visit, assignment, row, _read_choice(request))
+    return _redirect_to_answer(offer, row, _read_choice(request))
 
 
 @require_role(Role.TA, "POST")
-def toggle_names(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def toggle_names(request: HttpRequest, _: Visit, offer: Offer) -> HttpResponse:
     """Show the students' names on the marking pages, or hide them again."""
-    offer = visit.get_offer(assignment)
     request.session[_NAMES] = not request.session.get(_NAMES, False)
     row = offer.marks.filter(pk=parse_number(request.POST.get("answer", "")), answered=True).first()
-    return _redirect_to_answer(visit, assignment, row, _read_choice(request))
+    return _redirect_to_answer(offer, row, _read_choice(request))

@@ -131,7 +131,8 @@ def mark_answer(
 ) -> dict[str, Any]:
     """Give an answer its marks. For staff; 409 if the answer was changed since the stated revision."""
     visit = open_visit(request, slug, Role.TA)
-    context = load_answer(visit, assignment, answer)
+    offer = visit.get_offer(assignment)
+    context = load_answer(offer, answer)
     remarks = {name: clean_input(text) for name, text in mark.remarks.items()}
     given = mark_entry.GivenMarks(
         # In plain notation, as marks are stored everywhere; adding zero turns -0 into 0.
@@ -142,7 +143,7 @@ def mark_answer(
     )
     settles = visit.has_role(Role.HEAD_TA)
     mark_entry.save_marks({context.row.pk: mark.revision}, context.cell, given, request.user, settles=settles)
-    return _describe_answer(load_answer(visit, assignment, answer).row)
+    return _describe_answer(load_answer(offer, answer).row)
 
 
 def _describe_answer(row: CellMark) -> dict[str, Any]:
