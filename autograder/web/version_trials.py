@@ -5,9 +5,7 @@ Head TAs can look at a trial; only instructors can apply or drop it.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
-from typing import Any
 
 from django.contrib import messages as notices
 from django.http import HttpRequest, HttpResponse
@@ -69,45 +67,32 @@ def show_progress(request: HttpRequest, visit: Visit, trial: int) -> HttpRespons
 @require_role(Role.INSTRUCTOR, "POST")
 def apply_trial(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
     """Apply the version: its marks count from now on."""
-    version_trial = _get_trial(visit, trial)
-    done = get_words(request)["t"]("trial-was-applied", number=version_trial.version.number)
-    return _finish_trial(
-        request,
-        visit,
-        version_trial,
-        functools.partial(trials.apply_trial, reason=request.POST.get("reason", "")),
-        done,
-    )
+    row, reason = _get_trial(visit, trial), request.POST.get("reason", "")
+    return _finish_trial(request, row, trials.apply_trial, "trial-was-applied", reason=reason)
 
 
 @require_role(Role.INSTRUCTOR, "POST")
 def drop_trial(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
     """Drop the version."""
-    return _finish_trial(
-        request,
-        visit,
-        _get_trial(visit, trial),
-        trials.drop_trial,
-        get_words(request)["t"]("trial-was-dropped"),
-    )
+    return _finish_trial(request, _get_trial(visit, trial), trials.drop_trial, "trial-was-dropped")
 
 
 def _finish_trial(
-    request: HttpRequest, visit: Visit, trial: VersionTrial, settle: Callable[[Any, Any], None], done: str
+    request: HttpRequest, trial: VersionTrial, settle: Callable[..., None], done: str, **options: str
 ) -> HttpResponse:
+    say, course = get_words(request)["t"], trial.offer.course
     try:
-        settle(trial, request.user)
+        settle(trial, request.user, **options)
     except AutograderError as error:
-        notices.error(request, get_words(request)["t"]("trial-refused", reason=error.text))
-        return redirect_to_trial(visit, trial)
-    notices.info(request, done)
-    return redirect("staff-assignment", slug=visit.course.slug, assignment=trial.offer.assignment)
+        notices.error(request, say("trial-refused", reason=error.text))
+        return redirect("trial", slug=course.slug, trial=trial.pk)
+    notices.info(request, say(done, number=trial.version.number))
+    return redirect("staff-assignment", slug=course.slug, assignment=trial.offer.assignment)
 
 
 @require_role(Role.HEAD_TA, "POST")
-def retry_trial(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
+def retry_trial(_: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
     """Retry attempts that could not be graded in a trial."""
-    del request
     version_trial = _get_trial(visit, trial)
     trials.retry_failed(version_trial)
     return redirect_to_trial(visit, version_trial)
