@@ -86,6 +86,7 @@ def _collect_progress(
         waiting = offer.total - offer.done - offer.failed
         rows.append(
             {
+                "offer": offer,
                 "times": assignment_details.get_common_times(offer, language),
                 **{name: getattr(offer, name) for name in ("total", *counts)},
                 "waiting": waiting,
