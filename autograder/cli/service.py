@@ -60,11 +60,12 @@ def serve(
     """
     from autograder.cli import report
     from autograder.web import logs, server
+    from autograder.web.processes import ServiceOptions
 
     logs.configure_logging()
     if demo:
         _make_demo_course(course)
-    options = server.ServiceOptions(
+    options = ServiceOptions(
         course, name, host, port, address, proxy, database_url, workers, isolation, processes
     )
     with server.Service(options) as service:

@@ -36,15 +36,27 @@ def get_assignment(row: Mapping[str, str], place: str, assignments: Collection[s
 
 
 def read_rows(
-    path: Path, list_name: str, columns: Collection[str], *, needed: Collection[str]
+    path: Path,
+    list_name: str,
+    columns: Collection[str],
+    *,
+    needed: Collection[str],
+    data: bytes | None = None,
 ) -> list[tuple[int, dict[str, str]]]:
     """Return the rows of a CSV file with their line numbers, all values stripped.
+
+    Args:
+        path: the file.
+        list_name: what it is, for errors.
+        columns: the columns to return.
+        needed: those that it must have.
+        data: its contents, if it was uploaded; None: they are read.
 
     Raises:
         CourseError: it cannot be read, is not UTF-8 or no CSV, or lacks one of the needed columns.
     """
     try:
-        data = atomic.read_bytes(path)
+        data = atomic.read_bytes(path) if data is None else data
     except OSError as error:
         raise CourseError(f"{path}: {list_name} cannot be read: {error.strerror}") from error
     if len(data) > _MOST_BYTES:

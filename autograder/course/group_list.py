@@ -38,15 +38,17 @@ class Membership(Struct, frozen=True):
     line: int = 0
 
 
-def read_memberships(path: Path, assignments: Collection[str]) -> tuple[Membership, ...]:
-    """Read the list; further columns are ignored.
+def read_memberships(
+    path: Path, assignments: Collection[str], data: bytes | None = None
+) -> tuple[Membership, ...]:
+    """Read the list, or the contents of an uploaded one; further columns are ignored.
 
     Raises:
         CourseError: it is no CSV file with these columns, or a line names an assignment that the course does
             not have, no group or student, or an impossible name; names the line.
     """
     memberships = []
-    for line, row in read_rows(path, "the list of groups", COLUMNS, needed=COLUMNS[:2]):
+    for line, row in read_rows(path, "the list of groups", COLUMNS, needed=COLUMNS[:2], data=data):
         place = f"{path}: line {line}"
         # Names of groups and students end up in folders and pages, so the rule for ids applies to both.
         for column in COLUMNS[:2]:

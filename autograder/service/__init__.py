@@ -7,11 +7,11 @@ module              content
 ==================  =====================================================================================
 `postgres`          the embedded database, started below the course folder (`child_process` starts it)
 `setup`             Django's settings, in code, and the migrations
-`models`            the tables; `models_results`: results as they were shown, sent or chosen
+`models`            the tables; `models_results`: more of them, such as marks that were shown
 `blobs`             bytes by their digest: notebooks, data, releases; in the database or an object store
 `versions`          released assignments, imported from a folder and exported to one
 `attempts`          submit, claim, store the result, release; the sweep that finds lost attempts
-`members`           members: added, removed, restored; `class_list` imports many of them
+`members`           members: added, removed, restored, imported from a class list
 `offers`            whether students see an assignment and their marks; `openings`: working times that began
 `drafts`            uploaded assignments that are checked before they can be offered
 `assignment_cache`  assignments from the database, written to disk and loaded once for each version

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.db import transaction
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from autograder.rubric import Rubric
@@ -63,31 +62,27 @@ def _apply_choice(
     # Unpublished marks were never shown, so their change needs no reason.
     if reason and offer.published_at:
         StatedReason.objects.create(offer=offer, text=reason, by=by)
-    attempts.grade_again(_find_counting(offer, student, rubric))
+    numbers = set().union(*_find_counting(offer, student, rubric).values())
+    attempts.grade_again(Attempt.objects.filter(pk__in=numbers))
 
 
-def _find_counting(offer: Offer, student: str, rubric: Rubric) -> QuerySet[Attempt]:
-    """Return the attempts that count for a student and the members of their group."""
-    handins = (
-        attempts.find_counting_attempt(offer, entry, rubric)
-        for entry in attempts.list_group_members(offer, student)
-    )
-    numbers = {
-        name
-        for entry in handins
-        if entry
-        for name in (entry.folder.name, attempts.get_graded_attempt_id(entry))
+def _find_counting(offer: Offer, student: str, rubric: Rubric) -> dict[str, set[str]]:
+    """Return the ids of the counting attempts of a student and the members of their group."""
+    members = attempts.list_group_members(offer, student)
+    handins = attempts.find_counting_attempts(offer, rubric, members)
+    # A group member may count with two attempts: the group's, and the one with individual files.
+    return {
+        member: {handins[member].folder.name, attempts.get_graded_attempt_id(handins[member])}
+        if member in handins
+        else set()
+        for member in members
     }
-    return Attempt.objects.filter(pk__in=numbers)
 
 
 def _list_attempt_names(offer: Offer, student: str, rubric: Rubric) -> dict[str, list[str]]:
     """Return the counting attempts of each group member, with the numbers that people see."""
     names = {}
-    for member in attempts.list_group_members(offer, student):
-        handin = attempts.find_counting_attempt(offer, member, rubric)
-        # A group member may count with two attempts: the group's, and the one with individual files.
-        folders = {handin.folder.name, attempts.get_graded_attempt_id(handin)} if handin else set()
-        rows = Attempt.objects.filter(pk__in=folders).order_by("student", "number")
+    for member, numbers in _find_counting(offer, student, rubric).items():
+        rows = Attempt.objects.filter(pk__in=numbers).order_by("student", "number")
         names[member] = [f"{row.student} {row.number}" for row in rows]
     return names

@@ -55,14 +55,7 @@ from autograder.grading.submitted_files import make_missing_error
 from autograder.rubric import Rubric
 from autograder.rubric.variants.draws import normalise_id
 from autograder.service import blobs, openings, tasks, versions
-from autograder.service.models import (
-    Account,
-    Attempt,
-    AttemptFile,
-    Offer,
-    PlatformCourse,
-    State,
-)
+from autograder.service.models import Account, Attempt, AttemptFile, Offer, State
 from autograder.service.models_results import ChosenAttempt
 from autograder.service.notices import events
 from autograder.service.receipts import Signer
@@ -142,7 +135,7 @@ def submit_files(
         AttemptFile.objects.bulk_create(
             AttemptFile(attempt=attempt, name=name, blob_id=digest) for name, digest in digests.items()
         )
-        tasks.enqueue_attempt(attempt.pk)
+        tasks.enqueue_job(tasks.GRADING, attempt.pk)
     return attempt
 
 
@@ -300,7 +293,7 @@ def retry_attempt(attempt: Attempt) -> None:
     with transaction.atomic():
         failed = Attempt.objects.filter(pk=attempt.pk, state=State.FAILED)
         if failed.update(state=State.WAITING, tries=0, problem="", queued_at=timezone.now()):
-            tasks.enqueue_attempt(attempt.pk)
+            tasks.enqueue_job(tasks.GRADING, attempt.pk)
 
 
 def keep_result(attempt: Attempt, graded: GradingResult, rubric: Rubric, environment: str) -> bool:
@@ -331,7 +324,7 @@ def keep_result(attempt: Attempt, graded: GradingResult, rubric: Rubric, environ
         members = list_group_members(row.offer, row.student)
         with connection.cursor() as cursor:  # two attempts of a student or group may finish together
             cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [row.offer_id, min(members)])
-        handins = _find_counting(row.offer, rubric, members)
+        handins = find_counting_attempts(row.offer, rubric, members)
         outdated = _find_outdated(row, rubric, handins)
         entries = [
             build_counted_entry(key, graded, rubric, handin)
@@ -340,8 +333,8 @@ def keep_result(attempt: Attempt, graded: GradingResult, rubric: Rubric, environ
         ]
         if entries:
             store.record_results(entries)
-            if row.offer.published_at and PlatformCourse.objects.filter(course=row.offer.course).exists():
-                tasks.enqueue_scores(row.offer_id)
+            if row.offer.published_at:
+                tasks.enqueue_scores(row.offer)
         grade_again(Attempt.objects.filter(pk__in=outdated))
         if find_readability(row, rubric).is_damaged:
             events.record_unreadable(row)
@@ -405,12 +398,7 @@ def find_counting_attempt(offer: Offer, student: str, rubric: Rubric) -> Handin 
     Without times it is the last attempt; for a group, the last of any member, together with the one that has
     the student's individual files (`Handin.own`). None: nothing was submitted.
     """
-    return _find_counting(offer, rubric, list_group_members(offer, student)).get(student)
-
-
-def find_counting_attempts(offer: Offer, rubric: Rubric) -> dict[str, Handin]:
-    """Return every student's counting attempt, as `find_counting_attempt` does."""
-    return _find_counting(offer, rubric)
+    return find_counting_attempts(offer, rubric, list_group_members(offer, student)).get(student)
 
 
 def get_graded_attempt_id(handin: Handin) -> str:
@@ -439,10 +427,10 @@ def find_group(offer: Offer, student: str) -> StudentGroup | None:
     return group_list.map_by_student(list_groups(offer)).get(normalise_id(student))
 
 
-def _find_counting(
+def find_counting_attempts(
     offer: Offer, rubric: Rubric, students: Collection[str] | None = None
 ) -> dict[str, Handin]:
-    """Return the counting attempt by student, out of those that did not fail; optionally of some students.
+    """Return the counting attempt by student, as `find_counting_attempt` does; optionally of some students.
 
     If one member of a group is named, all members must be.
     """
@@ -603,7 +591,7 @@ def sweep_attempts() -> int:
         Attempt.objects.filter(forgotten | left).order_by("submitted_at").values_list("pk", flat=True)
     )
     # An attempt that has a job is refused by the queue and not counted.
-    return sum(tasks.enqueue_attempt(identifier) for identifier in overdue)
+    return sum(tasks.enqueue_job(tasks.GRADING, identifier) for identifier in overdue)
 
 
 def grade_again(attempts: QuerySet[Attempt]) -> int:
@@ -617,5 +605,5 @@ def grade_again(attempts: QuerySet[Attempt]) -> int:
                 version=attempt.offer.version_id,
                 queued_at=timezone.now(),
             )
-            tasks.enqueue_attempt(attempt.pk)
+            tasks.enqueue_job(tasks.GRADING, attempt.pk)
     return len(graded)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -54,14 +54,13 @@ _LISTS = ("bonus.csv", "nbgrader_config.py")
 _STAMP = "timestamp.txt"
 
 
-def import_course(course: Course, slug: str, signer: Signer, *, title: str = "") -> CourseRecord:
+def import_course(course: Course, slug: str, signer: Signer) -> CourseRecord:
     """Import a course from a folder into the database, or update it from the folder.
 
     Args:
         course: the folder's course; assignments that are not released yet are left out.
         slug: its name in addresses, if it is new.
         signer: signs receipts for submissions in the folder.
-        title: for display.
 
     Raises:
         As `trials.import_assignment`.
@@ -71,9 +70,7 @@ def import_course(course: Course, slug: str, signer: Signer, *, title: str = "")
     record = find_course(course, slug)
     new = record is None
     if record is None:
-        record = CourseRecord.objects.create(
-            slug=slug, title=title or course.root.name, secret=course.load_secret()
-        )
+        record = CourseRecord.objects.create(slug=slug, title=course.root.name, secret=course.load_secret())
     store = DatabaseStore(record)
     for name in course.list_assignments():
         if course.locate_release(name).is_dir():
@@ -90,9 +87,7 @@ def import_course(course: Course, slug: str, signer: Signer, *, title: str = "")
             _import_submissions(course, offer, store, signer)
         mark_changes.import_shown_marks(offer, read_published(course, offer.assignment))
     if new:
-        audit.record_action(
-            "autograder serve", "course", slug, course=record, after=title or course.root.name
-        )
+        audit.record_action("autograder serve", "course", slug, course=record, after=course.root.name)
     return record
 
 
@@ -129,7 +124,8 @@ def _import_submissions(course: Course, offer: Offer, store: DatabaseStore, sign
         counted = {entry.own: entry for entry in find_counting_attempts(course, assignment.rubric).handins}
     for latest in course.list_handins(offer.assignment):
         earlier = sorted(
-            course.list_earlier_attempts(latest.student, offer.assignment), key=_get_submitted_at
+            course.list_earlier_attempts(latest.student, offer.assignment),
+            key=lambda handin: handin.submitted_at or datetime.min.replace(tzinfo=UTC),
         )
         # Oldest first, so that attempt numbers follow submission times.
         for handin in (*earlier, latest):
@@ -175,9 +171,7 @@ def _import_attempt(
         attempt = attempts.submit_files(offer, handin.student, files, signer, submitted_at=submitted_at)
         # The folder's result belongs to this attempt only if the same files were graded.
         if result is not None and result.digest == read_handin(assignment, handin).compute_digest():
-            current = CurrentResult.objects.filter(
-                course=offer.course, assignment=offer.assignment, student=handin.student
-            ).first()
+            current = offer.current_results.filter(student=handin.student).first()
             if current is not None:
                 Attempt.objects.filter(pk=attempt.pk).update(
                     state=State.GRADED, graded_at=timezone.now(), result=current.result
@@ -205,10 +199,6 @@ def _iterate_files(folder: Path, rubric: Rubric) -> Iterator[tuple[str, bytes]]:
         if path in wanted or ("/" not in path and path != _STAMP and path not in data_paths):
             yield path, atomic.read_bytes(file)
     yield from ((path, data) for path, data in taken.items() if isinstance(data, bytes))
-
-
-def _get_submitted_at(handin: Handin) -> datetime:
-    return handin.submitted_at or datetime.min.replace(tzinfo=UTC)
 
 
 def export_course(record: CourseRecord, folder: Path) -> Course:
@@ -259,39 +249,27 @@ def _build_times(offers: Iterable[Offer]) -> dict[str, Any]:
 
 def write_roster(record: CourseRecord, course: Course) -> None:
     """Write the class list into a course folder."""
-    students = Member.objects.filter(course=record, role=Role.STUDENT)
-    atomic.write_bytes(course.roster, _format_roster(students).encode())
+    fields = ("student", "first_name", "last_name", "email")
+    students = Member.objects.filter(course=record, role=Role.STUDENT).values_list(*fields)
+    _write_csv(course.roster, [("id", *fields[1:]), *sorted(students)])
 
 
 def write_groups(offers: Iterable[Offer], course: Course) -> None:
     """Write the groups into a course folder, if there are any."""
-    grouped = [offer for offer in offers if offer.groups]
-    if grouped:
-        atomic.write_bytes(course.groups, _format_groups(grouped).encode())
-
-
-def _format_groups(offers: Iterable[Offer]) -> str:
-    written = io.StringIO()
-    rows = csv.writer(written, lineterminator="\n")
-    rows.writerow(group_list.COLUMNS)
-    rows.writerows(
+    rows = [
         (group.name, member, offer.assignment)
         for offer in offers
         for group in attempts.list_groups(offer)
         for member in group.members
-    )
-    return written.getvalue()
+    ]
+    if rows:
+        _write_csv(course.groups, [group_list.COLUMNS, *rows])
 
 
-def _format_roster(members: Iterable[Member]) -> str:
+def _write_csv(path: Path, rows: Iterable[Sequence[str]]) -> None:
     written = io.StringIO()
-    rows = csv.writer(written, lineterminator="\n")
-    rows.writerow(("id", "first_name", "last_name", "email"))
-    rows.writerows(
-        (member.student, member.first_name, member.last_name, member.email)
-        for member in sorted(members, key=lambda member: member.student)
-    )
-    return written.getvalue()
+    csv.writer(written, lineterminator="\n").writerows(rows)
+    atomic.write_bytes(path, written.getvalue().encode())
 
 
 def _export_attempts(offer: Offer, course: Course) -> None:

@@ -73,7 +73,7 @@ def upload_draft(record: CourseRecord, archive: IO[bytes], by: Account) -> Draft
             by=by,
             queued_at=timezone.now(),
         )
-        tasks.enqueue_draft(draft.pk)
+        tasks.enqueue_job(tasks.DRAFTS, draft.pk)
     return draft
 
 
@@ -147,7 +147,7 @@ def request_check(draft: Draft, *, full: bool) -> None:
         idle = Draft.objects.filter(pk=draft.pk, settled="", state__in=("passed", "failed"))
         values = {"tries": 0, "done": 0, "total": 0, "findings": [], "queued_at": timezone.now()}
         if idle.update(state="waiting", full=full, version=None, **values):
-            tasks.enqueue_draft(draft.pk)
+            tasks.enqueue_job(tasks.DRAFTS, draft.pk)
 
 
 def claim_draft(number: int) -> Draft | None:
@@ -188,7 +188,7 @@ def sweep_drafts() -> None:
     forgotten = Q(state="waiting", queued_at__lt=now - OVERDUE)
     lost = Q(state="running", alive_at__lt=now - LEASE)
     for number in Draft.objects.filter(forgotten | lost, settled="").values_list("pk", flat=True):
-        tasks.enqueue_draft(number)
+        tasks.enqueue_job(tasks.DRAFTS, number)
 
 
 class _ProgressWriter(Listener):

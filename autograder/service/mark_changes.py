@@ -24,7 +24,7 @@ from autograder.app.published_marks import (
 from autograder.grading.assignment import Assignment
 from autograder.grading.grades import MarkChange
 from autograder.service import attempts
-from autograder.service.models import Account, Attempt, CellMark, Offer, RegradeRequest
+from autograder.service.models import Account, Attempt, Offer, RegradeRequest
 from autograder.service.models_results import BonusChange, ShownMarks, StatedReason
 from autograder.service.standings import compute_student_standing, load_current_result
 from autograder.service.store import DatabaseStore
@@ -139,9 +139,7 @@ def _find_reason(
     if row.agreed is not None:
         agreed = msgspec.convert(row.agreed, AgreedChange)
         events.append((agreed.at, agreed.reason))
-    marked = CellMark.objects.filter(
-        place__course=offer.course, place__assignment=offer.assignment, student=student, marked_at__gt=since
-    )
+    marked = offer.marks.filter(student=student, marked_at__gt=since)
     answered = list(RegradeRequest.objects.filter(offer=offer, student=student, answered_at__gt=since))
     events += [(request.answered_at, request.answer) for request in answered if request.answered_at]
     for mark in marked:

@@ -1,18 +1,22 @@
-"""Members of a course: added, changed, removed and restored by staff; each change is in the audit log."""
+"""Members of a course: added, changed, removed and restored by staff; each change is in the audit log.
+
+The class list adds, updates or restores students, and never removes any.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from typing import Any
 
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
+from autograder.grading.store import Student
 from autograder.service import audit
 from autograder.service.marking import assignees
-from autograder.service.models import Account, CourseRecord, Invitation, Member, ProgramKey
+from autograder.service.models import Account, CourseRecord, Invitation, Member, ProgramKey, Role
+from autograder.service.store import DatabaseStore
 
 FIELDS = ("role", "student", "first_name", "last_name", "email")
 """The fields that staff enter."""
@@ -27,16 +31,6 @@ def describe_member(member: Member) -> dict[str, str]:
     """Return the fields of a member for the log, without empty ones."""
     facts = {name: str(getattr(member, name)) for name in FIELDS if getattr(member, name)}
     return {**facts, "account": member.account.username} if member.account else facts
-
-
-@contextmanager
-def lock_member(course: CourseRecord, number: int) -> Iterator[Member | None]:
-    """Lock a member, also a removed one, for a change; None: the course has no such member."""
-    with transaction.atomic():
-        # The log is locked before any row: see `audit.lock_log`.
-        audit.lock_log()
-        rows = Member.everyone.select_for_update(of=("self",)).select_related("account", "course")
-        yield rows.filter(course=course, pk=number).first()
 
 
 def record_change(by: Account, action: str, member: Member, *, before: Any = None, after: Any = None) -> None:
@@ -83,3 +77,44 @@ def reset_second_factor(account: Account) -> None:
 
     Authenticator.objects.filter(user=account).delete()
     end_sessions(account)
+
+
+def import_students(course: CourseRecord, students: Collection[Student], by: Account) -> int:
+    """Add students to a course, or update their names and addresses; existing members keep their accounts.
+
+    Removed students are restored: an imported list is a decision of staff.
+
+    Returns:
+        The number of students who were added, restored or changed.
+
+    Raises:
+        GradebookError: the database refused.
+    """
+    with transaction.atomic():
+        # The log is locked before any row: see `audit.lock_log`.
+        audit.lock_log()
+        before = _map_students(course)
+        DatabaseStore(course).enroll_students(students)
+        listed = Member.everyone.filter(course=course, student__in=[entry.id for entry in students])
+        for member in listed.exclude(removed_at=None).select_related("course", "account"):
+            restore_member(member, by)
+        after = _map_students(course)
+        changed = sorted(who for who in after if before.get(who) != after[who])
+        audit.record_action(
+            by.username,
+            "class list",
+            course.slug,
+            course=course,
+            before={who: before[who] for who in changed if who in before},
+            after={who: after[who] for who in changed},
+        )
+    return len(changed)
+
+
+def _map_students(course: CourseRecord) -> dict[str, str]:
+    """Return the name and address of each student, by id."""
+    students = Member.objects.filter(course=course, role=Role.STUDENT)
+    return {
+        student.student: f"{student.first_name} {student.last_name} {student.email}".strip()
+        for student in students
+    }

@@ -14,19 +14,7 @@ from django.db.models import Q
 from django.db.models.functions import MD5, Lower
 from django.utils.crypto import salted_hmac
 
-from autograder.service.models_notices import Delivery, Event, Webhook  # noqa: F401 - Django finds them here
-from autograder.service.models_privacy import AccessEntry  # noqa: F401
-from autograder.service.models_results import (  # noqa: F401
-    BonusChange,
-    ChosenAttempt,
-    Comparison,
-    Draft,
-    OpenedAssignment,
-    PlatformRegistration,
-    SentScore,
-    ShownMarks,
-    StatedReason,
-)
+from autograder.service import models_results  # noqa: F401 - Django finds its tables here
 
 
 class Account(AbstractUser):
@@ -177,6 +165,16 @@ class Offer(models.Model):
         """A course offers an assignment once."""
 
         constraints = (models.UniqueConstraint(fields=["course", "assignment"], name="offer_assignment"),)
+
+    @property
+    def marks(self) -> models.QuerySet[CellMark]:
+        """The marks of all its cells and students."""
+        return CellMark.objects.filter(place__course=self.course_id, place__assignment=self.assignment)
+
+    @property
+    def current_results(self) -> models.QuerySet[CurrentResult]:
+        """The results of all its students that count."""
+        return CurrentResult.objects.filter(course=self.course_id, assignment=self.assignment)
 
 
 class CourseFile(models.Model):

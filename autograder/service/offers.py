@@ -8,7 +8,7 @@ from django.utils import timezone
 from autograder.app.class_roll import copy_shared_marks
 from autograder.rubric import Rubric
 from autograder.service import attempts, audit, tasks
-from autograder.service.models import Account, Offer, PlatformCourse
+from autograder.service.models import Account, Offer
 from autograder.service.notices import events
 from autograder.service.store import DatabaseStore
 
@@ -36,8 +36,7 @@ def set_published(offer: Offer, rubric: Rubric, by: Account, *, wanted: bool) ->
             _copy_group_marks(offer, rubric)
         Offer.objects.filter(pk=offer.pk).update(published_at=since)
         # Also after a withdrawal: the platforms must not keep marks that are no longer public.
-        if PlatformCourse.objects.filter(course=offer.course).exists():
-            tasks.enqueue_scores(offer.pk)
+        tasks.enqueue_scores(offer)
         offer.published_at = since
         if wanted and not before:
             events.record_published(offer)

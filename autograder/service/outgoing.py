@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from autograder.core.errors import ServiceError
 from autograder.service.refusals import RequestRefused
 
-PRIVATE = "AUTOGRADER_PRIVATE_WEBHOOKS"
+PRIVATE = "AUTOGRADER_PRIVATE_ADDRESSES"
 """Environment variable: with the value 1, webhooks and registrations may lead to private addresses."""
 MOST_BYTES = 1 << 18
 """Largest response that is read."""

@@ -182,7 +182,9 @@ def import_roster(connection: PlatformCourse, student: str) -> RosterSummary:
     try:
         with transaction.atomic():
             context.update_memberships(members)
-            return _enroll_members(connection, [member for member in members if _is_learner(member)], student)
+            active = [member for member in members if member["status"] == "Active"]
+            learners = [member for member in active if get_role(member["roles"]) == Role.STUDENT]
+            return _enroll_members(connection, learners, student)
     except (DatabaseError, ValueError) as error:
         raise ServiceError(f"the platform's class list cannot be stored: {describe_error(error)}") from error
 
@@ -203,10 +205,6 @@ def _is_member(entry: Any) -> bool:
         and "\0" not in json.dumps(entry)
         and "\\u0000" not in json.dumps(entry)
     )
-
-
-def _is_learner(member: Mapping[str, Any]) -> bool:
-    return member["status"] == "Active" and get_role(member["roles"]) == Role.STUDENT
 
 
 def _enroll_members(
@@ -308,7 +306,7 @@ def sweep_scores() -> None:
     """Enqueue a comparison of all published marks with the marks sent to platforms."""
     connected = PlatformCourse.objects.values_list("course", flat=True)
     for offer in Offer.objects.filter(course__in=connected).values_list("pk", flat=True):
-        tasks.enqueue_scores(offer)
+        tasks.enqueue_job(tasks.SCORES, offer)
 
 
 def update_scores(offer: int, loaded: AssignmentCache) -> int:

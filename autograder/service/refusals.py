@@ -17,3 +17,7 @@ class RequestRefused(ServiceError):
     def __init__(self, code: str, **params: object) -> None:
         super().__init__(messages.build_localised_text(f"web.{code}", **params))
         self.code, self.params = code, params
+
+
+class ActionRefused(RequestRefused):
+    """The action does not fit the data as it is; the API answers with status 422 instead of 400."""

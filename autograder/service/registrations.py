@@ -7,7 +7,6 @@ launch only after an administrator has confirmed it.
 
 from __future__ import annotations
 
-import hashlib
 import http.client
 import secrets
 from collections.abc import Collection
@@ -28,6 +27,7 @@ from autograder.service import audit, outgoing
 from autograder.service.models import Account
 from autograder.service.models_results import PlatformRegistration
 from autograder.service.platforms import READ_ROSTER
+from autograder.service.program_keys import hash_secret
 
 VALID = timedelta(days=2)
 """How long an address for a registration works."""
@@ -84,13 +84,9 @@ def create_token(by: Account) -> str:
     token, now = secrets.token_urlsafe(32), timezone.now()
     with transaction.atomic():
         PlatformRegistration.objects.filter(registration=None, expires_at__lt=now).delete()
-        PlatformRegistration.objects.create(digest=_hash_token(token), expires_at=now + VALID)
+        PlatformRegistration.objects.create(digest=hash_secret(token), expires_at=now + VALID)
         audit.record_action(by.username, "registration address", "")
     return token
-
-
-def _hash_token(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()
 
 
 def register_platform(token: str, address: str, secret: str, tool: ToolAddresses) -> LtiRegistration:
@@ -109,7 +105,7 @@ def register_platform(token: str, address: str, secret: str, tool: ToolAddresses
         raise ServiceError("open this address through your learning platform")
     now = timezone.now()
     unused = PlatformRegistration.objects.filter(
-        digest=_hash_token(token), registration=None, expires_at__gt=now
+        digest=hash_secret(token), registration=None, expires_at__gt=now
     )
     # Atomic, and before any request: of two visitors with the same address only one gets further.
     if not unused.update(expires_at=now):
@@ -144,7 +140,7 @@ def register_platform(token: str, address: str, secret: str, tool: ToolAddresses
                 LtiDeployment.objects.create(
                     registration=registration, deployment_id=str(answer.tool.deployment_id)
                 )
-            PlatformRegistration.objects.filter(digest=_hash_token(token)).update(registration=registration)
+            PlatformRegistration.objects.filter(digest=hash_secret(token)).update(registration=registration)
             audit.record_action(registration.name, "platform registered", registration.issuer)
     except ValidationError as error:
         raise ServiceError(f"the platform cannot be stored: {' '.join(error.messages)}") from error

@@ -52,7 +52,7 @@ def request_comparison(offer: Offer) -> None:
     with transaction.atomic():
         now = timezone.now()
         Comparison.objects.update_or_create(offer=offer, defaults={"asked_at": now, "problem": ""})
-        tasks.enqueue_comparison(offer.pk)
+        tasks.enqueue_job(tasks.COMPARING, offer.pk)
 
 
 def compare_class(number: int, loaded: AssignmentCache) -> None:

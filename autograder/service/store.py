@@ -137,7 +137,7 @@ class DatabaseStore:
         """See `Store.find_result`."""
         with self._open_transaction("the result could not be read"):
             # A pruned result lacks its notebooks and must not be reused.
-            rows = StoredResult.objects.filter(course=self._course, whole=True, **_to_columns(key))
+            rows = StoredResult.objects.filter(course=self._course, whole=True, **msgspec.structs.asdict(key))
             stored = rows.values_list("graded", flat=True).first()
         return None if stored is None else decode_result(bytes(stored))
 
@@ -164,7 +164,7 @@ class DatabaseStore:
         with self._open_transaction("the result could not be kept"):
             row, new = StoredResult.objects.select_for_update().get_or_create(
                 course=self._course,
-                **_to_columns(entry.key),
+                **msgspec.structs.asdict(entry.key),
                 defaults={
                     "graded": stored,
                     "run_id": run,
@@ -315,28 +315,15 @@ class DatabaseStore:
     ) -> None:
         """See `Store.give_mark`."""
         with self._open_transaction("the mark could not be entered"):
-            row = self._lock_rows(assignment, [(student, *cell)]).get((student, *cell))
+            places = {"place__course": self._course, "place__assignment": assignment}
+            places |= {"place__notebook": cell[0], "place__cell": cell[1]}
+            locked = CellMark.objects.select_for_update(of=("self",)).filter(**places, student=student)
+            row = locked.select_related("place").first()
             if row is None:
                 raise GradebookError(f"{student!r} has no cell {cell[1]!r} in {assignment!r} for a grade")
             _enter_mark(row, mark)
             row.decided = row.decided if decided is None else str(decided)
             row.save()
-
-    def _lock_rows(self, assignment: str, answers: Iterable[AnswerName]) -> dict[AnswerName, CellMark]:
-        """Lock the rows of answers, always in the same order, so that no deadlock is possible."""
-        wanted = set(answers)
-        locked = (
-            CellMark.objects.select_for_update(of=("self",))
-            .filter(
-                place__course=self._course,
-                place__assignment=assignment,
-                student__in={student for student, _, _ in wanted},
-            )
-            .select_related("place")
-            .order_by("pk")
-        )
-        rows = {(row.student, row.place.notebook, row.place.cell): row for row in locked}
-        return {answer: row for answer, row in rows.items() if answer in wanted}
 
     def record_deductions(self, assignment: str, taken: Mapping[str, Decimal]) -> None:
         """See `Store.record_deductions`; pages compute it from the result."""
@@ -355,10 +342,6 @@ class DatabaseStore:
 
 
 _WRITTEN = ("automatic", "pending", "again", "worth", "items", "points", "revision")
-
-
-def _to_columns(key: ResultKey) -> dict[str, object]:
-    return msgspec.structs.asdict(key)
 
 
 def get_bonus_points(offer: Offer, student: str) -> Decimal:

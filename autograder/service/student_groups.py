@@ -10,17 +10,8 @@ from autograder.course import find_name_fault
 from autograder.rubric import Rubric
 from autograder.rubric.variants.draws import normalise_id
 from autograder.service import attempts, tasks
-from autograder.service.marking.refusals import ActionRefused
-from autograder.service.models import (
-    Attempt,
-    CellMark,
-    CurrentResult,
-    IndependentMark,
-    Member,
-    Offer,
-    PlatformCourse,
-    Role,
-)
+from autograder.service.models import Attempt, IndependentMark, Member, Offer, Role
+from autograder.service.refusals import ActionRefused
 
 MOST_MEMBERS = 50
 
@@ -60,8 +51,8 @@ def set_groups(offer: Offer, rubric: Rubric, wanted: Mapping[str, Iterable[str]]
         row.save(update_fields=["groups", "formed_here", "times"])
         attempts.grade_again(Attempt.objects.filter(offer=row, student__in=concerned))
         _drop_results(row, rubric, concerned)
-        if row.published_at and PlatformCourse.objects.filter(course=row.course).exists():
-            tasks.enqueue_scores(row.pk)
+        if row.published_at:
+            tasks.enqueue_scores(row)
     # The caller's object still has the old groups.
     offer.refresh_from_db(fields=["groups", "formed_here", "times"])
     return tuple(sorted(concerned))
@@ -101,12 +92,10 @@ def _drop_results(offer: Offer, rubric: Rubric, students: Iterable[str]) -> None
     """
     counting = attempts.find_counting_attempts(offer, rubric)
     left = [student for student in students if student not in counting]
-    marks = CellMark.objects.filter(
-        place__course=offer.course, place__assignment=offer.assignment, student__in=left
-    )
+    marks = offer.marks.filter(student__in=left)
     read = IndependentMark.objects.filter(mark__in=marks).values_list("mark__student", flat=True)
     # Raised inside the transaction, so that the groups stay as they were.
     for student in (*marks.filter(touched=True).values_list("student", flat=True), *read):
         raise ActionRefused("groups-marked", student=student)
     marks.delete()
-    CurrentResult.objects.filter(course=offer.course, assignment=offer.assignment, student__in=left).delete()
+    offer.current_results.filter(student__in=left).delete()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-import uuid
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 
@@ -20,6 +19,7 @@ from procrastinate.contrib.django.models import ProcrastinateWorker
 from procrastinate.exceptions import AlreadyEnqueued
 
 from autograder.core.errors import describe_error
+from autograder.service.models import Offer, PlatformCourse
 from autograder.service.setup import PATIENCE_SECONDS
 
 LOG = logging.getLogger("autograder.service.tasks")
@@ -28,7 +28,8 @@ ERASING, NOTICES = "erasing", "notices"
 """Queues, and the tasks in them: attempts to grade; attempts to grade in trials; assignments with marks for
 learning platforms; assignments to compare for similarity; uploaded assignments to check; courses with an
 ended retention period; notifications to deliver."""
-_AFTER_OTHERS = -1
+_AFTER_OTHERS = {TRIALS, COMPARING, DRAFTS, ERASING}
+"""Queues with jobs that run when no attempt waits."""
 QUEUE_READERS = 3
 """How often a worker calls `process_queues`: to grade, to send marks, and to notify. Each call reports."""
 _SILENT = timedelta(seconds=30)
@@ -37,50 +38,27 @@ _AGAIN_SECONDS = 1.0
 """Delay before connecting again to an unavailable database."""
 
 
-def enqueue_attempt(attempt: uuid.UUID) -> bool:
-    """Enqueue an attempt with the open transaction; return False if it is already enqueued."""
-    return _enqueue_job(GRADING, str(attempt))
-
-
-def enqueue_trial(result: int) -> bool:
-    """Enqueue a trial's result, to run when no attempt waits; return False if it is already enqueued."""
-    return _enqueue_job(TRIALS, str(result), lock=f"trial {result}", priority=_AFTER_OTHERS)
-
-
-def enqueue_scores(offer: int) -> bool:
-    """Enqueue sending an assignment's marks with the open transaction; False: it is already enqueued."""
-    return _enqueue_job(SCORES, str(offer))
-
-
-def enqueue_comparison(offer: int) -> bool:
-    """Enqueue a comparison, to run when no attempt waits; return False if it is already enqueued."""
-    return _enqueue_job(COMPARING, str(offer), lock=f"comparison {offer}", priority=_AFTER_OTHERS)
-
-
-def enqueue_draft(draft: int) -> bool:
-    """Enqueue the check of a draft, to run when no attempt waits; return False if it is already enqueued."""
-    return _enqueue_job(DRAFTS, str(draft), lock=f"draft {draft}", priority=_AFTER_OTHERS)
-
-
-def enqueue_erasure(course: int) -> bool:
-    """Enqueue the erasure of a course's students; return False if it is already enqueued."""
-    return _enqueue_job(ERASING, str(course), lock=f"erasure {course}", priority=_AFTER_OTHERS)
-
-
-def enqueue_notices() -> bool:
-    """Enqueue the delivery of notifications with the open transaction; False: it is already enqueued."""
-    return _enqueue_job(NOTICES, "due", lock="notices")
-
-
-def _enqueue_job(queue: str, subject: str, *, lock: str = "", priority: int = 0) -> bool:
-    # The queueing lock makes Procrastinate refuse a second waiting job for the same subject.
-    job = app.configure_task(queue, queue=queue, queueing_lock=lock or subject, priority=priority)
+def enqueue_job(queue: str, subject: object) -> bool:
+    """Enqueue a job with the open transaction; return False if one for the same subject already waits."""
+    job = app.configure_task(
+        queue,
+        queue=queue,
+        # Makes Procrastinate refuse a second waiting job.
+        queueing_lock=f"{queue} {subject}",
+        priority=-1 if queue in _AFTER_OTHERS else 0,
+    )
     try:
         with transaction.atomic():  # a savepoint: a refused job must not end the caller's transaction
-            job.defer(subject=subject)
+            job.defer(subject=str(subject))
     except AlreadyEnqueued:
         return False
     return True
+
+
+def enqueue_scores(offer: Offer) -> None:
+    """Enqueue sending an assignment's marks, if the course is connected with a learning platform."""
+    if PlatformCourse.objects.filter(course=offer.course_id).exists():
+        enqueue_job(SCORES, offer.pk)
 
 
 def count_workers() -> int:

@@ -277,11 +277,6 @@ def _make_path(version: Version, folder: Path, path: str) -> Path:
     return folder / pure
 
 
-def list_file_names(version: Version, student: str) -> tuple[str, ...]:
-    """Return the names of a student's files."""
-    return tuple(_load_student_digests(version, student))
-
-
 def load_released_files(
     version: Version, student: str, names: Collection[str] | None = None
 ) -> Mapping[str, bytes]:
@@ -289,7 +284,7 @@ def load_released_files(
 
     A file that is requested by name and has no personal version is the common one.
     """
-    files = _load_student_digests(version, student)
+    files = load_digests(version, student)
     if names is not None:
         files = {name: files[name] for name in names if name in files}
         if missing := set(names) - files.keys():
@@ -299,13 +294,8 @@ def load_released_files(
     return {name: contents[digest] for name, digest in files.items()}
 
 
-def load_digests(version: Version, student: str) -> Mapping[str, str]:
+def load_digests(version: Version, student: str) -> dict[str, str]:
     """Return the SHA-256 of each of a student's files, by name."""
-    return _load_student_digests(version, student)
-
-
-def _load_student_digests(version: Version, student: str) -> dict[str, str]:
-    """Return the digests of a student's files by name."""
     personal = _list_files_below(version, f"personal/{student}/{version.assignment}/")
     return personal or _list_files_below(version, f"release/{version.assignment}/")
 

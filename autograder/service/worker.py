@@ -125,7 +125,7 @@ class Worker:
         # A failure of the sandbox is not the student's fault: try again, possibly on another machine.
         if attempt.tries < attempts.MOST_TRIES and _find_fault(graded):
             attempts.give_back(attempt, _find_fault(graded))
-            tasks.enqueue_attempt(attempt.pk)
+            tasks.enqueue_job(tasks.GRADING, attempt.pk)
             return False
         return attempts.keep_result(attempt, graded, assignment.rubric, ready.environment)
 
@@ -160,13 +160,8 @@ class Worker:
 
     def compare_works(self, offer: int) -> None:
         """Compare the submissions of an assignment; errors are stored with it, none is raised."""
-        close_old_connections()
-        try:
+        with _report_errors(f"the submissions of offer {offer} could not be compared"):
             similarity.compare_class(offer, self._loaded)
-        except Exception as error:  # noqa: BLE001 - staff ask again
-            LOG.warning("the submissions of offer %s could not be compared: %s", offer, describe_error(error))
-        finally:
-            connections.close_all()
 
     def check_draft(self, draft: int) -> None:
         """Check an uploaded assignment; errors are stored with it, none is raised."""
@@ -186,13 +181,8 @@ class Worker:
     @staticmethod
     def erase_students(course: int) -> None:
         """Erase the students of a course if its retention period has ended; errors are logged."""
-        close_old_connections()
-        try:
+        with _report_errors(f"the students of course {course} could not be erased"):
             retention.erase_students(course)
-        except Exception as error:  # noqa: BLE001 - the sweep tries again
-            LOG.warning("the students of course %s could not be erased: %s", course, describe_error(error))
-        finally:
-            connections.close_all()
 
     @contextlib.contextmanager
     def _use_version(self, version: Version) -> Iterator[_ReadyVersion]:
@@ -240,6 +230,18 @@ def _find_fault(graded: GradingResult) -> str:
 
 
 @contextlib.contextmanager
+def _report_errors(failure: str) -> Iterator[None]:
+    """Log errors of a job; a sweep or a person asks for it again."""
+    close_old_connections()
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - the worker goes on
+        LOG.warning("%s: %s", failure, describe_error(error))
+    finally:
+        connections.close_all()
+
+
+@contextlib.contextmanager
 def _keep_alive(prolong_lease: Callable[[], object]) -> Iterator[None]:
     """Extend a lease periodically while this process lives and works on the attempt."""
     done = threading.Event()
@@ -272,8 +274,8 @@ def run_worker(worker: Worker, *, concurrency: int, stop: threading.Event) -> No
     """
     threads = [
         threading.Thread(target=_run_sweeps, args=(stop,), daemon=True),
-        threading.Thread(target=_run_score_sender, args=(stop,), daemon=True),
-        threading.Thread(target=_run_notice_sender, args=(stop,), daemon=True),
+        threading.Thread(target=_run_sender, args=(tasks.SCORES, _send_scores, stop), daemon=True),
+        threading.Thread(target=_run_sender, args=(tasks.NOTICES, _send_notices, stop), daemon=True),
     ]
     for thread in threads:
         thread.start()
@@ -289,38 +291,23 @@ def run_worker(worker: Worker, *, concurrency: int, stop: threading.Event) -> No
         thread.join()
 
 
-def _run_score_sender(stop: threading.Event) -> None:
-    """Send marks to learning platforms; failures are shown to staff, and retried."""
-    loaded = AssignmentCache()
-
-    def send_offer(offer: str) -> None:
-        close_old_connections()
-        try:
-            number = platforms.update_scores(int(offer), loaded)
-            LOG.info("%d marks of offer %s were sent to platforms", number, offer)
-        except Exception as error:  # noqa: BLE001 - the sweep tries again
-            LOG.warning("marks of offer %s could not be sent to platforms: %s", offer, describe_error(error))
-        finally:
-            connections.close_all()
-
-    tasks.process_queues({tasks.SCORES: send_offer}, 1, stop)
-    loaded.close()
+def _send_scores(offer: str, loaded: AssignmentCache) -> None:
+    """Send an assignment's marks to learning platforms; failures are shown to staff, and retried."""
+    with _report_errors(f"marks of offer {offer} could not be sent to platforms"):
+        number = platforms.update_scores(int(offer), loaded)
+        LOG.info("%d marks of offer %s were sent to platforms", number, offer)
 
 
-def _run_notice_sender(stop: threading.Event) -> None:
+def _send_notices(_: str, loaded: AssignmentCache) -> None:
     """Deliver notifications; failures are tried again later."""
+    with _report_errors("notifications could not be sent"):
+        LOG.info("%d notifications were sent", sending.deliver_due(loaded))
+
+
+def _run_sender(queue: str, send: Callable[[str, AssignmentCache], None], stop: threading.Event) -> None:
+    """Process a queue of things to send, one after the other."""
     loaded = AssignmentCache()
-
-    def deliver(_: str) -> None:
-        close_old_connections()
-        try:
-            LOG.info("%d notifications were sent", sending.deliver_due(loaded))
-        except Exception as error:  # noqa: BLE001 - the sweep tries again
-            LOG.warning("notifications could not be sent: %s", describe_error(error))
-        finally:
-            connections.close_all()
-
-    tasks.process_queues({tasks.NOTICES: deliver}, 1, stop)
+    tasks.process_queues({queue: lambda subject: send(subject, loaded)}, 1, stop)
     loaded.close()
 
 
@@ -329,8 +316,7 @@ def _run_sweeps(stop: threading.Event) -> None:
     for number in itertools.count(1):
         if stop.wait(SWEEP_SECONDS):
             break
-        try:
-            close_old_connections()
+        with _report_errors("the sweep failed"):
             if requeued := attempts.sweep_attempts():
                 LOG.info("%d attempts were queued again", requeued)
             grading.sweep_trials()
@@ -340,6 +326,3 @@ def _run_sweeps(stop: threading.Event) -> None:
                 platforms.sweep_scores()
                 retention.sweep_courses()
                 SessionStore.clear_expired()  # of people who did not sign out
-        except Exception as error:  # noqa: BLE001 - the next round tries again
-            LOG.warning("the sweep failed: %s", describe_error(error))
-    connections.close_all()

@@ -31,6 +31,6 @@ module              contents
 `lti`               learning platforms: launches, class lists, connections to courses; `deep_linking`: links
                     that instructors choose; `platform_registrations`: new platforms
 `api_client`        uploads files from a terminal
-`sentences`         sentences of the pages; `regrade_request_sentences` and others: those of one page
+`sentences`         sentences of the pages; `member_sentences` and others: those of one area
 ==================  =====================================================================================
 """

@@ -19,8 +19,8 @@ from django.core import signing
 from django.core.cache import cache
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import get_object_or_404
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import lazy
@@ -196,7 +196,7 @@ def open_invitation(request: HttpRequest, token: str) -> HttpResponse:
             return render_page(request, "error.html", {"code": "invitation-gone"}, status=404)
         if request.method == "POST" and "own" in request.POST and _may_join(request, invitation):
             accept_invitation(request.user, invitation)
-            return HttpResponseRedirect(reverse("home"))
+            return redirect("home")
         if invitation.account is not None:
             form: Any = SetPasswordForm(invitation.account, request.POST or None)
         else:
@@ -204,7 +204,7 @@ def open_invitation(request: HttpRequest, token: str) -> HttpResponse:
         if request.method == "POST" and form.is_valid():
             if invitation.account is not None:
                 _change_password(form, invitation)
-                response = HttpResponseRedirect(reverse("account_login"))
+                response = redirect("account_login")
                 mark_browser(response, invitation.account)
                 return response
             try:
@@ -215,7 +215,7 @@ def open_invitation(request: HttpRequest, token: str) -> HttpResponse:
                 form.add_error("username", form.fields["username"].error_messages["unique"])
             else:
                 login(request, account, backend=_BACKEND)
-                response = HttpResponseRedirect(reverse("home"))
+                response = redirect("home")
                 mark_browser(response, account)
                 return response
     if settings.RUNNING.providers and invitation.account is None:
@@ -357,7 +357,7 @@ def set_mail(request: HttpRequest) -> HttpResponse:
         notices.info(request, say("mail-saved"))
     else:
         notices.error(request, say("error-400"))
-    return HttpResponseRedirect(reverse("keys"))
+    return redirect("keys")
 
 
 @require_sign_in("POST")
@@ -366,4 +366,4 @@ def remove_key(request: HttpRequest, key: int) -> HttpResponse:
     program_key = get_object_or_404(ProgramKey, pk=key, account=request.user)
     audit.record_action(request.user.username, "remove key", program_key.label)
     program_key.delete()
-    return HttpResponseRedirect(reverse("keys"))
+    return redirect("keys")

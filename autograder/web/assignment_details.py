@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
@@ -11,7 +11,7 @@ from django.utils import timezone
 from msgspec import Struct
 
 from autograder import messages
-from autograder.core.errors import CourseError, NotebookError
+from autograder.core.errors import CourseError, NotebookError, ServiceError
 from autograder.core.wording import render_phrase
 from autograder.course import Handin
 from autograder.course.schedule import Schedule
@@ -20,18 +20,25 @@ from autograder.grading.assignment import Assignment
 from autograder.notebook.document import parse_notebook
 from autograder.notebook.release import Release, load_release
 from autograder.notebook.student import saved_notebook
-from autograder.notebook.student.rendering import MARKS
-from autograder.notebook.student.report import MISSING, ReportLine
+from autograder.notebook.student.report import MISSING, Report, ReportLine
 from autograder.notebook.student_check import FILE_NAME, read_specification
 from autograder.pages.feedback.questions import LineComment
 from autograder.pages.feedback.student_page import render_student_page
 from autograder.rubric import Rubric
 from autograder.rubric.lateness import COUNTS
-from autograder.rubric.timestamps import Window, format_duration, format_moment, get_zone, to_window_zone
+from autograder.rubric.timestamps import (
+    Window,
+    format_duration,
+    format_moment,
+    get_zone,
+    resolve_local_time,
+    to_window_zone,
+)
 from autograder.rubric.variants.draws import normalise_id
 from autograder.service import attempts, mark_changes, versions
 from autograder.service.marking.answers import find_cell
-from autograder.service.models import Attempt, CellMark, CourseRecord, Member, Offer, Role, State
+from autograder.service.models import Attempt, CourseRecord, Member, Offer, Role, State
+from autograder.service.refusals import RequestRefused
 from autograder.service.standings import compute_student_standing, load_current_result
 from autograder.service.store import DatabaseStore
 
@@ -84,31 +91,12 @@ class PartView(Struct, frozen=True):
     received: str = ""
 
 
-class ReportLineView(Struct, frozen=True):
-    """A remark on an answer or a file."""
-
-    state: str
-    mark: str
-    text: str
-    mathml: str
-    reading: str = ""
-    """The same as `mathml`, as plain text."""
-
-
-class AnswerRemarks(Struct, frozen=True):
-    """The remarks of the immediate check on one answer."""
-
-    question: str
-    title: str
-    lines: Sequence[ReportLineView]
-
-
 class CheckedFile(Struct, frozen=True):
     """The result of the immediate check of one file."""
 
     name: str
-    answers: Sequence[AnswerRemarks] = ()
-    cells: Sequence[ReportLineView] = ()
+    answers: Sequence[Report] = ()
+    cells: Sequence[ReportLine] = ()
     reason: str = ""
     """The reason why it cannot be read."""
 
@@ -237,11 +225,9 @@ def _round_to_minutes(left: timedelta) -> timedelta:
 def format_received(attempt: Attempt, language: str) -> str:
     """Format the time of an attempt's arrival, to the second, in its assignment's time zone."""
     schedule = attempts.load_schedule(attempt.offer, get_assignment(attempt.offer).rubric)
-    moment = attempt.submitted_at.replace(microsecond=0)
-    if schedule is None:
-        return format_moment(moment, "UTC", language)
     members = attempts.list_group_members(attempt.offer, attempt.student)
-    return _format_by_clock(moment, schedule.get_shared_window(members), language)
+    window = schedule.get_shared_window(members) if schedule else None
+    return _format_to_second(attempt.submitted_at, window, language)
 
 
 def describe_lateness(attempt: Attempt, language: str) -> list[str]:
@@ -285,26 +271,18 @@ def describe_timing(attempt: Attempt, language: str) -> list[TimingRemark]:
 def make_time_formatter(offer: Offer, language: str) -> Callable[[datetime], str]:
     """Return a formatter of moments, to the second, in the time zone of the assignment's common dates."""
     schedule = attempts.load_schedule(offer, get_assignment(offer).rubric)
+    return lambda moment: _format_to_second(moment, schedule.common if schedule else None, language)
 
-    def format_time(moment: datetime) -> str:
-        moment = moment.replace(microsecond=0)
-        return (
-            _format_by_clock(moment, schedule.common, language)
-            if schedule
-            else format_moment(moment, "UTC", language)
-        )
 
-    return format_time
+def _format_to_second(moment: datetime, window: Window | None, language: str) -> str:
+    moment = moment.replace(microsecond=0)
+    return _format_by_clock(moment, window, language) if window else format_moment(moment, "UTC", language)
 
 
 def make_course_time_formatter(course: CourseRecord, language: str) -> Callable[[datetime], str]:
     """Return a formatter of moments, to the second, in the time zone of a course."""
     zone = find_course_zone(course)
-
-    def format_time(moment: datetime) -> str:
-        return format_moment(moment.astimezone(zone).replace(microsecond=0), zone.key, language)
-
-    return format_time
+    return lambda moment: format_moment(moment.astimezone(zone).replace(microsecond=0), zone.key, language)
 
 
 def find_course_zone(course: CourseRecord) -> ZoneInfo:
@@ -316,6 +294,24 @@ def find_course_zone(course: CourseRecord) -> ZoneInfo:
         return get_zone(zones.pop() if len(zones) == 1 else "UTC")
     except ValueError:  # times with an offset need no zone
         return get_zone("UTC")
+
+
+def parse_moment(text: str, zone: tzinfo) -> datetime:
+    """Parse a moment by the clock of a zone, unless it states an offset; return it in UTC.
+
+    Raises:
+        ServiceError: it is not a time, clocks in the zone never or twice showed it, or UTC has none like it.
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise RequestRefused("time-invalid", given=text) from error
+    try:
+        return (moment if moment.tzinfo else resolve_local_time(moment, zone)).astimezone(UTC)
+    except OverflowError as error:
+        raise ServiceError(messages.build_localised_text("fault.time-years")) from error
+    except ValueError as error:
+        raise ServiceError(*error.args) from error
 
 
 def _format_by_clock(moment: datetime, window: Window, language: str) -> str:
@@ -415,7 +411,7 @@ def check_attempt(attempt: Attempt, language: str) -> list[CheckedFile]:
         ):
             explained |= {entry["path"] for entry in result_files}
             report = saved_notebook.report_on_files(specification, name, language, files)
-            checked_files.append(_describe_report(messages.format_sentence("page.files", language), report))
+            checked_files.append(_to_file(messages.format_sentence("page.files", language), report))
     unexplained = {name: "web.not-wanted" for name in sorted(files) if name not in asked_for}
     unexplained |= {
         name: "web.not-there"
@@ -423,7 +419,7 @@ def check_attempt(attempt: Attempt, language: str) -> list[CheckedFile]:
         if name not in files and name not in explained
     }
     for name, code in unexplained.items():
-        line = ReportLineView(MISSING, MARKS[MISSING], messages.format_sentence(code, language), "")
+        line = ReportLine(MISSING, messages.format_sentence(code, language))
         checked_files.append(CheckedFile(name, cells=[line]))
     return checked_files
 
@@ -447,22 +443,11 @@ def _check_file(
         report = saved_notebook.report_on(cells, specification, name.removesuffix(".ipynb"), language, files)
     except (NotebookError, CourseError) as error:
         return CheckedFile(name, reason=render_phrase(error.text, language))
-    return _describe_report(name, report)
+    return _to_file(name, report)
 
 
-def _describe_report(name: str, report: saved_notebook.NotebookReport) -> CheckedFile:
-    return CheckedFile(
-        name,
-        [
-            AnswerRemarks(answer.question, answer.title, [_describe_line(line) for line in answer.lines])
-            for answer in report.reports
-        ],
-        [_describe_line(line) for line in (*report.cells, *report.files)],
-    )
-
-
-def _describe_line(line: ReportLine) -> ReportLineView:
-    return ReportLineView(line.state, MARKS[line.state], line.text, line.mathml, line.reading)
+def _to_file(name: str, report: saved_notebook.NotebookReport) -> CheckedFile:
+    return CheckedFile(name, report.reports, (*report.cells, *report.files))
 
 
 def get_releases(offer: Offer, student: str) -> Mapping[str, Release]:
@@ -518,9 +503,7 @@ def render_feedback(offer: Offer, student: str, language: str) -> str | None:
 
 def list_line_comments(offer: Offer, student: str, rubric: Rubric) -> list[LineComment]:
     """Return the comments of markers on lines of a student's answers."""
-    rows = CellMark.objects.filter(
-        place__course=offer.course, place__assignment=offer.assignment, student=student
-    ).exclude(annotations=[])
+    rows = offer.marks.filter(student=student).exclude(annotations=[])
     comments = []
     for row in rows.select_related("place").order_by("pk"):
         cell, lines = find_cell(rubric, row.place.notebook, row.place.cell), row.text.splitlines()

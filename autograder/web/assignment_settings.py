@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zoneinfo
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,7 +17,7 @@ from django.urls import reverse
 from autograder.core.errors import RubricError
 from autograder.core.wording import Phrase
 from autograder.rubric.timestamps import get_zone
-from autograder.service import attempts, audit
+from autograder.service import attempts
 from autograder.service.models import Attempt, Member, Offer, PlatformCourse, Role
 from autograder.service.notices import events
 from autograder.web import assignment_details, late_rule_form, tables
@@ -34,9 +34,9 @@ _MINUTES = len("2031-02-12T10:00")
 
 
 @require_role(Role.INSTRUCTOR)
-def show_settings(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def show_settings(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Show the settings of an assignment."""
-    return _render_settings(request, visit, visit.get_offer(assignment))
+    return _render_settings(request, visit, offer)
 
 
 def _render_settings(
@@ -70,8 +70,6 @@ def _render_settings(
     students = _list_students(visit).order_by("student")
     members = {member.student: member for member in students}
     context = {
-        "visit": visit,
-        "offer": offer,
         "dates": {**stored, **late_rule_form.to_fields(times), **(dates or {})},
         "dates_problem": problem if dates is not None else "",
         "extension": dict.fromkeys(("student", "extra_minutes", "end", "late"), "") | dict(extension or {}),
@@ -136,9 +134,9 @@ def _redirect_to_settings(visit: Visit, offer: Offer, section: str) -> HttpRespo
 
 
 @require_role(Role.INSTRUCTOR, "POST")
-def set_times(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def set_times(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Set the common dates; empty fields remove them. A refused form is shown again as it was typed."""
-    offer, stored_zone = visit.get_offer(assignment), ""
+    stored_zone = ""
     typed = {name: request.POST.get(name, "").strip() for name in _FIELDS}
     if typed["zone"] == (offer.times.get("zone", "") or "UTC"):
         stored_zone = offer.times.get("zone", "")
@@ -161,11 +159,8 @@ def set_times(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespon
         }
         wanted |= {**kept, **late_rule_form.read_terms(request.POST, offer)}
     try:
-        _save_times(
-            request,
-            visit,
-            [(offer, wanted), *late_rule_form.list_bank_changes(offer, wanted.get("slip_days"))],
-        )
+        others = late_rule_form.list_bank_changes(offer, wanted.get("slip_days"))
+        _save_times(visit, [(offer, wanted), *others])
     except RubricError as error:
         sent = {
             name: request.POST[name] for name in (*_FIELDS, *late_rule_form.FIELDS) if name in request.POST
@@ -177,18 +172,17 @@ def set_times(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespon
 
 
 @require_role(Role.INSTRUCTOR, "POST")
-def set_extension(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def set_extension(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Change the extension of a student or a group.
 
     Empty fields keep their values; an empty form removes it. A refused form is shown again as it was typed.
     """
-    offer, say = visit.get_offer(assignment), get_words(request)["t"]
+    say = get_words(request)["t"]
     typed = {name: request.POST.get(name, "").strip() for name in ("student", "extra_minutes", "end", "late")}
     student, zone = _find_student(visit, offer, typed["student"]), offer.times.get("zone", "")
     extension: dict[str, Any] = {}
     if extra := typed["extra_minutes"]:
-        # Anything but a short number stays text, so that the error message quotes it.
-        extension["extra_minutes"] = int(extra) if extra.isdecimal() and len(extra) < 10 else extra
+        extension["extra_minutes"] = late_rule_form.parse_whole(extra)
     if typed["end"]:
         end = _read_moment(typed["end"], "", zone)
         # The common dates then state offsets, and the page shows them in UTC.
@@ -209,7 +203,7 @@ def set_extension(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
         return _render_settings(request, visit, offer, extension=typed, problem=problem, wrong=wrong)
     wanted = {**offer.times, kind: {**other_extensions, **({student: extension} if extension else {})}}
     try:
-        _save_times(request, visit, [(offer, wanted)])
+        _save_times(visit, [(offer, wanted)])
     except RubricError as error:
         wrong, problem = _describe_fault(request, error, student)
         return _render_settings(request, visit, offer, extension=typed, problem=problem, wrong=wrong)
@@ -277,58 +271,45 @@ def _merge_extension(before: Mapping[str, Any], typed: dict[str, Any]) -> dict[s
     return kept
 
 
-def _save_times(request: HttpRequest, visit: Visit, changed: Iterable[tuple[Offer, dict[str, Any]]]) -> None:
+def _save_times(visit: Visit, changed: Iterable[tuple[Offer, dict[str, Any]]]) -> None:
     """Save the times of assignments, and regrade the students they affect.
 
     Raises:
         RubricError: the times of one of them are invalid; then none is saved.
     """
-    concerned = [(offer, times, _list_affected(offer, times)) for offer, times in changed]
+    concerned = [(offer, times, *_list_affected(offer, times)) for offer, times in changed]
     with transaction.atomic():
-        for offer, times, students in concerned:
-            audit.record_action(
-                request.user.username,
-                "times",
-                offer.assignment,
-                course=visit.course,
-                before=offer.times,
-                after=times,
-            )
+        for offer, times, submitters, enrolled in concerned:
+            visit.record_action("times", offer.assignment, before=offer.times, after=times)
             Offer.objects.filter(pk=offer.pk).update(times=times)
-            events.record_new_deadline(offer, _list_new_deadlines(offer, times))
-            attempts.grade_again(Attempt.objects.filter(offer=offer, student__in=students))
+            events.record_new_deadline(offer, enrolled)
+            attempts.grade_again(Attempt.objects.filter(offer=offer, student__in=submitters))
 
 
-def _list_affected(offer: Offer, wanted: dict[str, Any]) -> list[str]:
-    """Return the students who get another deadline or late rule.
+def _list_affected(offer: Offer, wanted: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Return whom new times affect.
+
+    Returns:
+        The students with an attempt who get another deadline or late rule, and the students on the class list
+        who get another deadline.
 
     Raises:
         RubricError: the new times are invalid.
     """
     rubric = assignment_details.get_assignment(offer).rubric
-    after = attempts.read_times(offer, wanted, rubric)
-    before = attempts.load_schedule(offer, rubric)
-    students = set(Attempt.objects.filter(offer=offer).values_list("student", flat=True))
-    return [
-        who
-        for who in students
-        if any(
-            (before and (before.get_window(member), before.get_rule(member)))
-            != (after and (after.get_window(member), after.get_rule(member)))
-            for member in attempts.list_group_members(offer, who)
-        )
-    ]
+    both = (attempts.load_schedule(offer, rubric), attempts.read_times(offer, wanted, rubric))
 
+    def has_other_terms(student: str) -> bool:
+        before, after = (times and (times.get_window(student), times.get_rule(student)) for times in both)
+        return before != after
 
-def _list_new_deadlines(offer: Offer, wanted: dict[str, Any]) -> list[str]:
-    """Return the students on the class list who get another deadline; the new times are valid."""
-    rubric = assignment_details.get_assignment(offer).rubric
-    after, before = attempts.read_times(offer, wanted, rubric), attempts.load_schedule(offer, rubric)
-    students = Member.objects.filter(course=offer.course, role=Role.STUDENT).values_list("student", flat=True)
-    changed = []
-    for who in students:
-        members = attempts.list_group_members(offer, who)
-        ends = [times and times.get_shared_window(members).end for times in (before, after)]
-        if ends[0] != ends[1]:
-            changed.append(who)
-    return changed
+    def has_other_end(members: Sequence[str]) -> bool:
+        before, after = (times and times.get_shared_window(members).end for times in both)
+        return before != after
+
+    submitters = set(Attempt.objects.filter(offer=offer).values_list("student", flat=True))
+    enrolled = Member.objects.filter(course=offer.course, role=Role.STUDENT).values_list("student", flat=True)
+    return (
+        [who for who in submitters if any(map(has_other_terms, attempts.list_group_members(offer, who)))],
+        [who for who in enrolled if has_other_end(attempts.list_group_members(offer, who))],
+    )

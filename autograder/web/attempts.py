@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import uuid
-from datetime import datetime
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages as notices
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404
-from django.urls import reverse
+from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from msgspec import Struct
 
 from autograder.core.errors import ServiceError
 from autograder.core.wording import render_phrase
-from autograder.rubric.timestamps import resolve_local_time
 from autograder.service import attempt_choice, attempts, audit, blobs, mark_changes
 from autograder.service.models import Attempt, Member, Offer, Role, State
 from autograder.service.models_results import ChosenAttempt
@@ -46,9 +43,9 @@ class AttemptRow(Struct, frozen=True):
 
 
 @require_role(Role.TA)
-def show_attempts(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponse:
+def show_attempts(request: HttpRequest, visit: Visit, offer: Offer, who: str) -> HttpResponse:
     """Show the attempts of a student and of their group, and why one of them counts."""
-    offer, language = visit.get_offer(assignment), choose_language(request)
+    language = choose_language(request)
     rubric, counts = (
         assignment_details.get_assignment(offer).rubric,
         assignment_details.get_counting_codes(offer, who),
@@ -73,8 +70,6 @@ def show_attempts(request: HttpRequest, visit: Visit, assignment: str, who: str)
         )
     record_accesses(request.user, offer, [who], Access.ATTEMPT)
     context = {
-        "visit": visit,
-        "offer": offer,
         "who": who,
         "name": assignment_details.get_name(offer, who),
         "rows": rows,
@@ -130,9 +125,8 @@ def download_attempt(request: HttpRequest, visit: Visit, identifier: uuid.UUID) 
 
 
 @require_role(Role.TA)
-def download_attempts(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponseBase:
+def download_attempts(request: HttpRequest, _: Visit, offer: Offer, who: str) -> HttpResponseBase:
     """Download all attempts of a student and of their group, each in a folder."""
-    offer = visit.get_offer(assignment)
     group_attempts = list(_find_attempts(offer, who).order_by("submitted_at", "pk"))
     record_accesses(request.user, offer, [who, *(row.student for row in group_attempts)], Access.FILE)
     files = {
@@ -140,23 +134,22 @@ def download_attempts(request: HttpRequest, visit: Visit, assignment: str, who: 
         for attempt in group_attempts
         for name, digest in attempts.load_digests(attempt.pk).items()
     }
-    name = f"{who}-{assignment}"
+    name = f"{who}-{offer.assignment}"
     return send_archive(pack_files(name, files), name)
 
 
 @require_role(Role.TA)
-def download_class(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponseBase:
+def download_class(request: HttpRequest, _: Visit, offer: Offer) -> HttpResponseBase:
     """Download the files that count for each student, in the layout of nbgrader's folder ``submitted``."""
-    offer = visit.get_offer(assignment)
     rubric = assignment_details.get_assignment(offer).rubric
     handins = attempts.find_counting_attempts(offer, rubric)
     record_accesses(request.user, offer, handins, Access.FILE)
     files = {
-        f"{student}/{assignment}/{name}": digest
+        f"{student}/{offer.assignment}/{name}": digest
         for student, handin in handins.items()
         for name, digest in attempts.load_counted_digests(handin, rubric).items()
     }
-    return send_archive(pack_files("submitted", files), f"{assignment}-submitted")
+    return send_archive(pack_files("submitted", files), f"{offer.assignment}-submitted")
 
 
 class UploadForm(forms.Form):
@@ -168,9 +161,9 @@ class UploadForm(forms.Form):
 
 
 @require_role(Role.HEAD_TA, "POST")
-def upload_attempt(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponse:
+def upload_attempt(request: HttpRequest, visit: Visit, offer: Offer, who: str) -> HttpResponse:
     """Submit files for a student, with a reason, also if a later attempt exists; it may count at once."""
-    offer, say = visit.get_offer(assignment), get_words(request)["t"]
+    say = get_words(request)["t"]
     get_object_or_404(Member.everyone, course=visit.course, student=who)
     try:
         attempt = _submit_for(request, offer, who)
@@ -178,7 +171,7 @@ def upload_attempt(request: HttpRequest, visit: Visit, assignment: str, who: str
         notices.error(request, say("refused", reason=error.text))
     else:
         notices.info(request, say("uploaded", number=attempt.number, student=who))
-    return _redirect_to_attempts(visit, assignment, who)
+    return redirect("attempts-of", slug=visit.course.slug, assignment=offer.assignment, who=who)
 
 
 def _submit_for(request: HttpRequest, offer: Offer, who: str) -> Attempt:
@@ -190,7 +183,10 @@ def _submit_for(request: HttpRequest, offer: Offer, who: str) -> Attempt:
     form = UploadForm(request.POST)
     if not form.is_valid():
         raise RequestRefused("upload-reason")
-    reason, moment = form.cleaned_data["reason"], _resolve_moment(offer, form.cleaned_data["moment"])
+    reason, typed, moment = form.cleaned_data["reason"], form.cleaned_data["moment"], timezone.now()
+    if typed:
+        zone = assignment_details.find_course_zone(offer.course)
+        moment = assignment_details.parse_moment(typed, zone)
     if moment > timezone.now():
         raise RequestRefused("upload-moment")
     files = place_upload(offer, read_contents(request.FILES.getlist("files")))
@@ -214,27 +210,6 @@ def _submit_for(request: HttpRequest, offer: Offer, who: str) -> Attempt:
     return attempt
 
 
-def _resolve_moment(offer: Offer, typed: str) -> datetime:
-    """Return the moment that was typed by the clock of the course; the current one if nothing was.
-
-    Raises:
-        ServiceError: it is not a time, or an hour that does not exist or happens twice at a clock change.
-    """
-    if not typed:
-        return timezone.now()
-    try:
-        local = datetime.fromisoformat(typed)
-    except ValueError as error:
-        raise RequestRefused("time-invalid", given=typed) from error
-    # A stated offset wins over the zone of the course.
-    if local.tzinfo:
-        return local
-    try:
-        return resolve_local_time(local, assignment_details.find_course_zone(offer.course))
-    except ValueError as error:
-        raise ServiceError(*error.args) from error
-
-
 @require_role(Role.HEAD_TA, "POST")
 def choose_attempt(request: HttpRequest, visit: Visit, identifier: uuid.UUID) -> HttpResponse:
     """Choose, with a reason, the attempt that counts."""
@@ -246,23 +221,19 @@ def choose_attempt(request: HttpRequest, visit: Visit, identifier: uuid.UUID) ->
         notices.error(request, say("refused", reason=error.text))
     else:
         notices.info(request, say("chosen", number=attempt.number))
-    return _redirect_to_attempts(visit, attempt.offer.assignment, attempt.student)
+    return redirect(
+        "attempts-of", slug=visit.course.slug, assignment=attempt.offer.assignment, who=attempt.student
+    )
 
 
 @require_role(Role.HEAD_TA, "POST")
-def drop_choice(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponse:
+def drop_choice(request: HttpRequest, visit: Visit, offer: Offer, who: str) -> HttpResponse:
     """Revert to the automatic choice of the attempt that counts, by dates and files."""
-    offer = visit.get_offer(assignment)
     attempt_choice.drop_choice(offer, who, assignment_details.get_assignment(offer).rubric, request.user)
     notices.info(request, get_words(request)["t"]("choice-dropped"))
-    return _redirect_to_attempts(visit, assignment, who)
+    return redirect("attempts-of", slug=visit.course.slug, assignment=offer.assignment, who=who)
 
 
 def _get_attempt(visit: Visit, identifier: uuid.UUID) -> Attempt:
     rows = Attempt.objects.select_related("offer__course", "offer__version")
     return get_object_or_404(rows, pk=identifier, offer__course=visit.course)
-
-
-def _redirect_to_attempts(visit: Visit, assignment: str, who: str) -> HttpResponse:
-    kwargs = {"slug": visit.course.slug, "assignment": assignment, "who": who}
-    return HttpResponseRedirect(reverse("attempts-of", kwargs=kwargs))

@@ -71,7 +71,6 @@ def show_audit_log(request: HttpRequest, visit: Visit) -> HttpResponse:
         action: say(f"log-{action.replace(' ', '-')}") if action in ACTIONS else action for action in recorded
     }
     context = {
-        "visit": visit,
         "page": Paginator(_select_entries(visit, wanted), ON_A_PAGE).get_page(request.GET.get("page")),
         "filter": {name: str(value) for name, value in wanted.items()},
         "query": urlencode(wanted),

@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404
 
 from autograder.core.records import Ending
 from autograder.service.bench import MOST_SOURCE, Bench, BenchStatus, NotebookStatus, TryResult
-from autograder.service.models import Attempt, Role
+from autograder.service.models import Attempt, Offer, Role
 from autograder.web.guard import Visit, require_role
 from autograder.web.responses import render_page
 from autograder.web.site import get_words
@@ -33,12 +33,12 @@ _ENDINGS: Mapping[Ending, str] = {
 
 
 @require_role(Role.TA, "GET", "HEAD", "POST")
-def show_bench(request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.UUID) -> HttpResponse:
+def show_bench(request: HttpRequest, _: Visit, offer: Offer, identifier: uuid.UUID) -> HttpResponse:
     """Show the bench of an attempt: the form and the results of the last inputs.
 
     A POST tries an input. HTMX requests get only the part of the page that changes.
     """
-    attempt, names, notebook = _read_target(request, visit, assignment, identifier)
+    attempt, names, notebook = _read_target(request, offer, identifier)
     say: _Say = get_words(request)["t"]
     tried = _try_source(request, attempt, notebook, say) if request.method == "POST" else ""
     shown = _build_context(request, attempt, notebook, say, tried)
@@ -46,21 +46,21 @@ def show_bench(request: HttpRequest, visit: Visit, assignment: str, identifier: 
         template = "_bench_tries.html" if request.method == "POST" else "_bench.html"
     else:
         template = "bench.html"
-    facts = {"visit": visit, "offer": attempt.offer, "attempt": attempt, "names": names}
+    facts = {"attempt": attempt, "names": names}
     return render_page(request, template, {**facts, **shown, "notebook": notebook, "most": MOST_SOURCE})
 
 
 @require_role(Role.TA)
-def show_tries(request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.UUID) -> HttpResponse:
+def show_tries(request: HttpRequest, _: Visit, offer: Offer, identifier: uuid.UUID) -> HttpResponse:
     """Show the part of the bench that changes while a notebook is being prepared."""
-    attempt, _, notebook = _read_target(request, visit, assignment, identifier)
+    attempt, _names, notebook = _read_target(request, offer, identifier)
     shown = _build_context(request, attempt, notebook, get_words(request)["t"])
-    facts = {"visit": visit, "offer": attempt.offer, "attempt": attempt, "notebook": notebook}
+    facts = {"attempt": attempt, "notebook": notebook}
     return render_page(request, "_bench_tries.html", {**facts, **shown})
 
 
 def _read_target(
-    request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.UUID
+    request: HttpRequest, offer: Offer, identifier: uuid.UUID
 ) -> tuple[Attempt, Sequence[str], str]:
     """Return the attempt, the names of its notebooks, and the requested notebook.
 
@@ -68,9 +68,7 @@ def _read_target(
         Http404: the assignment has no such attempt, or the attempt has no such notebook.
     """
     attempts = Attempt.objects.select_related("version", "offer").defer("receipt")
-    attempt = get_object_or_404(
-        attempts, pk=identifier, offer__course=visit.course, offer__assignment=assignment
-    )
+    attempt = get_object_or_404(attempts, pk=identifier, offer=offer)
     rubric = settings.RUNNING.loaded.load_assignment(attempt.version).rubric
     names = [entry.name for entry in rubric.assignment.notebooks]
     notebook = request.POST.get("notebook") or request.GET.get("notebook") or names[0]

@@ -8,9 +8,8 @@ from typing import Any
 from django import forms
 from django.contrib import messages as notices
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import get_object_or_404
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 
 from autograder.core.errors import AutograderError
 from autograder.course import SECRET_BYTES
@@ -55,7 +54,7 @@ def create_course(request: HttpRequest) -> HttpResponse:
             audit.record_action(
                 request.user.username, "create course", course.slug, course=course, after=course.title
             )
-        return HttpResponseRedirect(reverse("members", kwargs={"slug": course.slug}))
+        return redirect("members", slug=course.slug)
     return render_page(request, "create_course.html", {"form": form})
 
 
@@ -70,11 +69,11 @@ def upload_assignment(request: HttpRequest, visit: Visit) -> HttpResponse:
             notices.error(request, say("refused", reason=error.text))
     else:
         notices.error(request, say("no-files"))
-    return HttpResponseRedirect(reverse("staff", kwargs={"slug": visit.course.slug}))
+    return redirect("staff", slug=visit.course.slug)
 
 
 def _redirect_to_draft(visit: Visit, draft: Draft) -> HttpResponse:
-    return HttpResponseRedirect(reverse("draft", kwargs={"slug": visit.course.slug, "draft": draft.pk}))
+    return redirect("draft", slug=visit.course.slug, draft=draft.pk)
 
 
 def _get_draft(visit: Visit, number: int) -> Draft:
@@ -101,7 +100,6 @@ def show_draft_progress(request: HttpRequest, visit: Visit, draft: int) -> HttpR
 def _describe_draft(request: HttpRequest, visit: Visit, number: int) -> dict[str, Any]:
     draft = _get_draft(visit, number)
     return {
-        "visit": visit,
         "draft": draft,
         "busy": draft.state in {"waiting", "running"} and not draft.settled,
         "when": assignment_details.make_course_time_formatter(visit.course, choose_language(request)),
@@ -129,8 +127,7 @@ def offer_draft(request: HttpRequest, visit: Visit, draft: int) -> HttpResponse:
         notices.info(request, say("trial-begun", number=trial.version.number))
         return redirect_to_trial(visit, trial)
     notices.info(request, say("updated", number=offer.version.number))
-    kwargs = {"slug": visit.course.slug, "assignment": offer.assignment}
-    return HttpResponseRedirect(reverse("staff-assignment", kwargs=kwargs))
+    return redirect("staff-assignment", slug=visit.course.slug, assignment=offer.assignment)
 
 
 @require_role(Role.INSTRUCTOR, "POST")
@@ -139,4 +136,4 @@ def discard_draft(request: HttpRequest, visit: Visit, draft: int) -> HttpRespons
     row = _get_draft(visit, draft)
     drafts.discard_draft(row, request.user)
     notices.info(request, get_words(request)["t"]("draft-was-discarded"))
-    return HttpResponseRedirect(reverse("staff", kwargs={"slug": visit.course.slug}))
+    return redirect("staff", slug=visit.course.slug)

@@ -25,7 +25,7 @@ from autograder.service import attempts, platforms
 from autograder.service.models import CourseRecord, Member, Offer, PlatformCourse, Role
 from autograder.web import assignment_details
 from autograder.web.guard import allow_anyone
-from autograder.web.responses import render_page
+from autograder.web.responses import load_token, render_page
 from autograder.web.security import find_origin
 
 SECONDS = 3600
@@ -92,12 +92,8 @@ def show_choice(
 @allow_anyone("POST")
 def return_links(request: HttpRequest) -> HttpResponse:
     """Send the chosen assignments to the platform: the signed answer is posted by the browser."""
-    try:
-        context_id, member, several, graded, answer_to = signing.loads(
-            request.POST.get("token", ""), salt=_SALT, max_age=SECONDS
-        )
-    except signing.BadSignature as error:
-        raise Http404 from error
+    statement = load_token(request.POST.get("token", ""), _SALT, SECONDS)
+    context_id, member, several, graded, answer_to = statement
     rows = PlatformCourse.objects.select_related("course", "context__deployment__registration")
     connection = get_object_or_404(rows, context=context_id)
     leads = Member.objects.filter(pk=member, course=connection.course, role__in=_LEADING).exists()

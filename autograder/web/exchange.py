@@ -41,7 +41,7 @@ from autograder.web import api_client
 _SECRET = "submission_secret.txt"  # noqa: S105 - the name of nbgrader's file
 _PAGE = 500
 """Items of a list that one request asks for."""
-_BESIDE = {"timestamp.txt", _SECRET, "receipt.json"}
+_BESIDE = {"timestamp.txt", _SECRET, "receipt.json", "coursecheck.py"}
 
 
 class ServiceExchange(default.Exchange):
@@ -128,12 +128,15 @@ class ServiceExchange(default.Exchange):
                 if below != name or find_path_fault(file):
                     raise ServiceError(f"{member!a}: not a file of the release")
                 target = outbound / name / file
-                _make_folder(target.parent)
+                target.parent.mkdir(parents=True, exist_ok=True)
                 atomic.write_bytes(target, packed.read(member))
 
     def _keep_feedback(self, url_path: str, slug: str, name: str) -> None:
         """Store the feedback page where nbgrader looks for that of each notebook of the latest submission."""
-        submissions = sorted((Path(self.cache) / slug).glob(f"*+{name}+*"), key=_get_timestamp)
+        submissions = sorted(
+            (Path(self.cache) / slug).glob(f"*+{name}+*"),
+            key=lambda submission: submission.name.rpartition("+")[2],  # the time
+        )
         if not submissions or not (submissions[-1] / _SECRET).is_file():
             return
         secret, page = (submissions[-1] / _SECRET).read_text(), self._fetch_path(f"{url_path}/feedback")
@@ -173,7 +176,8 @@ class ServiceSubmit(ServiceExchange, default.ExchangeSubmit):
         files = [
             path
             for relative_path, path in list_files_below(Path(self.src_path))
-            if _is_submittable(path.name)
+            if not path.name.startswith(".")
+            and path.name not in _BESIDE
             and (path.suffix == ".ipynb" or released_hashes.get(relative_path) != _hash_file(path))
         ]
         page = f"{self.address.rstrip('/')}/app/c/{course}/a/{name}/"
@@ -186,14 +190,6 @@ class ServiceSubmit(ServiceExchange, default.ExchangeSubmit):
         receipt.unlink()
 
 
-def _is_submittable(name: str) -> bool:
-    return not name.startswith(".") and name not in _BESIDE and name != "coursecheck.py"
-
-
-def _get_timestamp(submission: Path) -> str:
-    return submission.name.rpartition("+")[2]
-
-
 def _hash_files(folder: Path) -> Mapping[str, str]:
     if not folder.is_dir():
         return {}
@@ -203,8 +199,3 @@ def _hash_files(folder: Path) -> Mapping[str, str]:
 def _hash_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _make_folder(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder

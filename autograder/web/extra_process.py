@@ -9,31 +9,24 @@ import socket
 import sys
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 
 from autograder.web import logs, processes
-from autograder.web.server import Service, ServiceOptions
+from autograder.web.server import Service
 
 
 def main() -> None:
     """Answer requests at the inherited sockets."""
     logs.configure_logging()
-    process_options = msgspec.json.decode(sys.argv[1], type=processes.ProcessOptions)
+    options = msgspec.json.decode(
+        sys.argv[1], type=processes.ProcessOptions, dec_hook=lambda kind, value: kind(value)
+    )
     sockets = [socket.socket(fileno=int(number)) for number in sys.argv[2:]]
     threading.Thread(target=_stop_at_end_of_input, args=(sockets,), daemon=True).start()
-    options = ServiceOptions(
-        Path(process_options.course),
-        host=process_options.host,
-        port=process_options.port,
-        address=process_options.address,
-        proxy=process_options.proxy,
-    )
-    os.set_inheritable(process_options.metrics.descriptor, False)  # noqa: FBT003 - no box inherits it
-    folders = {slug: Path(folder) for slug, folder in process_options.folders.items()}
-    with Service(options, folders, process_options.metrics):
-        processes.answer_requests(sockets, process_options, lambda: None)
+    os.set_inheritable(options.metrics.descriptor, False)  # noqa: FBT003 - no box inherits it
+    with Service(options.service, options.folders, options.metrics):
+        processes.answer_requests(sockets, options.service, lambda: None)
 
 
 def _stop_at_end_of_input(sockets: Sequence[socket.socket]) -> None:

@@ -13,6 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_http_methods
 from msgspec import Struct
 
+from autograder.service import audit
 from autograder.service.models import Account, CourseRecord, Member, Offer, Role
 
 _RANKS = (Role.STUDENT, Role.TA, Role.HEAD_TA, Role.INSTRUCTOR, Role.ADMINISTRATOR)
@@ -27,6 +28,7 @@ class Visit(Struct, frozen=True):
     role: Role
     student: str
     """The visitor's student id; empty for staff."""
+    account: Account
 
     @property
     def staff(self) -> bool:
@@ -52,6 +54,12 @@ class Visit(Struct, frozen=True):
             raise Http404
         return offer
 
+    def record_action(self, action: str, subject: str, *, before: Any = None, after: Any = None) -> None:
+        """Record an action of the visitor in the audit log of the course."""
+        audit.record_action(
+            self.account.username, action, subject, course=self.course, before=before, after=after
+        )
+
 
 def list_courses(account: Account) -> QuerySet[CourseRecord]:
     """Return the courses that an account can visit."""
@@ -69,12 +77,19 @@ def get_visit(request: HttpRequest, slug: str) -> Visit:
     if course is None:
         raise Http404
     # Administrators of the service need not be members of a course.
-    if request.user.is_superuser:
-        return Visit(course, Role.ADMINISTRATOR, "")
-    member = Member.objects.filter(course=course, account=request.user).first()
-    if member is None:
-        raise Http404
-    return Visit(course, Role(member.role), member.student)
+    role, student = Role.ADMINISTRATOR, ""
+    if not request.user.is_superuser:
+        member = Member.objects.filter(course=course, account=request.user).first()
+        if member is None:
+            raise Http404
+        role, student = Role(member.role), member.student
+    request.visit = Visit(course, role, student, request.user)
+    return request.visit
+
+
+def add_visit(request: HttpRequest) -> dict[str, Any]:
+    """Return the visit and the offer, for the templates of all pages of a course."""
+    return {name: getattr(request, name) for name in ("visit", "offer") if hasattr(request, name)}
 
 
 def check_role_of(visit: Visit, least: Role) -> None:
@@ -92,6 +107,8 @@ def check_role_of(visit: Visit, least: Role) -> None:
 def require_role(least: Role, *methods: str) -> Callable[[View], View]:
     """Restrict a view of a course to users with at least a role; students' pages are for students alone.
 
+    The view gets the visit, and the offer that the address names the assignment of.
+
     Args:
         least: the lowest role.
         methods: allowed HTTP methods; default: GET and HEAD.
@@ -102,6 +119,8 @@ def require_role(least: Role, *methods: str) -> Callable[[View], View]:
         def check_role(request: HttpRequest, slug: str, **parameters: Any) -> HttpResponse:
             visit = get_visit(request, slug)
             check_role_of(visit, least)
+            if "assignment" in parameters:
+                request.offer = parameters["offer"] = visit.get_offer(parameters.pop("assignment"))
             return view(request, visit, **parameters)
 
         # The method is checked first, then the sign-in, then the role.

@@ -22,8 +22,8 @@ from django.contrib import messages as notices
 from django.core import signing
 from django.core.cache import cache
 from django.db import DatabaseError, transaction
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
-from django.shortcuts import get_object_or_404
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
 from jwcrypto.common import JWException
@@ -59,7 +59,7 @@ from autograder.web.account import may_become
 from autograder.web.adapters import create_account
 from autograder.web.guard import Visit, allow_anyone, require_role, require_sign_in
 from autograder.web.identity import Platform
-from autograder.web.responses import render_page
+from autograder.web.responses import load_token, render_page
 from autograder.web.site import BASE, get_words
 
 LOG = logging.getLogger("autograder.web.lti")
@@ -73,6 +73,7 @@ PATH = f"/{BASE}lti/"
 _CLOCKS_DIFFER = 300
 """Seconds that a platform's clock may be ahead."""
 _MOST_TOLD = 20
+_ADDRESSES = {"lineitem", "lineitems", "context_memberships_url", "url"}
 _MOST_ADDRESS = 200
 """Characters that the library's tables can hold for an address."""
 _WRONG = (
@@ -238,7 +239,7 @@ def _redirect_to_connect(request: HttpRequest, lti_launch: LtiLaunch) -> HttpRes
     course.
     """
     token = signing.dumps([lti_launch.context.pk, lti_launch.user.pk], salt=_CONNECT)
-    answer = HttpResponseRedirect(reverse("lti-connect"))
+    answer = redirect("lti-connect")
     answer.set_cookie(
         _COOKIE,
         token,
@@ -278,7 +279,9 @@ def _validate_launch(request: HttpRequest) -> LtiLaunch:
     nonce = str(message.get_launch_data()["nonce"])
     if not cache.add(f"lti-used-{hashlib.sha256(nonce.encode()).hexdigest()}", 1, CONNECT_SECONDS):
         raise LtiException("this launch was already used")
-    _check_issue_time(message.get_launch_data().get("iat"))
+    moment = message.get_launch_data().get("iat")
+    if not isinstance(moment, (int, float)) or moment > time.time() + _CLOCKS_DIFFER:
+        raise LtiException("the launch was issued (iat) in the future")
     _sanitise_claims(message.get_launch_data())
     lti_launch = LtiLaunch(message)
     if lti_launch.is_data_privacy_launch or not isinstance(lti_launch.roles_claim, list):
@@ -303,11 +306,6 @@ def _validate_launch(request: HttpRequest) -> LtiLaunch:
     return lti_launch
 
 
-def _check_issue_time(moment: Any) -> None:
-    if not isinstance(moment, (int, float)) or moment > time.time() + _CLOCKS_DIFFER:
-        raise LtiException("the launch was issued (iat) in the future")
-
-
 def _store_launch(lti_launch: LtiLaunch) -> None:
     if lti_launch.is_submission_review_launch and lti_launch.resource_link_claim is None:
         # A line item need not belong to a link, but the library's function reads one.
@@ -325,18 +323,9 @@ def _sanitise_claims(claims: dict[str, Any]) -> None:
     claims.pop("picture", None)
     for part in (claims, *(claim for claim in claims.values() if isinstance(claim, dict))):
         for name, value in [*part.items()]:
-            if value is None or (
-                _is_address(name) and not (isinstance(value, str) and _is_short_enough(value))
-            ):
+            fits = isinstance(value, str) and len(value) <= _MOST_ADDRESS
+            if value is None or (name in _ADDRESSES and not fits):
                 del part[name]
-
-
-def _is_address(name: str) -> bool:
-    return name in {"lineitem", "lineitems", "context_memberships_url", "url"}
-
-
-def _is_short_enough(address: str) -> bool:
-    return len(address) <= _MOST_ADDRESS
 
 
 def _resolve_member(lti_launch: LtiLaunch, course: CourseRecord, role: Role | None) -> Member:
@@ -467,7 +456,7 @@ def _choose_target(lti_launch: LtiLaunch, course: CourseRecord, member: Member) 
             kept.delete()
             LtiLineItem.objects.create(context=lti_launch.context, url=item, maximum_score=0.0, **facts)
         if (new or kept.resource_id != wanted) and offer.published_at:
-            tasks.enqueue_scores(offer.pk)
+            tasks.enqueue_scores(offer)
     if not (staff or offer.visible):
         return reverse("course", kwargs=parts)
     return reverse("staff-assignment" if staff else "assignment", kwargs={**parts, "assignment": wanted})
@@ -476,11 +465,7 @@ def _choose_target(lti_launch: LtiLaunch, course: CourseRecord, member: Member) 
 @require_sign_in("GET", "HEAD", "POST")
 def connect_course(request: HttpRequest) -> HttpResponse:
     """Connect a platform's course with a course here; for the instructors of that course."""
-    try:
-        token = request.COOKIES.get(_COOKIE, "")
-        context_id, user_id = signing.loads(token, salt=_CONNECT, max_age=CONNECT_SECONDS)
-    except signing.BadSignature as error:
-        raise Http404 from error
+    context_id, user_id = load_token(request.COOKIES.get(_COOKIE, ""), _CONNECT, CONNECT_SECONDS)
     context, user = get_object_or_404(LtiContext, pk=context_id), get_object_or_404(LtiUser, pk=user_id)
     if PlatformCourse.objects.filter(context=context).exists():
         raise Http404
@@ -508,7 +493,7 @@ def connect_course(request: HttpRequest) -> HttpResponse:
             if member is not None and not request.user.is_superuser:
                 PlatformMember.objects.get_or_create(user=user, member=member)
                 LtiUser.objects.filter(pk=user.pk, auth_user=None).update(auth_user=request.user)
-        return HttpResponseRedirect(reverse("members", kwargs={"slug": course.slug}))
+        return redirect("members", slug=course.slug)
     return render_page(
         request, "connect.html", {"context": context, "own": courses, "person": _get_display_name(user)}
     )
@@ -535,33 +520,22 @@ def import_list(request: HttpRequest, visit: Visit, connection: int) -> HttpResp
         notices.error(request, say["t"]("bad-list", reason=error.text))
     else:
         after = {"students": done.students, "refused": len(done.refused)}
-        audit.record_action(
-            request.user.username,
-            "class list",
-            _get_platform_name(platform_course),
-            course=visit.course,
-            after=after,
-        )
+        visit.record_action("class list", _get_platform_name(platform_course), after=after)
         notices.info(request, say["counted"]("imported", done.students))
         for reason in done.refused[:_MOST_TOLD]:
             notices.error(request, say["t"]("not-enrolled", reason=reason))
-    return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
+    return redirect("members", slug=visit.course.slug)
 
 
 @require_role(Role.INSTRUCTOR, "POST")
-def disconnect_course(request: HttpRequest, visit: Visit, connection: int) -> HttpResponse:
+def disconnect_course(_: HttpRequest, visit: Visit, connection: int) -> HttpResponse:
     """Disconnect a platform's course. Members who came through it remain."""
     platform_course = _get_connection(visit, connection)
     with transaction.atomic():
-        audit.record_action(
-            request.user.username,
-            "disconnect",
-            str(platform_course.context),
-            course=visit.course,
-            before=_get_platform_name(platform_course),
-        )
+        before = _get_platform_name(platform_course)
+        visit.record_action("disconnect", str(platform_course.context), before=before)
         platform_course.delete()
-    return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
+    return redirect("members", slug=visit.course.slug)
 
 
 def _get_connection(visit: Visit, connection: int) -> PlatformCourse:
@@ -570,29 +544,21 @@ def _get_connection(visit: Visit, connection: int) -> PlatformCourse:
 
 
 @require_role(Role.INSTRUCTOR, "POST")
-def limit_marks(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def limit_marks(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Set whether platforms get at most the possible points, and send the marks again."""
-    offer = visit.get_offer(assignment)
     before, wanted = offer.capped_on_platforms, request.POST.get("wanted") == "yes"
     if wanted != before:
         with transaction.atomic():
             Offer.objects.filter(pk=offer.pk).update(capped_on_platforms=wanted)
-            audit.record_action(
-                request.user.username, "cap", assignment, course=visit.course, before=before, after=wanted
-            )
+            visit.record_action("cap", offer.assignment, before=before, after=wanted)
             if offer.published_at:
-                tasks.enqueue_scores(offer.pk)
-    return HttpResponseRedirect(
-        reverse("staff-assignment", kwargs={"slug": visit.course.slug, "assignment": assignment})
-    )
+                tasks.enqueue_scores(offer)
+    return redirect("staff-assignment", slug=visit.course.slug, assignment=offer.assignment)
 
 
 @require_role(Role.HEAD_TA, "POST")
-def send_marks(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def send_marks(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Send pending marks to the platforms now."""
-    offer = visit.get_offer(assignment)
-    tasks.enqueue_scores(offer.pk)
+    tasks.enqueue_scores(offer)
     notices.info(request, get_words(request)["t"]("sending"))
-    return HttpResponseRedirect(
-        reverse("staff-assignment", kwargs={"slug": visit.course.slug, "assignment": assignment})
-    )
+    return redirect("staff-assignment", slug=visit.course.slug, assignment=offer.assignment)

@@ -34,9 +34,8 @@ from autograder.web.site import choose_language, get_words
 
 
 @require_role(Role.TA, "GET", "HEAD", "POST")
-def show_sheet(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def show_sheet(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Download the sheet. A POST enters an uploaded one and shows the result."""
-    offer = visit.get_offer(assignment)
     if request.method == "POST":
         return _enter_upload(request, visit, offer)
     query = request.GET
@@ -69,8 +68,6 @@ def _enter_upload(request: HttpRequest, visit: Visit, offer: Offer) -> HttpRespo
     done = None if problem else _enter_lines(request, visit, offer, lines, tried=tried)
     changes = () if done is None else done.plan.changes if tried else done.entered
     context = {
-        "visit": visit,
-        "offer": offer,
         "errors": (problem,) if done is None else done.plan.errors,
         "refused": () if done is None else done.refused,
         "changes": changes,
@@ -121,7 +118,7 @@ def _enter_lines(
     request: HttpRequest, visit: Visit, offer: Offer, lines: list[SheetLine], *, tried: bool
 ) -> SheetEntry:
     """Enter a sheet, or only try it. The assignment's marks are locked meanwhile."""
-    marks = CellMark.objects.filter(place__course=offer.course, place__assignment=offer.assignment)
+    marks = offer.marks
     with transaction.atomic():
         # The log is locked before the rows, and the rows in key order, as everywhere: otherwise a deadlock.
         audit.lock_log()
@@ -149,6 +146,5 @@ def _enter_lines(
                 f"{who}: {cell}": None if points is None else str(points)
                 for who, cell, points in entered_points
             }
-            name = request.user.username
-            audit.record_action(name, "mark sheet", offer.assignment, course=visit.course, after=after)
+            visit.record_action("mark sheet", offer.assignment, after=after)
     return done

@@ -1,4 +1,4 @@
-"""Sentences of the pages about members, their access, and the audit log."""
+"""Sentences of the pages about members, the audit log, notifications and data protection."""
 
 from __future__ import annotations
 
@@ -60,4 +60,62 @@ MEMBERS: Mapping[str, str | tuple[str, str]] = {
     "web.log-restore-member": "member added again",
     "web.log-invite-everybody": "members invited",
     "web.log-reset-second-factor": "second factor reset",
+    "web.people": "Data protection",
+    "web.people-search": "Persons",
+    "web.people-told": "Export or erase the data of one person.",
+    "web.people-name": "Part of a name, an id or an e-mail address",
+    "web.people-none": "Nobody was found.",
+    "web.person-export": "Download all data (zip)",
+    "web.person-erase": "Erase data",
+    "web.erase-told": (
+        "Erases the account, submissions, marks, keys and sessions of this person. This cannot be undone. "
+        "Submissions of a group stay while another member is on the class list. The course folder and "
+        "backups are not changed."
+    ),
+    "web.erase-confirm": "Type {name} to confirm",
+    "web.erase-not-confirmed": (
+        "Nothing was erased: type {name} exactly to confirm. You cannot erase your own account."
+    ),
+    "web.person-erased": "The data were erased. The log now says {name} instead of the name.",
+    "web.views": "Views by course staff",
+    "web.view-attempt": "attempt",
+    "web.view-file": "submitted file",
+    "web.view-answer": "answer",
+    "web.view-result": "feedback",
+    "web.view-request": "regrade request",
+    "web.keep": "Retention periods",
+    "web.keep-told": (
+        "Students are erased automatically this many days after the last submission, mark, request or "
+        "deadline of their course. Leave the field empty to keep them."
+    ),
+    "web.keep-days": "{course}: days",
+    "web.keep-saved": "The retention period of {course} was saved.",
+    "web.keep-invalid": "Not saved: enter at least {least} days, or leave the field empty.",
+    "web.log-erase": "person erased",
+    "web.log-export-person": "data of a person exported",
+    "web.log-retention-period": "retention period changed",
+    "web.notifications": "Notifications",
+    "web.mail": "E-mail",
+    "web.mail-when": "About published results, answered requests, unreadable attempts and changed deadlines",
+    "web.mail-each": "at once",
+    "web.mail-daily": "once a day",
+    "web.mail-never": "never",
+    "web.mail-language": "Language",
+    "web.mail-saved": "Your choice was saved.",
+    "web.mail-marks-on": "E-mails about published results state the points.",
+    "web.mail-marks-off": "E-mails about published results only say that they are available.",
+    "web.mail-marks-show": "State the points",
+    "web.mail-marks-hide": "Do not state the points",
+    "web.webhooks": "Webhooks",
+    "web.webhooks-told": (
+        "Other systems receive each event of this course as signed JSON, without marks. The address must use "
+        "https."
+    ),
+    "web.webhook-address": "Address",
+    "web.webhook-shown": "This is the secret of the signatures. It is shown only once:",
+    "web.webhook-remove-told": "Deliveries to this address end at once. Its secret cannot be shown again.",
+    "web.webhook-problem": "last delivery failed: {reason}",
+    "web.log-add-webhook": "webhook added",
+    "web.log-remove-webhook": "webhook removed",
+    "web.log-points-in-mails": "points in e-mails changed",
 }

@@ -13,16 +13,15 @@ from django.contrib import messages as notices
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404
-from django.urls import reverse
+from django.shortcuts import get_object_or_404, redirect
 
 from autograder.app.class_lists import read_students, sanitise_name
 from autograder.core.errors import CourseError
 from autograder.course import find_name_fault
 from autograder.exchange.platforms.csv_files import CsvTable, write_table
-from autograder.service import audit, class_list, members
+from autograder.service import audit, members
 from autograder.service.models import Account, CourseRecord, Member, PlatformCourse, Role
 from autograder.web import assignment_details, tables
 from autograder.web.account import create_invitation, create_invitations
@@ -125,7 +124,11 @@ def _lock_managed(
         Http404: there is none, or the member is removed (or is not, if ``removed``).
         PermissionDenied: the visitor may not change this member.
     """
-    with members.lock_member(visit.course, number) as member:
+    with transaction.atomic():
+        # The log is locked before any row: see `audit.lock_log`.
+        audit.lock_log()
+        rows = Member.everyone.select_for_update(of=("self",)).select_related("account", "course")
+        member = rows.filter(course=visit.course, pk=number).first()
         if member is None or (member.removed_at is not None) != removed:
             raise Http404
         # Checked on the locked row, so that a role that changes meanwhile is respected.
@@ -153,7 +156,6 @@ def _render_list(request: HttpRequest, visit: Visit, form: MemberForm) -> HttpRe
         "account": lambda member: member.account.username if member.account else "",
     }
     context = {
-        "visit": visit,
         "table": tables.build_table(
             request, _list_members(visit.course, role), columns, _get_searched_text, {"role": role}
         ),
@@ -204,18 +206,17 @@ def add_member(request: HttpRequest, visit: Visit) -> HttpResponse:
 def import_list(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Import a class list; members who are already on it keep their accounts, removed ones are restored."""
     say, sent = get_words(request), request.FILES.get("list")
-    here = HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
     if sent is None:
         notices.error(request, say["t"]("no-files"))
-        return here
+        return redirect("members", slug=visit.course.slug)
     try:
         students = read_students(sent.read())
     except CourseError as error:
         notices.error(request, say["t"]("bad-list", reason=error.text))
-        return here
-    changed = class_list.import_students(visit.course, students, request.user)
-    notices.info(request, say["counted"]("list-imported", len(students), changed=changed))
-    return here
+    else:
+        changed = members.import_students(visit.course, students, request.user)
+        notices.info(request, say["counted"]("list-imported", len(students), changed=changed))
+    return redirect("members", slug=visit.course.slug)
 
 
 @require_role(Role.INSTRUCTOR, "POST")
@@ -223,13 +224,8 @@ def invite_everybody(request: HttpRequest, visit: Visit) -> HttpResponseBase:
     """Create a link for each member without an account; return all of them as a CSV file for a mail merge."""
     uninvited = list(_find_uninvited(visit).order_by("role", "student", "pk"))
     with transaction.atomic():
-        audit.record_action(
-            request.user.username,
-            "invite everybody",
-            visit.course.slug,
-            course=visit.course,
-            after=list(map(members.get_name, uninvited)),
-        )
+        after = list(map(members.get_name, uninvited))
+        visit.record_action("invite everybody", visit.course.slug, after=after)
         links = create_invitations(uninvited)
     rows = tuple(
         (
@@ -258,7 +254,7 @@ def show_member(request: HttpRequest, visit: Visit, member: int) -> HttpResponse
     if not form.is_valid():
         return _render_member(request, visit, _find_member(visit, member), form=form)
     notices.info(request, get_words(request)["t"]("member-saved"))
-    return _redirect_to_member(visit, locked)
+    return redirect("member", slug=visit.course.slug, member=locked.pk)
 
 
 def _render_member(
@@ -270,7 +266,6 @@ def _render_member(
 ) -> HttpResponse:
     say, account = get_words(request)["t"], member.account
     context = {
-        "visit": visit,
         "member": member,
         "name": _get_full_name(member),
         "form": form or MemberForm(visit, say, instance=member),
@@ -289,17 +284,13 @@ def _get_full_name(member: Member) -> str:
     return name or member.student or member.email or account or "–"
 
 
-def _redirect_to_member(visit: Visit, member: Member) -> HttpResponse:
-    return HttpResponseRedirect(reverse("member", kwargs={"slug": visit.course.slug, "member": member.pk}))
-
-
 @require_role(Role.INSTRUCTOR, "POST")
 def remove_member(request: HttpRequest, visit: Visit, member: int) -> HttpResponse:
     """Remove a member: sessions and keys end at once, attempts and marks stay."""
     with _lock_managed(request, visit, member) as locked:
         members.remove_member(locked, request.user)
     notices.info(request, get_words(request)["t"]("member-removed", name=members.get_name(locked)))
-    return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
+    return redirect("members", slug=visit.course.slug)
 
 
 @require_role(Role.INSTRUCTOR, "POST")
@@ -308,7 +299,7 @@ def restore_member(request: HttpRequest, visit: Visit, member: int) -> HttpRespo
     with _lock_managed(request, visit, member, removed=True) as locked:
         members.restore_member(locked, request.user)
     notices.info(request, get_words(request)["t"]("member-restored", name=members.get_name(locked)))
-    return _redirect_to_member(visit, locked)
+    return redirect("member", slug=visit.course.slug, member=locked.pk)
 
 
 @require_role(Role.INSTRUCTOR, "POST")
@@ -326,7 +317,7 @@ def _create_link(
     absolute = request.build_absolute_uri(link)
     # Shown after a redirect, so that a reload neither repeats the form nor replaces the link.
     request.session[_NEW_LINK] = [member.pk, absolute, invitation.expires_at.isoformat()]
-    return _redirect_to_member(visit, member)
+    return redirect("member", slug=visit.course.slug, member=member.pk)
 
 
 def _take_link(request: HttpRequest, member: Member) -> dict[str, Any]:
@@ -371,4 +362,4 @@ def reset_second_factor(request: HttpRequest, visit: Visit, member: int) -> Http
         members.record_change(request.user, "reset second factor", course_member)
         members.reset_second_factor(account)
     notices.info(request, get_words(request)["t"]("factor-reset", name=members.get_name(course_member)))
-    return _redirect_to_member(visit, course_member)
+    return redirect("member", slug=visit.course.slug, member=course_member.pk)

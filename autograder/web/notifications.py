@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from django.contrib import messages as notices
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import get_object_or_404
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 
 from autograder.core.errors import ServiceError
 from autograder.core.wording import decode_phrase
-from autograder.service import audit
 from autograder.service.models import CourseRecord, Role
-from autograder.service.models_notices import Webhook
+from autograder.service.models_results import Webhook
 from autograder.service.notices import webhooks
 from autograder.web.guard import Visit, require_role
 from autograder.web.responses import render_page
@@ -31,7 +29,7 @@ def show_notifications(request: HttpRequest, visit: Visit) -> HttpResponse:
             notices.error(request, get_words(request)["t"]("refused", reason=error.text))
             refused = address
     hooks = [(hook, decode_phrase(hook.problem)) for hook in visit.course.webhooks.order_by("pk")]
-    context = {"visit": visit, "webhooks": hooks, "new": new, "refused": refused}
+    context = {"webhooks": hooks, "new": new, "refused": refused}
     return render_page(request, "notifications.html", context)
 
 
@@ -39,7 +37,7 @@ def show_notifications(request: HttpRequest, visit: Visit) -> HttpResponse:
 def remove_webhook(request: HttpRequest, visit: Visit, webhook: int) -> HttpResponse:
     """Remove a webhook."""
     webhooks.remove_webhook(get_object_or_404(Webhook, pk=webhook, course=visit.course), request.user)
-    return _redirect_to_notifications(visit)
+    return redirect("notifications", slug=visit.course.slug)
 
 
 @require_role(Role.INSTRUCTOR, "POST")
@@ -47,13 +45,6 @@ def set_mail_marks(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Let e-mails about published results state the points, or not."""
     wanted, course = request.POST.get("wanted") == "yes", visit.course
     with transaction.atomic():
-        who = request.user.username
-        audit.record_action(
-            who, "points in mails", course.slug, course=course, before=course.mail_marks, after=wanted
-        )
+        visit.record_action("points in mails", course.slug, before=course.mail_marks, after=wanted)
         CourseRecord.objects.filter(pk=course.pk).update(mail_marks=wanted)
-    return _redirect_to_notifications(visit)
-
-
-def _redirect_to_notifications(visit: Visit) -> HttpResponse:
-    return HttpResponseRedirect(reverse("notifications", kwargs={"slug": visit.course.slug}))
+    return redirect("notifications", slug=visit.course.slug)

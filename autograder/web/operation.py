@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.db import DatabaseError
 from django.db.models import Count, Min
-from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseForbidden
 from django.shortcuts import render
 from django.utils import timezone
 
@@ -18,12 +18,6 @@ from autograder.web.guard import allow_anyone
 from autograder.web.rest.problems import render_sentence
 
 _HERE = {"127.0.0.1", "::1", ""}
-
-
-@allow_anyone()
-def redirect_to_pages(_: HttpRequest) -> HttpResponse:
-    """Redirect the bare address to the pages."""
-    return HttpResponseRedirect("/app/")
 
 
 @allow_anyone()
@@ -70,36 +64,15 @@ def show_receipt_key(_: HttpRequest) -> HttpResponse:
     return HttpResponse(settings.RUNNING.signer.public + "\n", content_type="text/plain")
 
 
-def render_bad_request(request: HttpRequest, exception: Any = None) -> HttpResponse:
-    """Render the page for a request that cannot be read."""
-    del exception
-    return _render_error(request, 400)
-
-
-def render_forbidden(request: HttpRequest, exception: Any = None) -> HttpResponse:
-    """Render the page for a request that is not permitted."""
-    del exception
-    return _render_error(request, 403)
-
-
-def render_not_found(request: HttpRequest, exception: Any = None) -> HttpResponse:
-    """Render the page for an address that does not exist, or not for this user."""
-    del exception
-    return _render_error(request, 404)
-
-
-def render_failure(request: HttpRequest) -> HttpResponse:
-    """Render the page for an unexpected error."""
-    return _render_error(request, 500)
-
-
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Render the page for a form without a valid CSRF token: from another site, or too old."""
     del reason
     return render(request, "error.html", {"code": "csrf"}, status=403, using="jinja2")
 
 
-def _render_error(request: HttpRequest, status: int) -> HttpResponse:
+def render_error(request: HttpRequest, exception: Any = None, *, status: int) -> HttpResponse:
+    """Render the page, or the answer of the API, for a status of an error."""
+    del exception
     if request.path.startswith("/api/"):
         return render_sentence(request, status, f"error-{status}")
     return render(request, "error.html", {"code": f"error-{status}"}, status=status, using="jinja2")

@@ -7,14 +7,13 @@ from typing import Any
 from django import forms
 from django.contrib import messages as notices
 from django.db.models import Q
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404
-from django.urls import reverse
+from django.shortcuts import get_object_or_404, redirect
 
 from autograder.service import audit
 from autograder.service.models import CourseRecord
-from autograder.service.models_privacy import AccessEntry
+from autograder.service.models_results import AccessEntry
 from autograder.service.protection import erasure, export, people, retention
 from autograder.service.protection.people import DataSubject, Kind
 from autograder.web.guard import require_superuser
@@ -57,7 +56,7 @@ def set_keep_days(request: HttpRequest, slug: str) -> HttpResponse:
         notices.info(request, say("keep-saved", course=course.title))
     else:
         notices.error(request, say("keep-invalid", least=retention.LEAST_DAYS))
-    return HttpResponseRedirect(reverse("people"))
+    return redirect("people")
 
 
 @require_superuser()
@@ -84,9 +83,9 @@ def erase_person(request: HttpRequest, kind: Kind, person: int) -> HttpResponse:
     subject, say = get_person(kind, person), get_words(request)["t"]
     if request.POST.get("name", "").strip() != subject.name or subject.account == request.user:
         notices.error(request, say("erase-not-confirmed", name=subject.name))
-        return HttpResponseRedirect(reverse("person", kwargs={"kind": kind, "person": person}))
+        return redirect("person", kind=kind, person=person)
     notices.info(request, say("person-erased", name=erasure.erase_person(subject, request.user.username)))
-    return HttpResponseRedirect(reverse("people"))
+    return redirect("people")
 
 
 def get_person(kind: Kind, number: int) -> DataSubject:

@@ -14,13 +14,12 @@ from autograder.app import grade_files
 from autograder.app.collection import CollectReport
 from autograder.app.grade_files import GradeLine
 from autograder.app.grade_formats import FORMATS, FormatOptions, get_format
-from autograder.core.errors import CourseError
+from autograder.core.errors import CourseError, ServiceError
 from autograder.core.wording import Phrase
 from autograder.exchange.platforms.student_matching import Register
 from autograder.exchange.platforms.worksheets import read_worksheet
 from autograder.messages import build_localised_text
 from autograder.rubric import timestamps
-from autograder.service import audit
 from autograder.service.models import Member, Offer, Role
 from autograder.service.platform_files import (
     ArchiveOptions,
@@ -40,9 +39,8 @@ FORMS = (*_FILLING, FEEDBACK, *(name for name in FORMATS if name not in _FILLING
 
 
 @require_role(Role.INSTRUCTOR, "GET", "HEAD", "POST")
-def show_platform_files(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def show_platform_files(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Show both forms. An uploaded archive is submitted for its students, and a report is shown."""
-    offer = visit.get_offer(assignment)
     report: CollectReport | None = None
     problem: Phrase = ""
     try:
@@ -50,14 +48,12 @@ def show_platform_files(request: HttpRequest, visit: Visit, assignment: str) -> 
             return _export_grades(request, offer, request.POST["form"])
         if request.method == "POST":
             report = _collect_upload(request, visit, offer)
-    except CourseError as error:
+    except (CourseError, ServiceError) as error:
         problem = error.text
     lines = build_grade_lines(offer, assignment_details.get_assignment(offer), choose_language(request))
     final = sum(line.final for line in lines)
     enrolled = Member.objects.filter(course=visit.course, role=Role.STUDENT).values_list("student", flat=True)
     context = {
-        "visit": visit,
-        "offer": offer,
         "final": final,
         "provisional": len(lines) - final,
         "missing": len(set(enrolled) - {line.student for line in lines}),
@@ -74,7 +70,7 @@ def _collect_upload(request: HttpRequest, visit: Visit, offer: Offer) -> Collect
     """Submit the contents of an uploaded archive.
 
     Raises:
-        CourseError: there is no archive, or the worksheet, zone or time cannot be read.
+        CourseError, ServiceError: there is no archive, or the worksheet, zone or time cannot be read.
     """
     sent, sheet = request.FILES.get("archive"), request.FILES.get("worksheet")
     if sent is None:
@@ -103,9 +99,7 @@ def _collect_upload(request: HttpRequest, visit: Visit, offer: Offer) -> Collect
     new = sorted(attempt.student for attempt in report.attempts if attempt.state == "new")
     if new:
         after = {"students": new, "archive": archive_path.name}
-        audit.record_action(
-            request.user.username, "collect", offer.assignment, course=visit.course, after=after
-        )
+        visit.record_action("collect", offer.assignment, after=after)
     return report
 
 
@@ -113,29 +107,15 @@ def _parse_moment(text: str, zone: str) -> datetime | None:
     """Parse the time of submission for archives that do not contain it.
 
     Raises:
-        CourseError: the zone or the time is invalid.
+        CourseError: the zone is invalid.
+        ServiceError: the time is invalid.
     """
     try:
         # The zone is checked even if there is no time: it also applies to times in the archive.
         clock = timestamps.get_zone(zone) if zone else UTC
-        if not text:
-            return None
-        local = _parse_local(text)
-        # A stated offset wins over the zone.
-        if local.tzinfo is not None:
-            return local.astimezone(UTC)
-        return timestamps.resolve_local_time(local, clock).astimezone(UTC)
-    except OverflowError as error:
-        raise CourseError(build_localised_text("fault.time-years")) from error
     except ValueError as error:
         raise CourseError(*error.args) from error
-
-
-def _parse_local(text: str) -> datetime:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError as error:
-        raise ValueError(build_localised_text("web.time-invalid", given=text)) from error
+    return assignment_details.parse_moment(text, clock) if text else None
 
 
 def _export_grades(request: HttpRequest, offer: Offer, form: str) -> HttpResponse:

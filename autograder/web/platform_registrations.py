@@ -7,8 +7,8 @@ from typing import get_args
 
 from django import forms
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import get_object_or_404
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 
 from autograder.core.errors import ServiceError
@@ -52,14 +52,14 @@ def confirm_platform(request: HttpRequest, platform: int) -> HttpResponse:
     if form.is_valid():
         deployments = request.POST.getlist("deployment")
         registrations.confirm_platform(row, form.cleaned_data["student"], deployments, request.user)
-    return HttpResponseRedirect(reverse("platforms"))
+    return redirect("platforms")
 
 
 @require_superuser("POST")
 def remove_platform(request: HttpRequest, platform: int) -> HttpResponse:
     """Remove a platform; if members came through it, it only stops launching."""
     registrations.remove_platform(_get_row(platform), request.user)
-    return HttpResponseRedirect(reverse("platforms"))
+    return redirect("platforms")
 
 
 def _get_row(platform: int) -> PlatformRegistration:

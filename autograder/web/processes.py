@@ -16,12 +16,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import waitress
 from waitress.task import ThreadedTaskDispatcher
 
+from autograder.sandbox.levels import Isolation
 from autograder.service import setup
 from autograder.web import site
 from autograder.web.request_metrics import SharedFile
@@ -40,17 +42,36 @@ _PATIENCE_SECONDS = 3.0
 """How long to wait for a port: the processes of a killed service need a moment to notice it."""
 
 
-class ProcessOptions(msgspec.Struct, frozen=True):
-    """Options of a further process, without the database's address."""
+class ServiceOptions(msgspec.Struct, frozen=True):
+    """Options of a service."""
 
-    course: str
-    host: str
-    port: int
-    address: str
-    proxy: str
-    folders: dict[str, str]
+    course: Path
+    slug: str = ""
+    """The course's name in addresses; default: from the folder's name."""
+    host: str = "127.0.0.1"
+    port: int = 8000
+    address: str = ""
+    """The public address; default: host and port."""
+    proxy: str = ""
+    """The address of a proxy in front; its X-Forwarded-For and -Proto headers are trusted; default:
+    127.0.0.1 if a public address is set."""
+    database_url: str = ""
+    """Default: an embedded database."""
+    workers: int = 0
+    """How many submissions the worker grades at a time; 0: one per core. Negative: no worker is started."""
+    isolation: Isolation = Isolation.NAMESPACES
+    processes: int = 0
+    """The number of web processes; 0: one per core, up to `MOST`."""
+
+
+class ProcessOptions(msgspec.Struct, frozen=True):
+    """Options of a further process."""
+
+    service: ServiceOptions
+    """Without the database's address, because command lines are public."""
+    folders: dict[str, Path]
     """See `autograder.web.site.ServiceContext`."""
-    metrics: SharedFile = SharedFile(-1)
+    metrics: SharedFile
 
 
 def count_processes(processes: int) -> int:
@@ -134,7 +155,7 @@ def raise_file_limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def create_server(sockets: Sequence[socket.socket], options: ProcessOptions) -> Any:
+def create_server(sockets: Sequence[socket.socket], options: ServiceOptions) -> Any:
     """Return a server that answers requests at these sockets until it is closed.
 
     Args:
@@ -161,7 +182,7 @@ def create_server(sockets: Sequence[socket.socket], options: ProcessOptions) -> 
 
 
 def answer_requests(
-    sockets: Sequence[socket.socket], options: ProcessOptions, ready: Callable[[], None]
+    sockets: Sequence[socket.socket], options: ServiceOptions, ready: Callable[[], None]
 ) -> None:
     """Answer requests until SIGTERM or SIGINT, then finish the running ones.
 
@@ -178,7 +199,7 @@ def answer_requests(
     server.close()
 
 
-def _configure_proxy(options: ProcessOptions) -> dict[str, Any]:
+def _configure_proxy(options: ServiceOptions) -> dict[str, Any]:
     """Return which proxy headers the server trusts.
 
     Without a proxy the headers are kept, because they show that a request came through one.
@@ -213,7 +234,8 @@ def start_process(
 ) -> subprocess.Popen[bytes]:
     """Start a further process that answers at these sockets; it ends with this one, however that ends."""
     numbers = [listener.fileno() for listener in sockets]
-    command = [sys.executable, "-m", "autograder.web.extra_process", msgspec.json.encode(options).decode()]
+    encoded = msgspec.json.encode(options, enc_hook=str).decode()
+    command = [sys.executable, "-m", "autograder.web.extra_process", encoded]
     return subprocess.Popen(
         [*command, *map(str, numbers)],
         # Never written to: its end of file signals to the child that this process is gone.

@@ -10,27 +10,27 @@ from typing import Any
 
 from django.contrib import messages as notices
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import get_object_or_404
-from django.urls import reverse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from msgspec import Struct
 
+from autograder.core.errors import ServiceError
 from autograder.core.records import ItemResult
-from autograder.core.wording import render_phrase
 from autograder.grading.grades import compute_standing
 from autograder.pages.feedback.answers import get_answer_text
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.sanitise import render_sentence, to_printable_text
 from autograder.rubric import Question, Rubric
-from autograder.rubric.timestamps import format_moment, get_zone, resolve_local_time
-from autograder.service import audit, tasks
+from autograder.rubric.timestamps import format_moment, get_zone
+from autograder.service import tasks
 from autograder.service.marking import regrade_requests
-from autograder.service.marking.refusals import ActionRefused
-from autograder.service.models import CourseRecord, Member, Offer, PlatformCourse, RegradeRequest, Role
+from autograder.service.models import CourseRecord, Member, Offer, RegradeRequest, Role
 from autograder.service.protection.accesses import Access, record_accesses
+from autograder.service.refusals import ActionRefused
 from autograder.service.store import DatabaseStore, get_bonus_points
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
+from autograder.web.marking.pages import report_refusal
 from autograder.web.responses import render_framed, render_page
 from autograder.web.site import choose_language, get_words
 
@@ -80,18 +80,16 @@ class RequestsPanel(Struct, frozen=True):
     most: int = regrade_requests.MOST_REASON
 
 
-def get_published_offer(visit: Visit, assignment: str) -> Offer:
-    """Return an assignment of which the marks are published, or respond that there is none."""
-    offer = visit.get_offer(assignment)
+def check_published(offer: Offer) -> None:
+    """Check that the marks of an assignment are published, or respond that the page does not exist."""
     if offer.published_at is None:
         raise Http404
-    return offer
 
 
 def render_feedback(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Show the feedback for the attempt that counts, with the regrade requests below it."""
     panel = _build_panel(offer, visit.student, choose_language(request))
-    return render_framed(request, visit, offer, visit.student, panel=panel)
+    return render_framed(request, offer, visit.student, panel=panel)
 
 
 def _build_panel(offer: Offer, student: str, language: str) -> RequestsPanel:
@@ -190,9 +188,9 @@ def _format_local_time(moment: datetime, offer: Offer, language: str) -> str:
 
 
 @require_role(Role.STUDENT, "POST")
-def submit_request(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def submit_request(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Request another look at an item."""
-    offer = get_published_offer(visit, assignment)
+    check_published(offer)
     rubric = assignment_details.get_assignment(offer).get_rubric(visit.student)
     # The form sends positions: an id could reveal a hidden title.
     items_by_number = {
@@ -206,37 +204,28 @@ def submit_request(request: HttpRequest, visit: Visit, assignment: str) -> HttpR
     try:
         regrade_requests.make_request(offer, visit.student, *chosen, request.POST.get("reason", ""))
     except ActionRefused as error:
-        _report_refusal(request, error)
+        report_refusal(request, error)
         return render_feedback(request, visit, offer)  # with the reason as it was typed
     notices.success(request, get_words(request)["t"]("request-made"))
-    return _redirect_to("feedback", visit, offer)
+    return redirect("feedback", slug=visit.course.slug, assignment=offer.assignment)
 
 
 @require_role(Role.STUDENT, "POST")
-def cancel_request(request: HttpRequest, visit: Visit, assignment: str, number: int) -> HttpResponse:
+def cancel_request(request: HttpRequest, visit: Visit, offer: Offer, number: int) -> HttpResponse:
     """Withdraw a request of the student."""
-    offer = get_published_offer(visit, assignment)
+    check_published(offer)
     row = get_object_or_404(RegradeRequest, pk=number, offer=offer, student=visit.student)
     try:
         regrade_requests.cancel_request(row)
     except ActionRefused as error:
-        _report_refusal(request, error)
-    return _redirect_to("feedback", visit, offer)
-
-
-def _report_refusal(request: HttpRequest, error: ActionRefused) -> None:
-    notices.error(request, render_phrase(error.text, choose_language(request)))
-
-
-def _redirect_to(route: str, visit: Visit, offer: Offer) -> HttpResponse:
-    kwargs = {"slug": visit.course.slug, "assignment": offer.assignment}
-    return HttpResponseRedirect(reverse(route, kwargs=kwargs))
+        report_refusal(request, error)
+    return redirect("feedback", slug=visit.course.slug, assignment=offer.assignment)
 
 
 @require_role(Role.TA)
-def list_requests(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def list_requests(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """List the requests of an assignment: open ones, oldest first, and settled ones."""
-    offer, labels = visit.get_offer(assignment), Labels(choose_language(request))
+    labels = Labels(choose_language(request))
     rubric = assignment_details.get_assignment(offer).rubric
     rows = offer.requests.select_related("offer__course", "answered_by").order_by("pk")
     roles = _map_roles(visit.course)
@@ -244,8 +233,6 @@ def list_requests(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
     entries = [_describe_request(entry, rubric, labels, roles, final=True) for entry in rows]
     until = offer.requests_until
     context = {
-        "visit": visit,
-        "offer": offer,
         "open": [entry for entry in entries if entry.state == "open"],
         "settled": [entry for entry in reversed(entries) if entry.state != "open"],
         "names": request.GET.get("names") == "yes",
@@ -259,37 +246,19 @@ def list_requests(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
 
 
 @require_role(Role.INSTRUCTOR, "POST")
-def set_deadline(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def set_deadline(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Set the deadline for requests; an empty value closes them."""
-    offer, wanted = visit.get_offer(assignment), request.POST.get("until", "").strip()
+    wanted = request.POST.get("until", "").strip()
     try:
-        until = _parse_moment(wanted, _get_zone(offer)) if wanted else None
-    except (ValueError, OverflowError):
+        until = assignment_details.parse_moment(wanted, _get_zone(offer)) if wanted else None
+    except ServiceError:
         notices.error(request, get_words(request)["t"]("requests-no-moment"))
-        return _redirect_to("requests", visit, offer)
+        return redirect("requests", slug=visit.course.slug, assignment=offer.assignment)
     before, after = (moment and moment.isoformat() for moment in (offer.requests_until, until))
     with transaction.atomic():
-        audit.record_action(
-            request.user.username,
-            "requests until",
-            offer.assignment,
-            course=visit.course,
-            before=before,
-            after=after,
-        )
+        visit.record_action("requests until", offer.assignment, before=before, after=after)
         Offer.objects.filter(pk=offer.pk).update(requests_until=until)
-    return _redirect_to("requests", visit, offer)
-
-
-def _parse_moment(written: str, zone: tzinfo) -> datetime:
-    """Parse a moment by the clock of a zone, unless it states an offset.
-
-    Raises:
-        ValueError: it is invalid, or clocks in the zone never or twice showed it.
-        OverflowError: it has no counterpart in UTC.
-    """
-    moment = datetime.fromisoformat(written)
-    return (moment if moment.tzinfo else resolve_local_time(moment, zone)).astimezone(UTC)
+    return redirect("requests", slug=visit.course.slug, assignment=offer.assignment)
 
 
 @require_role(Role.TA, "GET", "HEAD", "POST")
@@ -299,11 +268,10 @@ def answer_request(request: HttpRequest, visit: Visit, number: int) -> HttpRespo
     row = get_object_or_404(rows, pk=number, offer__course=visit.course)
     rubric = assignment_details.get_assignment(row.offer).get_rubric(row.student)
     if request.method == "POST" and _save_answer(request, row, _find_question(rubric, row)):
-        return _redirect_to("requests", visit, row.offer)
+        return redirect("requests", slug=visit.course.slug, assignment=row.offer.assignment)
     record_accesses(request.user, row.offer, [row.student], Access.REQUEST)
     labels = Labels(choose_language(request))
     context = {
-        "visit": visit,
         "offer": row.offer,
         "one": _describe_request(row, rubric, labels, _map_roles(visit.course), final=True),
         "names": request.GET.get("names") == "yes",
@@ -377,10 +345,10 @@ def _save_answer(request: HttpRequest, row: RegradeRequest, question: Question |
             regrade_requests.answer_request(
                 row, request.user, request.POST.get("text", ""), question, new_points
             )
-            if row.offer.published_at and PlatformCourse.objects.filter(course=row.offer.course).exists():
-                tasks.enqueue_scores(row.offer_id)
+            if row.offer.published_at:
+                tasks.enqueue_scores(row.offer)
     except ActionRefused as error:
-        _report_refusal(request, error)
+        report_refusal(request, error)
         return False
     notices.info(request, get_words(request)["t"]("request-answered"))
     return True

@@ -7,15 +7,15 @@ from typing import Any
 
 from django import forms
 from django.core import signing
-from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.http import content_disposition_header
 
 from autograder.service import blobs
 from autograder.service.models import Offer
 from autograder.web import assignment_details
-from autograder.web.guard import Visit
 from autograder.web.site import choose_language
 
 FRAME_SECONDS = 600
@@ -59,31 +59,37 @@ def send_stored_file(digest: str, name: str) -> HttpResponseBase:
 
 def set_download_headers(response: HttpResponseBase, name: str) -> HttpResponseBase:
     """Make the browser save a response as a file of this name, and never display it."""
-    # Names come from uploads: a quote or another character could end the header's value.
-    plain = name.encode("ascii", "replace").decode().replace('"', "_").replace("\\", "_")
-    response.headers["Content-Disposition"] = f'attachment; filename="{plain}"'
+    response.headers["Content-Disposition"] = content_disposition_header(True, name)  # noqa: FBT003 - Django's
     response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
     return response
 
 
-def render_framed(
-    request: HttpRequest, visit: Visit, offer: Offer, student: str, **further: object
-) -> HttpResponse:
+def render_framed(request: HttpRequest, offer: Offer, student: str, **further: object) -> HttpResponse:
     """Render a page with a student's feedback in a frame, which has no cookies and runs no scripts.
 
     Args:
         request: of the reader.
-        visit: of the reader.
         offer: the assignment.
         student: the student the feedback is about.
         further: values that the template shows below the frame.
     """
     # The frame gets no cookies, so its address carries a signed permission.
     token = signing.dumps([offer.pk, student, choose_language(request)], salt=FRAME_SALT)
-    name = assignment_details.get_name(offer, student)
-    shown_there = {"visit": visit, "offer": offer, "student": student, "name": name}
-    context = {**shown_there, "frame": reverse("frame", args=[token]), **further}
+    context = {
+        "student": student,
+        "name": assignment_details.get_name(offer, student),
+        "frame": reverse("frame", args=[token]),
+        **further,
+    }
     return render_page(request, "feedback.html", context)
+
+
+def load_token(token: str, salt: str, seconds: int) -> Any:
+    """Return what a signed token states, or respond that the page does not exist."""
+    try:
+        return signing.loads(token, salt=salt, max_age=seconds)
+    except signing.BadSignature as error:
+        raise Http404 from error
 
 
 def render_in_frame(document: str) -> HttpResponse:

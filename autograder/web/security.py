@@ -23,13 +23,8 @@ _POLICY = (
 _ORIGIN = re.compile(
     r"(?:https://[A-Za-z0-9.-]+|http://(?:localhost|127\.0\.0\.1))(?::[0-9]{1,5})?(?=[/?#]|\Z)"
 )
+# Django's own middleware adds Referrer-Policy, X-Content-Type-Options and Cross-Origin-Opener-Policy.
 _HEADERS = {
-    # Addresses name courses, assignments and students: other sites do not get them.
-    "Referrer-Policy": "same-origin",
-    # Otherwise a browser may run as a script what is declared as text.
-    "X-Content-Type-Options": "nosniff",
-    # No page that opened one of ours can navigate or inspect it.
-    "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=()",
 }

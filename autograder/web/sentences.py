@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from autograder.web import regrade_request_sentences
 from autograder.web.course_sentences import COURSES
 from autograder.web.marking.sentences import MARKING
 from autograder.web.member_sentences import MEMBERS
-from autograder.web.notification_sentences import NOTIFICATIONS
-from autograder.web.people_sentences import PEOPLE
 from autograder.web.refusal_sentences import REFUSALS
-from autograder.web.student_group_sentences import GROUPS
-from autograder.web.version_trial_sentences import VERSION_TRIALS
 
 _COMMON: Mapping[str, str | tuple[str, str]] = {
     "web.title": "Assignments",
@@ -109,7 +104,6 @@ _STUDENT: Mapping[str, str | tuple[str, str]] = {
     "web.digest": "Checksum of the submission",
     "web.checked": "Preliminary check",
     "web.checked-told": "This check does not run your code and gives no marks.",
-    "web.not-read": "{file} cannot be read: {reason}",
     "web.your-files": "Submitted files",
     "web.too-often": "You have already submitted {number} attempts within ten minutes. Wait a few minutes.",
     "web.same-name": "Two files are called {name}. Submit only one of them.",
@@ -401,7 +395,6 @@ _PLATFORM: Mapping[str, str | tuple[str, str]] = {
         "connect it with. From then on, students of that course are students here, teaching assistants are "
         "TAs, and instructors are instructors."
     ),
-    "web.connect-course": "Course",
     "web.connect-none": "You are not an instructor of any course here. Sign in with an instructor's account.",
     "web.choose-links": "Choose assignments",
     "web.choose-links-send": "Create links",
@@ -439,7 +432,6 @@ _PLATFORM: Mapping[str, str | tuple[str, str]] = {
     "web.platform-remove-told": (
         "{name} can no longer launch, and gets no more marks. Members and their submissions stay."
     ),
-    "web.platform-list": "Import class list",
     "web.disconnect": "Disconnect",
     "web.disconnect-told": (
         "{name} gets no more marks, and its links lead nowhere until an instructor connects the course again."
@@ -509,10 +501,8 @@ _SHEETS: Mapping[str, str | tuple[str, str]] = {
     "web.sheet-refused": "Not saved:",
     "web.sheet-of-two": "two people mark this answer, so it cannot be marked in a sheet; mark it on its page",
     "web.sheet-row": "Row",
-    "web.sheet-who": "Answer",
     "web.sheet-cell": "Cell",
     "web.sheet-count": "Equal answers",
-    "web.sheet-before": "Before",
     "web.sheet-none": "none",
     "web.sheet-comment": "Comment",
     "web.sheet-changed": "changed",
@@ -526,10 +516,8 @@ _PLATFORM_FILES: Mapping[str, str | tuple[str, str]] = {
         "each student. Files are matched with the class list by ID, e-mail address and name, without "
         "guessing. Existing attempts do not change."
     ),
-    "web.archive-choose": "Archive (.zip)",
     "web.archive-worksheet": "Moodle's grading worksheet (.csv), for identities and submission times",
     "web.archive-moment": "Submission time, if the archive does not contain it",
-    "web.archive-send": "Import submissions",
     "web.archive-result": "Result of the import",
     "web.archive-nothing": "Nothing was imported or exported: {reason}",
     "web.archive-new": ("1 attempt was imported.", "{number} attempts were imported."),
@@ -557,7 +545,6 @@ _PLATFORM_FILES: Mapping[str, str | tuple[str, str]] = {
     "web.grades-provisional": "Include provisional marks",
     "web.grades-scale": "Convert points to the platform's maximum",
     "web.grades-comments": "Include feedback as comments (Moodle)",
-    "web.grades-download": "Export grades",
     "web.grades-worksheet-needed": (
         "Moodle accepts only its own grading worksheet: download it there, and upload it here."
     ),
@@ -580,8 +567,6 @@ _SIMILAR: Mapping[str, str | tuple[str, str]] = {
     "web.similar-older": "Since then, something was submitted or regraded.",
     "web.similar-problem": "The submissions could not be compared: {reason}",
     "web.similar-compare": "Compare submissions",
-    "web.similar-names": "Show names",
-    "web.similar-no-names": "Hide names",
     "web.similar-anonymous": (
         "Students are shown under pseudonyms. Their submissions may still contain details that identify them."
     ),
@@ -659,14 +644,9 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     **_SHEETS,
     **_PLATFORM_FILES,
     **_SIMILAR,
-    **GROUPS,
     **MEMBERS,
     **COURSES,
-    **VERSION_TRIALS,
-    **regrade_request_sentences.WORDS,
     **_BENCH,
-    **PEOPLE,
-    **NOTIFICATIONS,
     **REFUSALS,
 }
 ACTIONS = frozenset(

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Self
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.core.errors import ServiceError, describe_error
@@ -26,6 +25,7 @@ from autograder.service.postgres import EmbeddedPostgres
 from autograder.service.receipts import Signer
 from autograder.web import identity, processes, site
 from autograder.web.maintenance import get_folder
+from autograder.web.processes import ServiceOptions
 from autograder.web.request_metrics import RequestMetrics, SharedFile
 
 LOG = logging.getLogger("autograder.web.server")
@@ -36,28 +36,6 @@ _NO_SANDBOX = 4
 _ENDING_SECONDS = 120.0
 _BEHIND = 10
 """The niceness of the worker: users wait for the pages, so those have priority."""
-
-
-class ServiceOptions(Struct, frozen=True):
-    """Options of a service."""
-
-    course: Path
-    slug: str = ""
-    """The course's name in addresses; default: from the folder's name."""
-    host: str = "127.0.0.1"
-    port: int = 8000
-    address: str = ""
-    """The public address; default: host and port."""
-    proxy: str = ""
-    """The address of a proxy in front; its X-Forwarded-For and -Proto headers are trusted; default:
-    127.0.0.1 if a public address is set."""
-    database_url: str = ""
-    """Default: an embedded database."""
-    workers: int = 0
-    """How many submissions the worker grades at a time; 0: one per core. Negative: no worker is started."""
-    isolation: Isolation = Isolation.NAMESPACES
-    processes: int = 0
-    """The number of web processes; 0: one per core, up to `autograder.web.processes.MOST`."""
 
 
 class Service:
@@ -204,20 +182,7 @@ class Service:
         """
         self._sockets = processes.open_sockets(self._options.host, self._options.port)
         threading.Thread(target=self._watch_processes, daemon=True).start()
-        processes.answer_requests(self._sockets, self._get_process_options(0), ready)
-
-    def _get_process_options(self, number: int) -> processes.ProcessOptions:
-        options = self._options
-        folders = {slug: str(folder) for slug, folder in self._folders.items()}
-        return processes.ProcessOptions(
-            str(options.course.resolve()),
-            options.host,
-            options.port,
-            options.address,
-            options.proxy,
-            folders,
-            replace(self._metrics, process=number),
-        )
+        processes.answer_requests(self._sockets, self._options, ready)
 
     def _watch_processes(self) -> None:
         """Restart the database, the worker and web processes when they end."""
@@ -246,7 +211,9 @@ class Service:
                 continue
             if process is not None:
                 LOG.warning("a process that answers requests ended; another one is started")
-            options = self._get_process_options(number)
+            options = processes.ProcessOptions(
+                replace(self._options, database_url=""), self._folders, replace(self._metrics, process=number)
+            )
             self._beside[number] = processes.start_process(self._sockets, options, self._url)
 
     def _start_worker(self) -> None:

@@ -13,7 +13,7 @@ from autograder.app.class_statistics import make_pseudonym
 from autograder.marking.similarity.pairs import to_percent
 from autograder.marking.similarity.side_by_side import AlignedRow
 from autograder.pages.feedback.sanitise import to_printable_text
-from autograder.service import audit, similarity
+from autograder.service import similarity
 from autograder.service.models import Attempt, Offer, Role
 from autograder.service.models_results import Comparison
 from autograder.web import assignment_details
@@ -40,13 +40,12 @@ class PairRow(Struct, frozen=True):
 
 
 @require_role(Role.TA, "GET", "HEAD", "POST")
-def show_similar(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def show_similar(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Show the pairs of the last comparison. A POST requests a new one from a worker."""
-    offer = visit.get_offer(assignment)
     if request.method == "POST":
         # The request and its log entry are saved together or not at all.
         with transaction.atomic():
-            audit.record_action(request.user.username, "compare", assignment, course=visit.course)
+            visit.record_action("compare", offer.assignment)
             similarity.request_comparison(offer)
         return HttpResponseRedirect(request.path)
     row = Comparison.objects.filter(offer=offer).first()
@@ -54,8 +53,6 @@ def show_similar(request: HttpRequest, visit: Visit, assignment: str) -> HttpRes
     named = request.GET.get("names") == "yes"
     called = _make_name_function(offer, named=named)
     context = {
-        "visit": visit,
-        "offer": offer,
         "named": named,
         "problem": row.problem if row else "",
         # A comparison is running if it was requested after the last one was made.

@@ -181,8 +181,8 @@ _FIXED: Mapping[str, Any] = {
 _MIDDLEWARE = (
     "autograder.web.security.Log",
     "autograder.web.security.Headers",
-    "autograder.web.security.Plain",
     "django.middleware.security.SecurityMiddleware",
+    "autograder.web.security.Plain",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -200,6 +200,7 @@ def _configure_templates() -> list[dict[str, Any]]:
         "django.template.context_processors.request",
         "django.contrib.auth.context_processors.auth",
         "django.contrib.messages.context_processors.messages",
+        "autograder.web.guard.add_visit",
         "autograder.web.site.get_words",
     ]
     return [

@@ -12,9 +12,8 @@ from django.conf import settings
 from django.contrib import messages as notices
 from django.db import transaction
 from django.db.models import Count, Q
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import get_object_or_404
-from django.urls import reverse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from msgspec import Struct
 
@@ -23,7 +22,7 @@ from autograder.core.errors import AutograderError
 from autograder.grading.grades import Standing
 from autograder.rubric import Rubric
 from autograder.rubric.timestamps import format_duration
-from autograder.service import attempts, audit, mark_changes, offers, trials
+from autograder.service import attempts, mark_changes, offers, trials
 from autograder.service.marking import queue
 from autograder.service.models import (
     Attempt,
@@ -44,21 +43,6 @@ from autograder.web.site import choose_language, get_words
 from autograder.web.version_trials import redirect_to_trial
 
 _MINUTE = timedelta(minutes=1)
-
-
-class ProgressRow(Struct, frozen=True):
-    """The grading progress of an assignment."""
-
-    offer: Offer
-    times: assignment_details.TimesView
-    done: int
-    total: int
-    failed: int
-    waiting: int
-    rate: int
-    """Attempts graded in the last minute."""
-    left: str
-    """The estimated remaining time at this rate; empty if it is unknown or nothing is waiting."""
 
 
 class SubmissionRow(Struct, frozen=True):
@@ -83,40 +67,34 @@ class SubmissionRow(Struct, frozen=True):
         return ", ".join(filter(None, names))
 
 
-def _collect_progress(course: CourseRecord, language: str, *, only: Offer | None = None) -> list[ProgressRow]:
-    lately = Q(state=State.GRADED, graded_at__gt=timezone.now() - _MINUTE)
-    offers = [only] if only else Offer.objects.filter(course=course).select_related("version").order_by("pk")
-    # One query for all assignments.
-    rows = {
-        row["offer"]: row
-        for row in Attempt.objects.filter(offer__in=offers)
-        .values("offer")
-        .annotate(
-            total=Count("pk"),
-            done=Count("pk", filter=Q(state=State.GRADED)),
-            failed=Count("pk", filter=Q(state=State.FAILED)),
-            rate=Count("pk", filter=lately),
+def _collect_progress(
+    course: CourseRecord, language: str, *, only: Offer | None = None
+) -> list[dict[str, Any]]:
+    """Return the assignments of a course with their grading progress.
+
+    ``rate`` is the number of attempts graded in the last minute. ``left`` is the estimated time at this
+    rate that remains; empty if it is unknown or nothing is waiting.
+    """
+    states = {"done": Q(attempts__state=State.GRADED), "failed": Q(attempts__state=State.FAILED)}
+    states["rate"] = states["done"] & Q(attempts__graded_at__gt=timezone.now() - _MINUTE)
+    counts = {name: Count("attempts", filter=condition) for name, condition in states.items()}
+    offers = Offer.objects.filter(course=course).select_related("version", "course").order_by("pk")
+    if only is not None:
+        offers = offers.filter(pk=only.pk)
+    rows = []
+    for offer in offers.annotate(total=Count("attempts"), **counts):
+        waiting = offer.total - offer.done - offer.failed
+        rows.append(
+            {
+                "offer": offer,
+                "times": assignment_details.get_common_times(offer, language),
+                **{name: getattr(offer, name) for name in ("total", *counts)},
+                "waiting": waiting,
+                # Extrapolated from the last minute; without finished attempts there is no estimate.
+                "left": format_duration(_MINUTE * waiting / offer.rate) if waiting and offer.rate else "",
+            }
         )
-    }
-    progress_rows = []
-    for offer in offers:
-        row = rows.get(offer.pk, {"total": 0, "done": 0, "failed": 0, "rate": 0})
-        waiting = row["total"] - row["done"] - row["failed"]
-        # Extrapolated from the last minute; without finished attempts there is no estimate.
-        left = format_duration(_MINUTE * waiting / row["rate"]) if waiting and row["rate"] else ""
-        progress_rows.append(
-            ProgressRow(
-                offer,
-                assignment_details.get_common_times(offer, language),
-                row["done"],
-                row["total"],
-                row["failed"],
-                waiting,
-                row["rate"],
-                left,
-            )
-        )
-    return progress_rows
+    return rows
 
 
 @require_role(Role.TA)
@@ -125,7 +103,6 @@ def show_course(request: HttpRequest, visit: Visit) -> HttpResponse:
     drafts = Draft.objects.filter(course=visit.course, settled="").select_related("by").order_by("-pk")
     language = choose_language(request)
     context = {
-        "visit": visit,
         "rows": _collect_progress(visit.course, language),
         "drafts": drafts,
         "instructor": visit.has_role(Role.INSTRUCTOR),
@@ -138,23 +115,21 @@ def show_course(request: HttpRequest, visit: Visit) -> HttpResponse:
 def show_progress(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show the part of the page that changes during grading."""
     rows = _collect_progress(visit.course, choose_language(request))
-    return render_page(request, "_progress.html", {"visit": visit, "rows": rows})
+    return render_page(request, "_progress.html", {"rows": rows})
 
 
 @require_role(Role.TA)
-def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def show_assignment(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Show the overview of an assignment: what students see, its dates, and what is left to do."""
-    offer, language = visit.get_offer(assignment), choose_language(request)
+    language = choose_language(request)
     (progress,) = _collect_progress(visit.course, language, only=offer)
     if "HX-Request" in request.headers:  # every two seconds while a class is graded
-        return render_page(request, "_assignment_progress.html", {"visit": visit, "row": progress})
+        return render_page(request, "_assignment_progress.html", {"row": progress})
     rubric = assignment_details.get_assignment(offer).rubric
     submitted = Attempt.objects.filter(offer=offer).values("student").distinct().count()
     to_grade = sum(row.waiting for row in queue.count_answers(offer, rubric, request.user))
     instructor = visit.has_role(Role.INSTRUCTOR)
     context = {
-        "visit": visit,
-        "offer": offer,
         "row": progress,
         "submitted": submitted,
         # Imported submissions can be of students who are not on the class list.
@@ -178,9 +153,8 @@ def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Http
 
 
 @require_role(Role.TA)
-def show_submissions(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def show_submissions(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Show every student with their submissions and points, and the attempts whose grading failed."""
-    offer = visit.get_offer(assignment)
     failed = Attempt.objects.filter(offer=offer, state=State.FAILED).order_by("submitted_at")
     rows = _collect_submissions(offer)
     columns: dict[str, Callable[[SubmissionRow], Any]] = {
@@ -192,8 +166,6 @@ def show_submissions(request: HttpRequest, visit: Visit, assignment: str) -> Htt
         "moment": lambda row: (row.received_at is not None, row.received_at),
     }
     context = {
-        "visit": visit,
-        "offer": offer,
         "table": tables.build_table(
             request, rows, columns, lambda row: f"{row.name} {row.student} {row.group}"
         ),
@@ -256,41 +228,25 @@ def _count_sent_marks(offer: Offer) -> list[tuple[PlatformCourse, int]]:
 
 
 @require_role(Role.TA)
-def show_feedback(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponse:
+def show_feedback(request: HttpRequest, _: Visit, offer: Offer, who: str) -> HttpResponse:
     """Show a student's feedback, as they see it once marks are published."""
-    offer = visit.get_offer(assignment)
     record_accesses(request.user, offer, [who], Access.RESULT)
-    return render_framed(request, visit, offer, who)
-
-
-def _redirect_to_assignment(visit: Visit, offer: Offer, route: str = "staff-assignment") -> HttpResponse:
-    kwargs = {"slug": visit.course.slug, "assignment": offer.assignment}
-    return HttpResponseRedirect(reverse(route, kwargs=kwargs))
-
-
-def _note_action(
-    request: HttpRequest, visit: Visit, action: str, subject: str, *, before: Any = None, after: Any = None
-) -> None:
-    audit.record_action(
-        request.user.username, action, subject, course=visit.course, before=before, after=after
-    )
+    return render_framed(request, offer, who)
 
 
 @require_role(Role.INSTRUCTOR, "POST")
-def set_visible(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def set_visible(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Show an assignment to students, or hide it."""
-    offer = visit.get_offer(assignment)
     offers.set_visible(offer, request.user, wanted=request.POST.get("wanted") == "yes")
-    return _redirect_to_assignment(visit, offer)
+    return redirect("staff-assignment", slug=visit.course.slug, assignment=offer.assignment)
 
 
 @require_role(Role.INSTRUCTOR, "POST")
-def set_published(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def set_published(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Publish the marks of an assignment, or withdraw them."""
-    offer = visit.get_offer(assignment)
     rubric = assignment_details.get_assignment(offer).rubric
     offers.set_published(offer, rubric, request.user, wanted=request.POST.get("wanted") == "yes")
-    return _redirect_to_assignment(visit, offer)
+    return redirect("staff-assignment", slug=visit.course.slug, assignment=offer.assignment)
 
 
 def _count_open_work(offer: Offer, answers: int) -> dict[str, int]:
@@ -306,25 +262,25 @@ def _count_open_work(offer: Offer, answers: int) -> dict[str, int]:
 
 
 @require_role(Role.INSTRUCTOR, "POST")
-def update_assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def update_assignment(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Import an assignment from the course's folder again."""
-    offer, say = visit.get_offer(assignment), get_words(request)["t"]
+    say = get_words(request)["t"]
     folder = settings.RUNNING.folders.get(visit.course.slug)
     if folder is None:
         raise Http404
     try:
         with transaction.atomic():
             updated_offer, trial = trials.import_assignment(
-                visit.course, open_course(folder), assignment, request.user
+                visit.course, open_course(folder), offer.assignment, request.user
             )
             Offer.objects.filter(pk=offer.pk).update(uploaded=False)
             # A version that can change marks starts a trial, and the previous one stays offered.
             if trial is None:
                 numbers = {"before": offer.version.number, "after": updated_offer.version.number}
-                _note_action(request, visit, "version", assignment, **numbers)
+                visit.record_action("version", offer.assignment, **numbers)
     except AutograderError as error:
         notices.error(request, say("refused", reason=error.text))
-        return _redirect_to_assignment(visit, offer, "settings")
+        return redirect("settings", slug=visit.course.slug, assignment=offer.assignment)
     if trial is not None:
         notices.info(request, say("trial-begun", number=trial.version.number))
         return redirect_to_trial(visit, trial)
@@ -332,33 +288,28 @@ def update_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Ht
     notices.info(
         request, say("same-version") if same else say("updated", number=updated_offer.version.number)
     )
-    return _redirect_to_assignment(visit, offer, "settings")
+    return redirect("settings", slug=visit.course.slug, assignment=offer.assignment)
 
 
 @require_role(Role.HEAD_TA, "POST")
-def grade_again(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def grade_again(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Grade all attempts again with the offered version."""
-    offer = visit.get_offer(assignment)
     with transaction.atomic():
         graded = Attempt.objects.filter(offer=offer, state=State.GRADED)
-        _note_action(
-            request, visit, "grade again", assignment, after=graded.count()
-        )  # the log is locked first
+        visit.record_action("grade again", offer.assignment, after=graded.count())  # the log is locked first
         mark_changes.record_reason(offer, request.POST.get("reason", ""), request.user)
         number = attempts.grade_again(graded)
     notices.info(request, get_words(request)["counted"]("regraded", number))
-    return _redirect_to_assignment(visit, offer, "submissions")
+    return redirect("submissions", slug=visit.course.slug, assignment=offer.assignment)
 
 
 @require_role(Role.HEAD_TA, "POST")
-def retry_attempt(request: HttpRequest, visit: Visit, identifier: uuid.UUID) -> HttpResponse:
+def retry_attempt(_: HttpRequest, visit: Visit, identifier: uuid.UUID) -> HttpResponse:
     """Retry a failed attempt."""
     attempt = get_object_or_404(
         Attempt.objects.select_related("offer"), pk=identifier, offer__course=visit.course
     )
     with transaction.atomic():
-        _note_action(
-            request, visit, "retry", f"{attempt.offer.assignment}: {attempt.student} {attempt.number}"
-        )
+        visit.record_action("retry", f"{attempt.offer.assignment}: {attempt.student} {attempt.number}")
         attempts.retry_attempt(attempt)
-    return _redirect_to_assignment(visit, attempt.offer, "submissions")
+    return redirect("submissions", slug=visit.course.slug, assignment=attempt.offer.assignment)

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import tempfile
-import zipfile
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import IO, Any
 
 from django.conf import settings
 from django.contrib import messages as notices
-from django.core import signing
-from django.http import (
-    FileResponse,
-    Http404,
-    HttpRequest,
-    HttpResponse,
-    HttpResponseRedirect,
-)
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404
-from django.urls import reverse
+from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 
 from autograder.core.errors import ServiceError
 from autograder.core.wording import join_phrases
 from autograder.course.submission_folder import list_expected_files
 from autograder.messages import build_localised_text
+from autograder.notebook.student.rendering import MARKS
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.view import describe_change
 from autograder.service import attempts, blobs, mark_changes, openings, uploads, versions
@@ -38,6 +29,7 @@ from autograder.web.responses import (
     BINARY,
     FRAME_SALT,
     FRAME_SECONDS,
+    load_token,
     make_download,
     render_in_frame,
     render_page,
@@ -64,9 +56,7 @@ def show_home(request: HttpRequest) -> HttpResponse:
     # Administrators can create further courses here.
     if len(memberships) == 1 and not request.user.is_superuser:
         course, role = memberships[0]
-        return HttpResponseRedirect(
-            reverse("course" if role == Role.STUDENT else "staff", kwargs={"slug": course.slug})
-        )
+        return redirect("course" if role == Role.STUDENT else "staff", slug=course.slug)
     return render_page(request, "home.html", {"courses": memberships})
 
 
@@ -75,20 +65,19 @@ def show_course(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the assignments that are visible to a student. Staff are led to their page of the course."""
     visit = get_visit(request, slug)
     if visit.staff:
-        return HttpResponseRedirect(reverse("staff", kwargs={"slug": slug}))
+        return redirect("staff", slug=slug)
     language = choose_language(request)
     rows = []
     for offer in Offer.objects.filter(course=visit.course, visible=True).order_by("pk"):
         members = attempts.list_group_members(offer, visit.student)
         number = Attempt.objects.filter(offer=offer, student__in=members).count()
         rows.append((offer, assignment_details.get_times(offer, visit.student, language), number))
-    return render_page(request, "course.html", {"visit": visit, "rows": rows})
+    return render_page(request, "course.html", {"rows": rows})
 
 
 @require_role(Role.STUDENT, "GET", "HEAD", "POST")
-def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def show_assignment(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Show an assignment with its files, the upload form and previous attempts. A POST submits files."""
-    offer = visit.get_offer(assignment)
     if request.method == "POST":
         return _receive_upload(request, visit, offer)
     language = choose_language(request)
@@ -100,10 +89,8 @@ def show_assignment(request: HttpRequest, visit: Visit, assignment: str) -> Http
         request,
         "assignment.html",
         {
-            "visit": visit,
-            "offer": offer,
             "times": times,
-            "files": sorted(versions.list_file_names(offer.version, visit.student)) if times.open else [],
+            "files": sorted(versions.load_digests(offer.version, visit.student)) if times.open else [],
             "wanted": assignment_details.list_wanted_files(assignment_details.get_assignment(offer)),
             "attempts": [
                 (entry, assignment_details.format_received(entry, language))
@@ -138,9 +125,8 @@ def _receive_upload(request: HttpRequest, visit: Visit, offer: Offer) -> HttpRes
         attempt = create_attempt(request, offer, visit.student, read_contents(sent))
     except ServiceError as error:
         notices.error(request, get_words(request)["t"]("refused", reason=error.text))
-        parts = {"slug": visit.course.slug, "assignment": offer.assignment}
-        return HttpResponseRedirect(reverse("assignment", kwargs=parts))
-    return HttpResponseRedirect(_get_attempt_url("attempt", attempt))
+        return redirect("assignment", slug=visit.course.slug, assignment=offer.assignment)
+    return redirect("attempt", slug=visit.course.slug, assignment=offer.assignment, number=attempt.number)
 
 
 def read_contents(sent: Iterable[Any]) -> dict[str, bytes]:
@@ -211,37 +197,28 @@ def place_upload(offer: Offer, files: dict[str, bytes]) -> dict[str, bytes]:
     return files
 
 
-def _get_attempt_url(name: str, attempt: Attempt) -> str:
-    offer = attempt.offer
-    return reverse(
-        name,
-        kwargs={"slug": offer.course.slug, "assignment": offer.assignment, "number": attempt.number},
-    )
-
-
-def _get_own_attempt(visit: Visit, assignment: str, number: int) -> Attempt:
+def _get_own_attempt(visit: Visit, offer: Offer, number: int) -> Attempt:
     return get_object_or_404(
         Attempt.objects.select_related("offer__course", "offer__version", "version"),
-        offer=visit.get_offer(assignment),
+        offer=offer,
         student=visit.student,
         number=number,
     )
 
 
 @require_role(Role.STUDENT)
-def show_attempt(request: HttpRequest, visit: Visit, assignment: str, number: int) -> HttpResponse:
+def show_attempt(request: HttpRequest, visit: Visit, offer: Offer, number: int) -> HttpResponse:
     """Show an attempt: its receipt, its state, and the immediate check of its files."""
-    own_attempt, language = _get_own_attempt(visit, assignment, number), choose_language(request)
+    own_attempt, language = _get_own_attempt(visit, offer, number), choose_language(request)
     return render_page(
         request,
         "attempt.html",
         {
-            "visit": visit,
-            "offer": own_attempt.offer,
             "attempt": own_attempt,
             "received": assignment_details.format_received(own_attempt, language),
             "files": sorted(own_attempt.files.values_list("name", flat=True)),
             "checked": assignment_details.check_attempt(own_attempt, language),
+            "marks": MARKS,
             "counts": assignment_details.get_counting_codes(own_attempt.offer, visit.student).get(
                 str(own_attempt.pk), ""
             ),
@@ -253,15 +230,10 @@ def show_attempt(request: HttpRequest, visit: Visit, assignment: str, number: in
 
 
 @require_role(Role.STUDENT)
-def show_state(request: HttpRequest, visit: Visit, assignment: str, number: int) -> HttpResponse:
+def show_state(request: HttpRequest, visit: Visit, offer: Offer, number: int) -> HttpResponse:
     """Show the part of the page that changes while an attempt is being graded."""
-    own_attempt = _get_own_attempt(visit, assignment, number)
-    context = {
-        "visit": visit,
-        "offer": own_attempt.offer,
-        "attempt": own_attempt,
-        **_describe_grading(own_attempt),
-    }
+    own_attempt = _get_own_attempt(visit, offer, number)
+    context = {"attempt": own_attempt, **_describe_grading(own_attempt)}
     return render_page(request, "_state.html", context)
 
 
@@ -279,57 +251,50 @@ def _describe_grading(attempt: Attempt) -> dict[str, Any]:
 
 
 @require_role(Role.STUDENT)
-def download_receipt(_: HttpRequest, visit: Visit, assignment: str, number: int) -> HttpResponse:
+def download_receipt(_: HttpRequest, visit: Visit, offer: Offer, number: int) -> HttpResponse:
     """Download the signed receipt."""
-    own_attempt = _get_own_attempt(visit, assignment, number)
-    return make_download(own_attempt.receipt.encode() + b"\n", f"receipt-{assignment}-{number}.json")
+    own_attempt = _get_own_attempt(visit, offer, number)
+    return make_download(own_attempt.receipt.encode() + b"\n", f"receipt-{offer.assignment}-{number}.json")
 
 
 @require_role(Role.STUDENT)
-def download_own_file(
-    _: HttpRequest, visit: Visit, assignment: str, number: int, name: str
-) -> HttpResponseBase:
+def download_own_file(_: HttpRequest, visit: Visit, offer: Offer, number: int, name: str) -> HttpResponseBase:
     """Download a submitted file as it arrived."""
-    row = get_object_or_404(_get_own_attempt(visit, assignment, number).files, name=name)
+    row = get_object_or_404(_get_own_attempt(visit, offer, number).files, name=name)
     return send_stored_file(row.blob_id, name)
 
 
-def _get_released_files(request: HttpRequest, visit: Visit, assignment: str) -> Mapping[str, str]:
+def _get_released_files(request: HttpRequest, visit: Visit, offer: Offer) -> Mapping[str, str]:
     """Return the digests of the student's released files, by name."""
-    offer = visit.get_offer(assignment)
     if not assignment_details.get_times(offer, visit.student, choose_language(request)).open:
         raise Http404
     return versions.load_digests(offer.version, visit.student)
 
 
 @require_role(Role.STUDENT, "POST")
-def open_assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def open_assignment(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Open an assignment that limits the working time: the student's time starts now."""
-    offer = visit.get_offer(assignment)
     # Opening it again, too early or too late changes nothing.
     if assignment_details.get_times(offer, visit.student, choose_language(request)).minutes:
         members = attempts.list_group_members(offer, visit.student)
         openings.open_assignment(offer, visit.student, members, request.user)
-    parts = {"slug": visit.course.slug, "assignment": offer.assignment}
-    return HttpResponseRedirect(reverse("assignment", kwargs=parts))
+    return redirect("assignment", slug=visit.course.slug, assignment=offer.assignment)
 
 
 @require_role(Role.STUDENT)
-def download_released_file(
-    request: HttpRequest, visit: Visit, assignment: str, name: str
-) -> HttpResponseBase:
+def download_released_file(request: HttpRequest, visit: Visit, offer: Offer, name: str) -> HttpResponseBase:
     """Download a file of the release, or of the student's variant."""
-    files = _get_released_files(request, visit, assignment)
+    files = _get_released_files(request, visit, offer)
     if name not in files:
         raise Http404
     return send_stored_file(files[name], name)
 
 
 @require_role(Role.STUDENT)
-def download_archive(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponseBase:
+def download_archive(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponseBase:
     """Download all files of the release."""
-    files = _get_released_files(request, visit, assignment)
-    return send_archive(pack_files(assignment, files), assignment)
+    files = _get_released_files(request, visit, offer)
+    return send_archive(pack_files(offer.assignment, files), offer.assignment)
 
 
 def send_archive(archive: IO[bytes], name: str) -> HttpResponseBase:
@@ -344,21 +309,13 @@ def pack_files(folder: str, files: Mapping[str, str]) -> IO[bytes]:
         folder: its name, such as that of the assignment.
         files: digests by name.
     """
-    written = tempfile.SpooledTemporaryFile(blobs.LARGE)  # noqa: SIM115 - closed with the response
-    # Fast compression: the user waits for the archive.
-    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        for name, digest in files.items():
-            # `force_zip64`, because a member's size is unknown when its header is written.
-            with archive.open(f"{folder}/{name}", "w", force_zip64=True) as file:
-                file.writelines(blobs.iterate_parts(digest))
-    written.seek(0)
-    return written
+    return blobs.pack_files({f"{folder}/{name}": digest for name, digest in files.items()})
 
 
 @require_role(Role.STUDENT)
-def show_feedback(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def show_feedback(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Show the feedback for the attempt that counts, once marks are published, with the regrade requests."""
-    offer = regrade_requests.get_published_offer(visit, assignment)
+    regrade_requests.check_published(offer)
     # From here on, only later changes of the marks are news to the student.
     mark_changes.record_shown_marks(offer, assignment_details.get_assignment(offer), visit.student)
     return regrade_requests.render_feedback(request, visit, offer)
@@ -367,10 +324,7 @@ def show_feedback(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
 @allow_anyone()
 def show_frame(_: HttpRequest, token: str) -> HttpResponse:
     """Show a feedback page inside the frame. Whoever has the signed address can see it until it expires."""
-    try:
-        offer, student, language = signing.loads(token, salt=FRAME_SALT, max_age=FRAME_SECONDS)
-    except signing.BadSignature as error:
-        raise Http404 from error
+    offer, student, language = load_token(token, FRAME_SALT, FRAME_SECONDS)
     document = assignment_details.render_feedback(get_object_or_404(Offer, pk=offer), student, language)
     if document is None:
         raise Http404

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,11 +11,11 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from autograder.core.errors import CourseError
-from autograder.core.wording import LocalisedText, Phrase, join_phrases
+from autograder.core.wording import join_phrases
 from autograder.course import group_list
 from autograder.service import audit, student_groups
-from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import Member, Offer, Role
+from autograder.service.refusals import ActionRefused
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
 from autograder.web.responses import render_page
@@ -27,9 +26,8 @@ _MOST_BYTES = 1 << 20
 
 
 @require_role(Role.INSTRUCTOR, "GET", "HEAD", "POST")
-def show_student_groups(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def show_student_groups(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Show the groups, each with a form. A POST changes one group, or replaces all by those of a file."""
-    offer = visit.get_offer(assignment)
     # A refused form is shown again as it was typed.
     if request.method == "POST" and _change_groups(request, visit, offer):
         return HttpResponseRedirect(request.path)
@@ -37,8 +35,6 @@ def show_student_groups(request: HttpRequest, visit: Visit, assignment: str) -> 
     names = {entry.student: f"{entry.first_name} {entry.last_name}".strip() for entry in members}
     grouped = {student for group_members in offer.groups.values() for student in group_members}
     context = {
-        "visit": visit,
-        "offer": offer,
         "groups": [
             (name, ", ".join(group_members), [names.get(entry, "") for entry in group_members])
             for name, group_members in sorted(offer.groups.items())
@@ -57,10 +53,7 @@ def _change_groups(request: HttpRequest, visit: Visit, offer: Offer) -> bool:
             offer.refresh_from_db(fields=["groups"])
             wanted = _read_groups(request, offer)
             after = {name: list(group_members) for name, group_members in wanted.items() if group_members}
-            user, before = request.user.username, offer.groups
-            audit.record_action(
-                user, "groups", offer.assignment, course=visit.course, before=before, after=after
-            )
+            visit.record_action("groups", offer.assignment, before=offer.groups, after=after)
             concerned = student_groups.set_groups(
                 offer, assignment_details.get_assignment(offer).rubric, wanted
             )
@@ -89,12 +82,6 @@ def _read_groups(request: HttpRequest, offer: Offer) -> Mapping[str, list[str]]:
     return {**offer.groups, name: group_members}
 
 
-def _drop_folder(text: Phrase, folder: str) -> Phrase:
-    if isinstance(text, str):
-        return text.replace(f"{folder}/", "")
-    return LocalisedText({code: words.replace(f"{folder}/", "") for code, words in text.text.items()})
-
-
 def _parse_file(data: bytes, offer: Offer) -> Mapping[str, list[str]]:
     """Parse the groups from a file such as ``groups.csv``.
 
@@ -102,14 +89,7 @@ def _parse_file(data: bytes, offer: Offer) -> Mapping[str, list[str]]:
         CourseError: as for `group_list.read_memberships`, or a student is in two groups.
     """
     names = Offer.objects.filter(course=offer.course).values_list("assignment", flat=True)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "groups.csv"
-        path.write_bytes(data)
-        try:
-            lines = group_list.read_memberships(path, list(names))
-        except CourseError as error:
-            # The temporary folder's name would mean nothing to the user.
-            raise CourseError(_drop_folder(error.text, folder)) from error
+    lines = group_list.read_memberships(Path("groups.csv"), list(names), data)
     if faults := group_list.list_duplicates(lines, offer.assignment):
         raise CourseError(join_phrases(faults))
     return {group.name: list(group.members) for group in group_list.build_groups(lines, offer.assignment)}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+
 from allauth.account.urls import urlpatterns as account_pages
 from allauth.socialaccount.urls import urlpatterns as identity_pages
 from django.urls import URLPattern, URLResolver, include, path
+from django.views.generic import RedirectView
 from django.views.i18n import set_language
 
 from autograder.web import (
@@ -30,7 +33,8 @@ from autograder.web import (
     student_groups,
     version_trials,
 )
-from autograder.web.marking import assignees, consistency, groups
+from autograder.web.guard import allow_anyone
+from autograder.web.marking import consistency, groups
 from autograder.web.marking import pages as marking
 from autograder.web.rest.api import API
 from autograder.web.site import BASE
@@ -127,7 +131,7 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/attempts/<uuid:identifier>/files.zip", attempts.download_attempt, name="attempt-archive"),
     path("staff/a/<str:assignment>/mark/", marking.show_queue, name="marking"),
     path("staff/a/<str:assignment>/mark/<int:place>/", marking.redirect_to_first, name="mark-first"),
-    path("staff/a/<str:assignment>/mark/assign", assignees.assign_answers, name="mark-assign"),
+    path("staff/a/<str:assignment>/mark/assign", marking.assign_answers, name="mark-assign"),
     path("staff/a/<str:assignment>/mark/undo", marking.undo_last_action, name="mark-undo"),
     path("staff/a/<str:assignment>/mark/names", marking.toggle_names, name="mark-names"),
     path("staff/a/<str:assignment>/mark/answers/<int:answer>/", marking.mark_answer, name="mark-answer"),
@@ -147,7 +151,7 @@ _ELSEWHERE = [page for page in identity_pages if "login_" in str(page.name)]
 """Of its pages for signing in elsewhere those that say that it did not work."""
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("", operation.redirect_to_pages, name="front"),
+    path("", allow_anyone()(RedirectView.as_view(url=f"/{BASE}")), name="front"),
     path("healthz", operation.check_health, name="healthz"),
     path("metrics", operation.show_metrics, name="metrics"),
     path("receipt-key", operation.show_receipt_key, name="receipt-key"),
@@ -191,7 +195,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{BASE}c/<slug:slug>/", include(_COURSE)),
 ]
 # Django looks these names up in the root URL configuration.
-handler400 = operation.render_bad_request
-handler403 = operation.render_forbidden
-handler404 = operation.render_not_found
-handler500 = operation.render_failure
+handler400, handler403, handler404, handler500 = (
+    functools.partial(operation.render_error, status=status) for status in (400, 403, 404, 500)
+)

@@ -5,13 +5,11 @@ Head TAs can look at a trial; only instructors can apply or drop it.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
-from typing import Any
 
 from django.contrib import messages as notices
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 
 from autograder.core.errors import AutograderError
 from autograder.marking.moves import compare_rubrics
@@ -25,16 +23,8 @@ from autograder.web.site import choose_language, get_words
 
 
 def _get_trial(visit: Visit, identifier: int) -> VersionTrial:
-    """Return a trial of this course.
-
-    Raises:
-        Http404: there is none.
-    """
     rows = VersionTrial.objects.select_related("offer__course", "offer__version", "version", "base", "by")
-    trial = rows.filter(pk=identifier, offer__course=visit.course).first()
-    if trial is None:
-        raise Http404
-    return trial
+    return get_object_or_404(rows, pk=identifier, offer__course=visit.course)
 
 
 @require_role(Role.HEAD_TA)
@@ -42,7 +32,6 @@ def show_trial(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
     """Show a trial: the changes in the version, the grading progress, and the effect on the class."""
     version_trial = _get_trial(visit, trial)
     context = {
-        "visit": visit,
         "trial": version_trial,
         "offer": version_trial.offer,
         # Another version was offered after the trial began, so its comparison no longer holds.
@@ -68,7 +57,7 @@ def show_progress(request: HttpRequest, visit: Visit, trial: int) -> HttpRespons
     """Show a trial's progress; after the last student the whole page is reloaded."""
     version_trial = _get_trial(visit, trial)
     done = trials.measure_progress(version_trial)
-    context = {"visit": visit, "trial": version_trial, "settled": version_trial.settled, "progress": done}
+    context = {"trial": version_trial, "settled": version_trial.settled, "progress": done}
     answer = render_page(request, "_trial_progress.html", context)
     if done.complete or version_trial.settled:
         answer["HX-Refresh"] = "true"
@@ -78,46 +67,32 @@ def show_progress(request: HttpRequest, visit: Visit, trial: int) -> HttpRespons
 @require_role(Role.INSTRUCTOR, "POST")
 def apply_trial(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
     """Apply the version: its marks count from now on."""
-    version_trial = _get_trial(visit, trial)
-    done = get_words(request)["t"]("trial-was-applied", number=version_trial.version.number)
-    return _finish_trial(
-        request,
-        visit,
-        version_trial,
-        functools.partial(trials.apply_trial, reason=request.POST.get("reason", "")),
-        done,
-    )
+    row, reason = _get_trial(visit, trial), request.POST.get("reason", "")
+    return _finish_trial(request, row, trials.apply_trial, "trial-was-applied", reason=reason)
 
 
 @require_role(Role.INSTRUCTOR, "POST")
 def drop_trial(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
     """Drop the version."""
-    return _finish_trial(
-        request,
-        visit,
-        _get_trial(visit, trial),
-        trials.drop_trial,
-        get_words(request)["t"]("trial-was-dropped"),
-    )
+    return _finish_trial(request, _get_trial(visit, trial), trials.drop_trial, "trial-was-dropped")
 
 
 def _finish_trial(
-    request: HttpRequest, visit: Visit, trial: VersionTrial, settle: Callable[[Any, Any], None], done: str
+    request: HttpRequest, trial: VersionTrial, settle: Callable[..., None], done: str, **options: str
 ) -> HttpResponse:
+    say, course = get_words(request)["t"], trial.offer.course
     try:
-        settle(trial, request.user)
+        settle(trial, request.user, **options)
     except AutograderError as error:
-        notices.error(request, get_words(request)["t"]("trial-refused", reason=error.text))
-        return redirect_to_trial(visit, trial)
-    notices.info(request, done)
-    kwargs = {"slug": visit.course.slug, "assignment": trial.offer.assignment}
-    return HttpResponseRedirect(reverse("staff-assignment", kwargs=kwargs))
+        notices.error(request, say("trial-refused", reason=error.text))
+        return redirect("trial", slug=course.slug, trial=trial.pk)
+    notices.info(request, say(done, number=trial.version.number))
+    return redirect("staff-assignment", slug=course.slug, assignment=trial.offer.assignment)
 
 
 @require_role(Role.HEAD_TA, "POST")
-def retry_trial(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
+def retry_trial(_: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
     """Retry attempts that could not be graded in a trial."""
-    del request
     version_trial = _get_trial(visit, trial)
     trials.retry_failed(version_trial)
     return redirect_to_trial(visit, version_trial)
@@ -125,4 +100,4 @@ def retry_trial(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
 
 def redirect_to_trial(visit: Visit, trial: VersionTrial) -> HttpResponse:
     """Redirect to the page of a trial."""
-    return HttpResponseRedirect(reverse("trial", kwargs={"slug": visit.course.slug, "trial": trial.pk}))
+    return redirect("trial", slug=visit.course.slug, trial=trial.pk)

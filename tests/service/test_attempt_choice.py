@@ -171,7 +171,7 @@ def test_a_choice_needs_a_reason_and_something_that_was_graded(
 ) -> None:
     """Nothing is changed then."""
     from autograder.service import attempt_choice, versions
-    from autograder.service.models import ChosenAttempt
+    from autograder.service.models_results import ChosenAttempt
 
     rubric = versions.load_rubric(offer.version)
     attempt = course.handed_in(offer, "ada", course.released(folder))

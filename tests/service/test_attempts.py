@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import threading
-import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -64,7 +63,7 @@ def jobs(attempt: Attempt) -> int:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM procrastinate_jobs WHERE status = 'todo' AND queueing_lock = %s",
-            [str(attempt.pk)],
+            [f"grading {attempt.pk}"],
         )
         return int(cursor.fetchone()[0])
 
@@ -103,10 +102,10 @@ def test_a_submission_commits_with_its_job(
     from autograder.service import tasks
     from autograder.service.models import Attempt as Row
 
-    def refuse(_: uuid.UUID) -> bool:
+    def refuse(*_: object) -> bool:
         raise RuntimeError("the queue is away")
 
-    monkeypatch.setattr(tasks, "enqueue_attempt", refuse)
+    monkeypatch.setattr(tasks, "enqueue_job", refuse)
     with pytest.raises(RuntimeError, match="away"):
         course.handed_in(offer, "ada", course.released(folder))
     assert not Row.objects.filter(offer=offer).exists()
@@ -138,7 +137,7 @@ def test_what_was_not_handed_out_is_everybodys(offer: Offer) -> None:
 
     (digest,) = blobs.store_blobs([b"why there is no notebook"])
     offer.version.files.create(path=f"personal/ada/{offer.assignment}/README.md", blob_id=digest)
-    assert ("README.md",) == versions.list_file_names(offer.version, "ada")
+    assert {"README.md"} == versions.load_digests(offer.version, "ada").keys()
     common = versions.load_released_files(offer.version, "bob")
     assert "coursecheck.py" in common
     assert common == versions.load_released_files(offer.version, "ada", common.keys())
@@ -413,7 +412,7 @@ def test_a_version_that_cannot_be_laid_out_fails_visibly(attempt: Attempt, empti
         from autograder.service import attempts
 
         emptied()
-        attempts.tasks.enqueue_attempt(attempt.pk)
+        attempts.tasks.enqueue_job(attempts.tasks.GRADING, attempt.pk)
     attempt.refresh_from_db()
     assert "failed" == attempt.state
     assert "there is no such rubric" in attempt.problem

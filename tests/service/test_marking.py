@@ -13,7 +13,7 @@ import pytest
 from autograder.core.errors import ServiceError
 from autograder.grading.assignment import Assignment
 from autograder.grading.grades import compute_standing
-from autograder.service.marking.refusals import ActionRefused
+from autograder.service.refusals import ActionRefused
 from tests.service.room import CLASS, Room, room_of
 from tests.support import essays
 

@@ -48,7 +48,7 @@ def undo(room: Room, by: str) -> Any:
 
 def refused(code: str, what: Callable[..., Any], *args: Any, **named: Any) -> None:
     """It is refused, for this reason."""
-    from autograder.service.marking.refusals import ActionRefused
+    from autograder.service.refusals import ActionRefused
 
     with pytest.raises(ActionRefused) as caught:
         what(*args, **named)

@@ -29,7 +29,7 @@ from tests.service import course
 from tests.web.people import Small, small
 
 if TYPE_CHECKING:
-    from autograder.service.models_notices import Delivery
+    from autograder.service.models_results import Delivery
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def outbox(at: Small) -> Iterator[list[mail.EmailMessage]]:
     """The e-mails that were sent."""
     from django.test import override_settings
 
-    from autograder.service.models_notices import Delivery
+    from autograder.service.models_results import Delivery
 
     Delivery.objects.exclude(event__offer=at.offer).delete()  # of other tests
     mail.outbox = []
@@ -85,7 +85,7 @@ def deliver(loaded: AssignmentCache) -> int:
 
 def rows(at: Small) -> list[Delivery]:
     """The deliveries of the assignment."""
-    from autograder.service.models_notices import Delivery
+    from autograder.service.models_results import Delivery
 
     return list(Delivery.objects.filter(event__offer=at.offer).order_by("pk"))
 
@@ -329,7 +329,7 @@ def test_events_are_signed_and_sent_once(
 ) -> None:
     """A failure is shown and tried again; a name that leads inside by then is not connected to."""
     from autograder.service import outgoing
-    from autograder.service.models_notices import Delivery
+    from autograder.service.models_results import Delivery
     from autograder.service.notices import webhooks
 
     hook = webhooks.add_webhook(at.record, "https://hooks.example.org/x?y=1", at.account("instructor"))

@@ -60,7 +60,7 @@ def fill(at: Small, student: str) -> None:
     """Leave a student's traces in every table that can have some."""
     from django.utils import timezone
 
-    from autograder.service import audit, class_list, program_keys
+    from autograder.service import audit, members, program_keys
     from autograder.service.models import (
         CellMark,
         IndependentMark,
@@ -89,7 +89,7 @@ def fill(at: Small, student: str) -> None:
         changes=[{"answer": mark.pk}],
     )
     record_accesses(staff, at.offer, [student], Access.FILE)
-    class_list.import_students(at.record, [], staff)
+    members.import_students(at.record, [], staff)
     subject = f"{at.offer.assignment}: {student}"
     audit.record_action(
         student, "request made", subject, course=at.record, after={"reason": f"{student} asks"}

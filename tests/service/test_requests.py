@@ -58,7 +58,7 @@ def answered(request: Any, by: Any, points: str | None = None, text: str = "We l
 
 def refused(code: str, what: Any, *arguments: Any, **named: Any) -> None:
     """It is not done, for this reason."""
-    from autograder.service.marking.refusals import ActionRefused
+    from autograder.service.refusals import ActionRefused
 
     with pytest.raises(ActionRefused) as caught:
         what(*arguments, **named)
@@ -127,7 +127,7 @@ def test_so_many_are_open_and_no_more(offer: Offer, monkeypatch: pytest.MonkeyPa
     from django.db import connection
 
     from autograder.service.marking import regrade_requests
-    from autograder.service.marking.refusals import ActionRefused
+    from autograder.service.refusals import ActionRefused
 
     monkeypatch.setattr(regrade_requests, "MOST_OPEN", 2)
     asked(offer)
@@ -248,7 +248,7 @@ def test_a_request_is_answered_once(offer: Offer) -> None:
     from django.db import connection
 
     from autograder.service.marking import regrade_requests
-    from autograder.service.marking.refusals import ActionRefused
+    from autograder.service.refusals import ActionRefused
 
     request, tas = asked(offer), [told.account(offer, "ta", name) for name in ("x", "y")]
     together = threading.Barrier(2)

@@ -85,7 +85,7 @@ def waiting(offer: Offer) -> int:
     """The jobs that wait for a worker to compare this class."""
     from procrastinate.contrib.django.models import ProcrastinateJob
 
-    return ProcrastinateJob.objects.filter(queueing_lock=f"comparison {offer.pk}", status="todo").count()
+    return ProcrastinateJob.objects.filter(queueing_lock=f"comparing {offer.pk}", status="todo").count()
 
 
 @pytest.mark.slow

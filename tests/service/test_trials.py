@@ -390,7 +390,7 @@ def test_a_killed_worker_costs_a_try_and_the_third_is_the_last(
     def jobs() -> int:
         with connection.cursor() as cursor:
             query = "SELECT count(*) FROM procrastinate_jobs WHERE queueing_lock = %s AND status = 'todo'"
-            cursor.execute(query, [f"trial {row.pk}"])
+            cursor.execute(query, [f"trials {row.pk}"])
             return int(cursor.fetchone()[0])
 
     course.handed_in(offer, "ada", course.released(folder))

@@ -69,7 +69,7 @@ def address(service_database: EmbeddedPostgres) -> Iterator[str]:
 
     listener = socket.create_server(("127.0.0.1", 0))
     port = int(listener.getsockname()[1])
-    server = processes.create_server([listener], processes.ProcessOptions("", "127.0.0.1", port, "", "", {}))
+    server = processes.create_server([listener], processes.ServiceOptions(Path(), port=port))
 
     def serve() -> None:
         with contextlib.suppress(OSError):  # of a socket that is closed below

@@ -50,7 +50,8 @@ def test_an_empty_folder_is_served_without_a_course(
 ) -> None:
     """The courses are created in the browser; a folder with other files is refused before that."""
     from autograder.service.models import CourseRecord
-    from autograder.web.server import Service, ServiceOptions
+    from autograder.web.processes import ServiceOptions
+    from autograder.web.server import Service
 
     monkeypatch.setattr(CourseRecord.objects, "exists", lambda: False)
     before = CourseRecord.objects.count()

@@ -677,7 +677,7 @@ def test_a_worker_sends_what_is_in_the_queue(
     graded(at, "ada")
     at.client("instructor").post(f"{at.base}staff/a/{at.offer.assignment}/published", {"wanted": "yes"})
     stop = threading.Event()
-    sending = threading.Thread(target=worker._run_score_sender, args=(stop,))
+    sending = threading.Thread(target=worker._run_sender, args=(tasks.SCORES, worker._send_scores, stop))
     sending.start()
     for _ in range(300):
         if lms.scores:
@@ -687,7 +687,7 @@ def test_a_worker_sends_what_is_in_the_queue(
     at.offer.refresh_from_db()
     at.offer.published_at = None
     at.offer.save()
-    tasks.enqueue_scores(at.offer.pk)
+    tasks.enqueue_scores(at.offer)
     for _ in range(300):
         listed.refresh_from_db()
         if listed.problem:

@@ -278,13 +278,13 @@ def test_removing_waits_for_an_upload_that_is_being_stored(
         finally:
             connections.close_all()
 
-    def enqueue(_: object) -> bool:
+    def enqueue(*_: object) -> bool:
         thread = threading.Thread(target=try_to_lock)
         thread.start()
         thread.join()
         return True
 
-    monkeypatch.setattr(tasks, "enqueue_attempt", enqueue)
+    monkeypatch.setattr(tasks, "enqueue_job", enqueue)
     student.post(page(at), sent(course.released(at.folder)))
     assert [True] == refused
     assert 1 == at.offer.attempts.count()

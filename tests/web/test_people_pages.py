@@ -20,7 +20,7 @@ RESULTS, ANSWERS, ATTEMPTS = "result", "answer", "attempt"
 
 def views(at: Small) -> list[tuple[str, str, str]]:
     """Who viewed what of whom, oldest first."""
-    from autograder.service.models_privacy import AccessEntry
+    from autograder.service.models_results import AccessEntry
 
     rows = AccessEntry.objects.filter(course=at.record).order_by("pk")
     return list(rows.values_list("who", "student", "action"))

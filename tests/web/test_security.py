@@ -31,6 +31,8 @@ def test_every_answer_has_its_headers(at: Small) -> None:
         assert "frame-ancestors 'none'" in policy
         seen.add(re.findall(r"'nonce-([^']+)'", policy)[0])
         assert "nosniff" == answer.headers["X-Content-Type-Options"]
+        assert "same-origin" == answer.headers["Referrer-Policy"]
+        assert "same-origin" == answer.headers["Cross-Origin-Opener-Policy"]
         assert re.fullmatch(r"[0-9a-f]{16}", answer.headers["X-Request-Id"])
     assert 6 == len(seen)
     assert "no-store" == client.get(page(at)).headers["Cache-Control"]

@@ -21,7 +21,7 @@ from autograder.pages.feedback.sanitise import to_printable_text
 from autograder.questions.base.judging.manual import read_manual_options
 from autograder.questions.base.values import prose
 from autograder.rubric import Item, Question, Rubric
-from autograder.service.models import Attempt, CellMark, CurrentResult, Offer
+from autograder.service.models import Attempt, CellMark, Offer
 
 MOST_TEXT = 100_000
 """Maximum number of characters of an answer that are stored for marking."""
@@ -122,9 +122,7 @@ def describe_older(offer: Offer, assignment: Assignment) -> int:
         offer: of the assignment.
         assignment: the offered version.
     """
-    rows = CellMark.objects.filter(
-        place__course=offer.course, place__assignment=offer.assignment, shuffled=""
-    ).select_related("place")
+    rows = offer.marks.filter(shuffled="").select_related("place")
     of_student: dict[str, list[CellMark]] = {}
     for row in rows:
         of_student.setdefault(row.student, []).append(row)
@@ -141,8 +139,7 @@ def describe_older(offer: Offer, assignment: Assignment) -> int:
 
 def find_attempt(offer: Offer, student: str) -> Attempt | None:
     """Return the attempt with the student's current result."""
-    current = CurrentResult.objects.filter(course=offer.course, assignment=offer.assignment, student=student)
-    result = current.values_list("result", flat=True).first()
+    result = offer.current_results.filter(student=student).values_list("result", flat=True).first()
     attempts = Attempt.objects.filter(offer=offer, student=student, result=result)
     return None if result is None else attempts.order_by("-number").first()
 
@@ -151,9 +148,7 @@ def load_results(offer: Offer, students: Iterable[str]) -> Iterable[tuple[str, G
     """Yield the current results of some students, loaded in batches."""
     wanted = sorted(students)
     for start in range(0, len(wanted), _BATCH):
-        rows = CurrentResult.objects.filter(
-            course=offer.course, assignment=offer.assignment, student__in=wanted[start : start + _BATCH]
-        )
+        rows = offer.current_results.filter(student__in=wanted[start : start + _BATCH])
         for student, stored in rows.values_list("student", "result__graded"):
             graded = decode_result(bytes(stored))
             if graded is not None:

@@ -32,9 +32,7 @@ def list_markers(course: CourseRecord) -> list[Account]:
 def count_progress(offer: Offer) -> list[MarkerProgress]:
     """Return the progress of every marker to whom answers of an assignment are assigned."""
     waiting = Count("pk", filter=build_waiting_condition(F("mark__assignee")))
-    assigned = CellMark.objects.filter(
-        place__course=offer.course, place__assignment=offer.assignment, answered=True, assignee__isnull=False
-    )
+    assigned = offer.marks.filter(answered=True, assignee__isnull=False)
     rows = assigned.order_by("assignee__username").values("assignee__username")
     return [
         MarkerProgress(row["assignee__username"], row["assigned"] - row["waiting"], row["assigned"])
@@ -53,9 +51,7 @@ def assign_answers(offer: Offer, place: CellPlace | None, markers: Sequence[Acco
         markers: as in `list_markers`; none: the answers are everybody's.
         by: for the log.
     """
-    answers = CellMark.objects.filter(
-        OPEN, place__course=offer.course, place__assignment=offer.assignment, answered=True, stage=""
-    )
+    answers = offer.marks.filter(OPEN, answered=True, stage="")
     subject = offer.assignment
     if place is not None:
         answers, subject = answers.filter(place=place), f"{offer.assignment}: {place.cell}"

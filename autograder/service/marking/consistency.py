@@ -14,8 +14,8 @@ from autograder.marking.agreement import Agreement, compute_agreement, compute_m
 from autograder.service import audit
 from autograder.service.marking import mark_entry
 from autograder.service.marking.answers import MarkableCell
-from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import Account, CellMark, CellPlace, IndependentMark, MarkingPlan
+from autograder.service.refusals import ActionRefused
 
 
 class MarkerSummary(Struct, frozen=True):

@@ -24,8 +24,8 @@ from autograder.marking.grouping import (
 from autograder.rubric import Rubric
 from autograder.service.marking import mark_entry
 from autograder.service.marking.answers import MarkableCell, load_results
-from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import Account, CellMark, CellPlace, Offer
+from autograder.service.refusals import ActionRefused
 
 _KEPT_SECONDS = 600
 _APART = "apart:"

@@ -18,10 +18,8 @@ from msgspec.structs import asdict, replace
 
 from autograder.core.errors import ServiceError
 from autograder.marking.points import compute_cell_points, get_bounds, is_within
-from autograder.pages.feedback.sanitise import clean_input
 from autograder.rubric import Item
 from autograder.service.marking.answers import MarkableCell, load_verdicts
-from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import (
     Account,
     CellMark,
@@ -29,6 +27,7 @@ from autograder.service.models import (
     MarkingAction,
     MarkingPlan,
 )
+from autograder.service.refusals import ActionRefused
 
 MOST_COMMENT = 4_000
 """Maximum number of characters of a comment."""
@@ -105,16 +104,12 @@ def save_marks(
                 raise ChangedMeanwhileError(row)
             if row.stage == CONFLICT and not settles:
                 raise ActionRefused("mark-differ")
-        percent = _load_percent(answers[0])
+        plans = MarkingPlan.objects.filter(place=answers[0].place_id)
+        percent = plans.values_list("twice_percent", flat=True).first() or 0
         changes = [_give_answer(row, cell, marks, by, percent) for row in answers]
         write_answers(answers)
         log_action(answers[0], "group" if len(answers) > 1 else "mark", changes, by)
     return answers
-
-
-def clean_comment(text: str) -> str:
-    """Return a comment in the form that is stored: without invisible characters."""
-    return clean_input(text)
 
 
 def _has_shown_worth(row: CellMark, cell: MarkableCell) -> bool:
@@ -271,7 +266,8 @@ def _give_answer(
     said = {"comment": marks.comment, "remarks": dict(marks.remarks), "annotations": annotations}
     reading = {"items": items, **said, "submission": read}
     IndependentMark.objects.update_or_create(mark=row, account=by, defaults=reading)
-    other, flagged = load_other_readings(row, by), marks.flagged or row.flagged
+    other = [reading for reading in load_readings(row) if reading.account_id != by.pk]
+    flagged = marks.flagged or row.flagged
     if not (finished and other):
         values: dict[str, Any] = {"stage": SECOND if finished or other else "", "flagged": flagged}
     elif all(is_same(entry.items, items) for entry in other):
@@ -283,7 +279,8 @@ def _give_answer(
     else:
         values = {"stage": CONFLICT, "flagged": flagged}
     # The earlier independent mark is part of the action, so that undo can restore it.
-    return {**change_answer(row, **values), "reading": before and _get_reading_state(before)}
+    earlier = before and {name: getattr(before, name) for name in _READING}
+    return {**change_answer(row, **values), "reading": earlier}
 
 
 def _add_marks(marks: GivenMarks, existing: CellMark | IndependentMark) -> GivenMarks:
@@ -314,11 +311,6 @@ def is_same(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
     return first.keys() == second.keys() and all(
         Decimal(first[name]["points"]) == Decimal(second[name]["points"]) for name in first
     )
-
-
-def load_other_readings(row: CellMark, by: Account) -> list[IndependentMark]:
-    """Return the marks that others gave the current text, if two people mark it."""
-    return [reading for reading in load_readings(row) if reading.account_id != by.pk]
 
 
 def load_readings(row: CellMark) -> list[IndependentMark]:
@@ -359,21 +351,12 @@ def needs_second_mark(row: CellMark, percent: int) -> bool:
     return row.stage == SECOND or (not row.stage and fresh and is_in_share(row.shuffled, percent))
 
 
-def _load_percent(row: CellMark) -> int:
-    percents = MarkingPlan.objects.filter(place=row.place_id).values_list("twice_percent", flat=True)
-    return percents.first() or 0
-
-
 def is_in_share(shuffled: str, percent: int) -> bool:
     """Decide whether a position in the marking order belongs to the share that two people mark.
 
     The last digits decide, so that the share is independent of the order.
     """
     return bool(shuffled) and int(shuffled[-8:], 16) % 100 < percent
-
-
-def _get_reading_state(reading: IndependentMark) -> dict[str, Any]:
-    return {name: getattr(reading, name) for name in _READING}
 
 
 def undo_action(course: int, assignment: str, by: Account) -> MarkingAction | None:

@@ -21,9 +21,9 @@ from autograder.rubric import Item, Question, Rubric
 from autograder.service import audit
 from autograder.service.marking import mark_entry
 from autograder.service.marking.answers import MarkableCell
-from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import Account, CellMark, CourseRecord, Member, Offer, RegradeRequest, Role
 from autograder.service.notices import events
+from autograder.service.refusals import ActionRefused
 from autograder.service.store import DatabaseStore
 
 MOST_REASON = 2_000
@@ -78,7 +78,7 @@ class ItemPoints(Struct, frozen=True):
 def compute_item_points(row: CellMark, question: Question, item: Item, score: Score) -> ItemPoints:
     """Return the points of an item: from a person, or otherwise from grading."""
     verdicts = collect_verdicts(question, item.cell or question.id, score)
-    given_points = _read_given_points(row, verdicts)
+    given_points = {name: Decimal(stored["points"]) for name, stored in row.items.items() if name in verdicts}
     if row.points is not None and len(verdicts) > 1:
         total = _sum_points(question, {**verdicts, **given_points})
         # The cell's mark is not the sum of its items, so it was given for the whole cell.
@@ -88,10 +88,6 @@ def compute_item_points(row: CellMark, question: Question, item: Item, score: Sc
     if row.points is not None and len(verdicts) == 1:
         points = Decimal(row.points)
     return ItemPoints(None, waits=True) if row.again or points is None else ItemPoints(points)
-
-
-def _read_given_points(row: CellMark, verdicts: Mapping[str, object]) -> dict[str, Decimal]:
-    return {name: Decimal(stored["points"]) for name, stored in row.items.items() if name in verdicts}
 
 
 def _sum_points(question: Question, points: Mapping[str, Decimal | None]) -> Decimal | None:
@@ -268,13 +264,8 @@ def _enter_points(
 
 def _select_marks(offer: Offer, student: str, question: Question, item: Item) -> QuerySet[CellMark]:
     """Return the mark of an item's cell."""
-    cell_filter = {
-        "place__course": offer.course,
-        "place__assignment": offer.assignment,
-        "place__notebook": question.notebook,
-        "place__cell": item.cell or question.id,
-    }
-    return CellMark.objects.filter(**cell_filter, student=student).select_related("place")
+    place = {"place__notebook": question.notebook, "place__cell": item.cell or question.id}
+    return offer.marks.filter(**place, student=student).select_related("place")
 
 
 def _lock_open_request(request: RegradeRequest) -> RegradeRequest:

@@ -9,15 +9,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from autograder.service import tasks
-from autograder.service.models import (
-    Account,
-    Attempt,
-    CurrentResult,
-    Member,
-    Offer,
-    RegradeRequest,
-)
-from autograder.service.models_notices import Delivery, Event, EventKind, Webhook
+from autograder.service.models import Account, Attempt, Member, Offer, RegradeRequest
+from autograder.service.models_results import Delivery, Event, EventKind, Webhook
 
 DIGEST = time(6, tzinfo=UTC)
 """When those who want one e-mail a day get it."""
@@ -25,8 +18,7 @@ DIGEST = time(6, tzinfo=UTC)
 
 def record_published(offer: Offer) -> None:
     """Record that the marks of an assignment were published, for all students who have some."""
-    results = CurrentResult.objects.filter(course=offer.course, assignment=offer.assignment)
-    students = results.values_list("student", flat=True)
+    students = offer.current_results.values_list("student", flat=True)
     moment = offer.published_at or timezone.now()
     _record_event(offer, EventKind.RESULT_PUBLISHED, moment.isoformat(), list(students))
 
@@ -85,7 +77,7 @@ def _record_event(
             Delivery(event=event, webhook=webhook, due_at=now)
             for webhook in Webhook.objects.filter(course=offer.course_id)
         )
-        tasks.enqueue_notices()
+        tasks.enqueue_job(tasks.NOTICES, "due")
 
 
 def _choose_time(account: Account, now: datetime) -> datetime:

@@ -13,7 +13,7 @@ from autograder.pages.feedback.labels import Labels
 from autograder.service import attempts
 from autograder.service.assignment_cache import AssignmentCache
 from autograder.service.models import Account
-from autograder.service.models_notices import Delivery, EventKind
+from autograder.service.models_results import Delivery, EventKind
 from autograder.service.setup import ADDRESS
 from autograder.service.standings import compute_student_standing, load_current_result
 from autograder.service.store import DatabaseStore
@@ -39,16 +39,10 @@ def send_mail(account: Account, address: str, rows: Sequence[Delivery], loaded: 
     EmailMessage(" ".join(subject.split()), f"{body}\n", to=[address], headers=headers).send()
 
 
-def _get_params(row: Delivery) -> dict[str, object]:
-    return {"assignment": row.event.offer.title, "number": row.event.attempt}
-
-
 def _describe_event(row: Delivery, language: str, loaded: AssignmentCache) -> str:
     event, offer = row.event, row.event.offer
-    lines = [
-        f"{offer.course.title}: "
-        + messages.format_sentence(f"mail.{event.kind}", language, **_get_params(row))
-    ]
+    facts = {"assignment": offer.title, "number": event.attempt}
+    lines = [f"{offer.course.title}: " + messages.format_sentence(f"mail.{event.kind}", language, **facts)]
     if event.kind == EventKind.RESULT_PUBLISHED and offer.course.mail_marks and row.member:
         lines += _describe_points(row, language, loaded)
     if base := os.environ.get(ADDRESS, ""):

@@ -15,7 +15,7 @@ from autograder.messages import build_localised_text
 from autograder.service import tasks
 from autograder.service.assignment_cache import AssignmentCache
 from autograder.service.models import Account
-from autograder.service.models_notices import Delivery, Webhook
+from autograder.service.models_results import Delivery, Webhook
 from autograder.service.notices import mail, webhooks
 
 LOG = logging.getLogger("autograder.service.notices")
@@ -35,7 +35,7 @@ def deliver_due(loaded: AssignmentCache) -> int:
 def sweep_notices() -> None:
     """Enqueue a delivery if something is due, whatever happened to its job."""
     if Delivery.objects.filter(due_at__lte=timezone.now()).exists():
-        tasks.enqueue_notices()
+        tasks.enqueue_job(tasks.NOTICES, "due")
 
 
 def _lock_due(**recipient: int) -> list[Delivery]:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from autograder.service import audit, outgoing
 from autograder.service.models import Account, CourseRecord
-from autograder.service.models_notices import MOST_ADDRESS, Event, Webhook
+from autograder.service.models_results import MOST_ADDRESS, Event, Webhook
 from autograder.service.refusals import RequestRefused
 
 MOST_WEBHOOKS = 10

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Iterable
 
 from autograder.service.models import Account, Offer
-from autograder.service.models_privacy import AccessEntry
+from autograder.service.models_results import AccessEntry
 
 
 class Access(enum.StrEnum):

@@ -23,7 +23,6 @@ from autograder.service.models import (
     Blob,
     CellMark,
     CourseFile,
-    CurrentResult,
     MarkingAction,
     Member,
     Offer,
@@ -32,9 +31,15 @@ from autograder.service.models import (
     TrialResult,
     VersionFile,
 )
-from autograder.service.models_notices import Event
-from autograder.service.models_privacy import AccessEntry
-from autograder.service.models_results import BonusChange, Comparison, Draft, OpenedAssignment, ShownMarks
+from autograder.service.models_results import (
+    AccessEntry,
+    BonusChange,
+    Comparison,
+    Draft,
+    Event,
+    OpenedAssignment,
+    ShownMarks,
+)
 from autograder.service.protection.export import find_mentions, mentions_student, select_platform_users
 from autograder.service.protection.people import DataSubject
 
@@ -103,9 +108,10 @@ def _erase_attempts(offer: Offer, students: Collection[str]) -> set[str]:
 
 def _erase_results(offer: Offer, students: Collection[str]) -> None:
     """Delete results that no attempt needs any more."""
-    of_students = {"course": offer.course, "assignment": offer.assignment, "student__in": students}
-    CurrentResult.objects.filter(**of_students).delete()
-    results = StoredResult.objects.filter(**of_students)
+    offer.current_results.filter(student__in=students).delete()
+    results = StoredResult.objects.filter(
+        course=offer.course, assignment=offer.assignment, student__in=students
+    )
     for model in (Attempt, TrialResult):
         results = results.exclude(Exists(model.objects.filter(result=OuterRef("pk"))))
     results.delete()
@@ -113,8 +119,7 @@ def _erase_results(offer: Offer, students: Collection[str]) -> None:
 
 def _erase_marks(offer: Offer, student: str) -> None:
     """Delete the marks of a student and everything about them."""
-    place = {"place__course": offer.course, "place__assignment": offer.assignment}
-    marks = CellMark.objects.filter(**place, student=student)
+    marks = offer.marks.filter(student=student)
     numbers = set(marks.values_list("pk", flat=True))
     actions = MarkingAction.objects.select_for_update().filter(
         course=offer.course, assignment=offer.assignment

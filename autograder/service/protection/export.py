@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
-import zipfile
 from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
@@ -32,9 +30,7 @@ from autograder.service.models import (
     RegradeRequest,
     StoredResult,
 )
-from autograder.service.models_notices import Event
-from autograder.service.models_privacy import AccessEntry
-from autograder.service.models_results import BonusChange, OpenedAssignment, ShownMarks
+from autograder.service.models_results import AccessEntry, BonusChange, Event, OpenedAssignment, ShownMarks
 from autograder.service.protection.people import DataSubject
 
 _LANGUAGE = "en"
@@ -45,19 +41,11 @@ def export_person(person: DataSubject) -> IO[bytes]:
 
     It contains marks that are not published yet, so staff decide when to hand it over.
     """
-    written = tempfile.SpooledTemporaryFile(blobs.LARGE)  # noqa: SIM115 - closed by the caller
     files = {
         path: digest for course, student in person.students for path, digest in _list_files(course, student)
     }
-    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        data = json.dumps(collect_data(person), cls=DjangoJSONEncoder, indent=1, ensure_ascii=False)
-        archive.writestr("data.json", data)
-        for path, digest in files.items():
-            # `force_zip64`, because a member's size is unknown when its header is written.
-            with archive.open(path, "w", force_zip64=True) as file:
-                file.writelines(blobs.iterate_parts(digest))
-    written.seek(0)
-    return written
+    data = json.dumps(collect_data(person), cls=DjangoJSONEncoder, indent=1, ensure_ascii=False)
+    return blobs.pack_files(files, {"data.json": data})
 
 
 def collect_data(person: DataSubject) -> dict[str, Any]:
@@ -67,10 +55,12 @@ def collect_data(person: DataSubject) -> dict[str, Any]:
         data |= _collect_account(person.account)
     users = LtiUser.objects.filter(select_platform_users(person))
     data["learning_platforms"] = list_rows(users, "registration__name", "sub", "name", "email")
+    own_names = {student for _, student in person.students}
+    own_names |= {person.account.username} if person.account is not None else set()
     data["log"] = [
         _describe_entry(entry, person)
         for entry in find_mentions(person)
-        if entry.who in _list_own_names(person) or mentions_student(entry, person)
+        if entry.who in own_names or mentions_student(entry, person)
     ]
     return data
 
@@ -101,11 +91,6 @@ def mentions_student(entry: AuditEntry, person: DataSubject) -> bool:
     students = {student for course, student in person.students if course.pk == entry.course_id}
     _, _, subject = str(entry.subject).rpartition(": ")
     return subject in students or subject.rpartition(" ")[0] in students
-
-
-def _list_own_names(person: DataSubject) -> set[str]:
-    own = {person.account.username} if person.account is not None else set()
-    return own | {student for _, student in person.students}
 
 
 def list_rows(rows: QuerySet[Any], *fields: str) -> list[dict[str, Any]]:
@@ -155,9 +140,6 @@ def _collect_member(member: Member) -> dict[str, Any]:
 def _collect_assignment(offer: Offer, student: str) -> dict[str, Any]:
     of_student = {"offer": offer, "student": student}
     results = StoredResult.objects.filter(course=offer.course, assignment=offer.assignment, student=student)
-    marks = CellMark.objects.filter(
-        place__course=offer.course, place__assignment=offer.assignment, student=student
-    )
     return {
         "assignment": offer.assignment,
         "extension": offer.times.get("students", {}).get(student),
@@ -166,7 +148,7 @@ def _collect_assignment(offer: Offer, student: str) -> dict[str, Any]:
         "attempts": [_collect_attempt(attempt) for attempt in Attempt.objects.filter(**of_student)],
         "results": [_collect_result(result) for result in results.order_by("pk")],
         "marks": list_rows(
-            marks,
+            offer.marks.filter(student=student),
             *("place__notebook", "place__cell", "text", "automatic", "points", "items", "comment", "remarks"),
             *("annotations", "marked_by__username", "marked_at"),
         ),

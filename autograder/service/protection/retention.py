@@ -69,7 +69,7 @@ def is_due(course: CourseRecord) -> bool:
 def sweep_courses() -> int:
     """Enqueue the erasure of courses with an ended retention period; return their number."""
     courses = CourseRecord.objects.exclude(keep_days=None)
-    return sum(tasks.enqueue_erasure(course.pk) for course in courses if is_due(course))
+    return sum(tasks.enqueue_job(tasks.ERASING, course.pk) for course in courses if is_due(course))
 
 
 def erase_students(number: int) -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from decimal import Decimal
 
 import msgspec
 from msgspec import Struct
 
 from autograder.core.records import GradingResult, Score
+from autograder.grading.grades import CellName, PersonMark
 from autograder.marking.mark_follower import MarkFollower
 from autograder.marking.moves import (
     MarkedScore,
@@ -19,10 +21,9 @@ from autograder.marking.moves import (
     sort_moves,
 )
 from autograder.service import attempts, versions
-from autograder.service.models import CellMark, CurrentResult, State, VersionTrial
+from autograder.service.models import CellMark, State, VersionTrial
 from autograder.service.store import get_bonus_points
 from autograder.service.trials import grading
-from autograder.service.trials.marks import follow_mark, get_cell_name, to_mark
 
 
 class TrialEffect(Struct, frozen=True):
@@ -101,22 +102,40 @@ def _load_trial_scores(trial: VersionTrial) -> dict[uuid.UUID, tuple[Score, str]
 
 def _load_current_scores(trial: VersionTrial) -> dict[str, tuple[Score, str]]:
     """Return the current score and digest by student."""
-    rows = CurrentResult.objects.filter(course=trial.offer.course_id, assignment=trial.offer.assignment)
-    stored_rows = rows.values_list("student", "result__graded", "result__submission").iterator(chunk_size=50)
+    rows = trial.offer.current_results.values_list("student", "result__graded", "result__submission")
+    stored_rows = rows.iterator(chunk_size=50)
     return {student: (_decode_score(bytes(stored)), digest) for student, stored, digest in stored_rows}
 
 
 def _load_marks(trial: VersionTrial) -> dict[str, list[CellMark]]:
     """Return the marks of people by student."""
     marks: dict[str, list[CellMark]] = {}
-    for row in iterate_marks(trial):
+    rows = trial.offer.marks.filter(touched=True).select_related("place").order_by("pk")
+    for row in rows.iterator():
         marks.setdefault(row.student, []).append(row)
     return marks
 
 
-def iterate_marks(trial: VersionTrial) -> Iterator[CellMark]:
-    """Yield the rows of marks that people gave."""
-    rows = CellMark.objects.filter(
-        place__course=trial.offer.course_id, place__assignment=trial.offer.assignment, touched=True
-    )
-    return rows.select_related("place").order_by("pk").iterator()
+def get_cell_name(row: CellMark) -> CellName:
+    """Return the cell of a row."""
+    return row.place.notebook, row.place.cell
+
+
+def to_mark(row: CellMark) -> PersonMark:
+    """Return a person's mark as it is."""
+    points = None if row.points is None else Decimal(row.points)
+    items = {name: Decimal(stored["points"]) for name, stored in row.items.items()}
+    worth = {name: Decimal(stored["of"]) for name, stored in row.items.items()}
+    extra = Decimal(row.extra)
+    return PersonMark(points, extra, row.again, row.comment, items, worth, row.flagged, row.remarks)
+
+
+def follow_mark(follower: MarkFollower, row: CellMark) -> PersonMark:
+    """Return a person's mark as it will be under the new rubric."""
+    automatic = None if row.automatic is None else Decimal(row.automatic)
+    return follower.follow_mark(get_cell_name(row), to_mark(row), automatic)
+
+
+def encode_items(mark: PersonMark) -> Mapping[str, Mapping[str, str]]:
+    """Return a mark's items in the form of `CellMark.items`."""
+    return {name: {"points": str(points), "of": str(mark.worth[name])} for name, points in mark.items.items()}

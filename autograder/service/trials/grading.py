@@ -80,7 +80,7 @@ def _enqueue_results(trial: VersionTrial) -> None:
     free = Q(leased_until=None) | Q(leased_until__lt=now)
     rows = trial.results.filter(free, result=None, tries__lt=MOST_TRIES).order_by("pk")
     for row in rows.values_list("pk", flat=True)[:_AT_ONCE]:
-        tasks.enqueue_trial(row)
+        tasks.enqueue_job(tasks.TRIALS, row)
 
 
 def retry_failed(trial: VersionTrial) -> int:
@@ -147,7 +147,7 @@ def give_back(row: TrialResult, problem: str) -> None:
     """Release a result for another try; after the last try it fails, with this problem as the reason."""
     TrialResult.objects.filter(pk=row.pk, result=None).update(problem=problem, leased_until=None)
     if row.tries < MOST_TRIES:
-        tasks.enqueue_trial(row.pk)
+        tasks.enqueue_job(tasks.TRIALS, row.pk)
 
 
 def find_result(row: TrialResult, key: ResultKey) -> GradingResult | None:

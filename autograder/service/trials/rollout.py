@@ -24,9 +24,7 @@ from autograder.service.models import (
     Attempt,
     CellMark,
     CourseRecord,
-    CurrentResult,
     Offer,
-    PlatformCourse,
     State,
     StoredResult,
     TrialResult,
@@ -36,7 +34,7 @@ from autograder.service.models import (
 from autograder.service.refusals import RequestRefused
 from autograder.service.store import DatabaseStore
 from autograder.service.trials import grading
-from autograder.service.trials.marks import encode_items, follow_mark
+from autograder.service.trials.effect import encode_items, follow_mark
 
 SERVER = "autograder serve"
 """Name in the log in place of a person: the server imports the folder when it starts."""
@@ -195,9 +193,7 @@ def _lock_results(trial: VersionTrial, handins: Mapping[str, Handin]) -> dict[st
 
 def _lock_marks(trial: VersionTrial) -> None:
     """Lock the marks in the same order as marking does, so that markers and this transaction wait in turn."""
-    rows = CellMark.objects.select_for_update(of=("self",)).filter(
-        place__course=trial.offer.course_id, place__assignment=trial.offer.assignment
-    )
+    rows = trial.offer.marks.select_for_update(of=("self",))
     for _ in rows.order_by("pk").values_list("pk").iterator():
         pass
 
@@ -239,15 +235,9 @@ def _decode_graded(stored: bytes) -> GradingResult:
 def _follow_marks(trial: VersionTrial, entries: Iterable[GradedEntry], rubric: Rubric) -> Iterable[CellMark]:
     """Yield the rows of people's marks with their new values, unsaved."""
     entered = {entry.key.student: entry for entry in entries}
-    of_assignment = {"course": trial.offer.course, "assignment": trial.offer.assignment}
-    current = {
-        row.student: row.result
-        for row in CurrentResult.objects.filter(**of_assignment, student__in=entered).select_related("result")
-    }
-    marks = CellMark.objects.filter(
-        place__course=trial.offer.course, place__assignment=trial.offer.assignment, touched=True
-    )
-    for row in marks.filter(student__in=entered).select_related("place"):
+    results = trial.offer.current_results.filter(student__in=entered).select_related("result")
+    current = {row.student: row.result for row in results}
+    for row in trial.offer.marks.filter(touched=True, student__in=entered).select_related("place"):
         entry, before = entered[row.student], current.get(row.student)
         was = decode_result(bytes(before.graded)) if before else None
         resubmitted = before is not None and before.submission != entry.key.submission
@@ -279,5 +269,5 @@ def _set_offered_version(trial: VersionTrial, rubric: Rubric, handins: Mapping[s
     Offer.objects.filter(pk=offer.pk).update(version=trial.version_id)
     open_attempts = Attempt.objects.filter(offer=offer, state__in=(State.WAITING, State.FAILED))
     open_attempts.update(version=trial.version_id)
-    if offer.published_at and PlatformCourse.objects.filter(course=offer.course).exists():
-        tasks.enqueue_scores(offer.pk)
+    if offer.published_at:
+        tasks.enqueue_scores(offer)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
 from autograder.marking.statistics import compute_figures
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.sanitise import render_sentence, to_printable_text
 from autograder.service.marking import answers, consistency
-from autograder.service.marking.refusals import ActionRefused
-from autograder.service.models import CellMark, CellPlace, Member, Role
+from autograder.service.models import CellMark, CellPlace, Member, Offer, Role
+from autograder.service.refusals import ActionRefused
 from autograder.service.standings import load_standings
 from autograder.service.store import DatabaseStore
 from autograder.web import assignment_details
@@ -24,12 +24,11 @@ from autograder.web.site import choose_language
 
 
 @require_role(Role.TA)
-def show_consistency(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def show_consistency(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Show, for every manually marked cell, its marking plan and how far the markers agree."""
-    offer = visit.get_offer(assignment)
     rubric = assignment_details.get_assignment(offer).rubric
     answered = CellMark.objects.filter(answered=True).values("place")
-    places = CellPlace.objects.filter(course=visit.course, assignment=assignment, pk__in=answered)
+    places = CellPlace.objects.filter(course=visit.course, assignment=offer.assignment, pk__in=answered)
     places_by_cell = {(place.notebook, place.cell): place for place in places}
     # Rows follow the rubric, and only cells with at least one answer appear.
     order = [(question.notebook, cell) for question in rubric.questions for cell in question.list_cells()]
@@ -39,8 +38,6 @@ def show_consistency(request: HttpRequest, visit: Visit, assignment: str) -> Htt
         if place in places_by_cell
     ]
     context = {
-        "visit": visit,
-        "offer": offer,
         "two_places": _make_decimal_formatter(request),
         "rows": [
             (place, cell, consistency.measure_consistency(place, cell)) for place, cell in cells if cell
@@ -52,30 +49,26 @@ def show_consistency(request: HttpRequest, visit: Visit, assignment: str) -> Htt
 
 
 @require_role(Role.HEAD_TA, "POST")
-def set_plan(request: HttpRequest, visit: Visit, assignment: str, place: int) -> HttpResponse:
+def set_plan(request: HttpRequest, visit: Visit, offer: Offer, place: int) -> HttpResponse:
     """Set the share of a cell's answers that two people mark."""
-    cell_place = pages.get_place(visit, assignment, place)
+    cell_place = pages.get_place(offer, place)
     twice = pages.parse_number(request.POST.get("twice", "0").strip())
     try:
         consistency.set_plan(cell_place, twice_percent=twice, by=request.user)
     except ActionRefused as error:
         pages.report_refusal(request, error)
-    place_kwargs = {"slug": visit.course.slug, "assignment": assignment}
-    return HttpResponseRedirect(reverse("mark-consistency", kwargs=place_kwargs))
+    return redirect("mark-consistency", slug=visit.course.slug, assignment=offer.assignment)
 
 
 @require_role(Role.TA)
-def show_statistics(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def show_statistics(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Show how the class did, item by item, without names."""
-    offer = visit.get_offer(assignment)
     loaded = assignment_details.get_assignment(offer)
     rubric, language = loaded.rubric, choose_language(request)
-    results = DatabaseStore(offer.course).load_results(assignment)
+    results = DatabaseStore(offer.course).load_results(offer.assignment)
     class_figures = compute_figures(rubric, results, load_standings(offer, loaded), _collect_names(visit))
     labels = Labels(language)
     context = {
-        "visit": visit,
-        "offer": offer,
         "figures": class_figures,
         "pick": labels.pick,
         "said": lambda message: render_sentence(message, language),

@@ -7,7 +7,8 @@ from typing import Any
 
 from django.contrib import messages as notices
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from msgspec import Struct
 
@@ -16,8 +17,8 @@ from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.sanitise import to_printable_text
 from autograder.service.marking import answers, assignees, groups, mark_entry, queue
 from autograder.service.marking.groups import MarkingGroup
-from autograder.service.marking.refusals import ActionRefused
-from autograder.service.models import CellMark, CellPlace, Role
+from autograder.service.models import CellMark, CellPlace, Offer, Role
+from autograder.service.refusals import ActionRefused
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
 from autograder.web.marking import pages
@@ -46,8 +47,7 @@ def _read_nearness(request: HttpRequest) -> float:
     return next((step for step in STEPS if str(step) == sent), 0.0)
 
 
-def _load_groups(visit: Visit, assignment: str, place: CellPlace, nearness: float) -> list[MarkingGroup]:
-    offer = visit.get_offer(assignment)
+def _load_groups(offer: Offer, place: CellPlace, nearness: float) -> list[MarkingGroup]:
     rubric = assignment_details.get_assignment(offer).rubric
     cell = answers.find_cell(rubric, place.notebook, place.cell)
     if cell is None:
@@ -56,18 +56,16 @@ def _load_groups(visit: Visit, assignment: str, place: CellPlace, nearness: floa
 
 
 @require_role(Role.TA)
-def show_groups(request: HttpRequest, visit: Visit, assignment: str, place: int) -> HttpResponse:
+def show_groups(request: HttpRequest, _: Visit, offer: Offer, place: int) -> HttpResponse:
     """Show the groups of a cell's answers, largest first."""
-    cell_place, offer = pages.get_place(visit, assignment, place), visit.get_offer(assignment)
+    cell_place = pages.get_place(offer, place)
     nearness = _read_nearness(request)
-    paginator = Paginator(_load_groups(visit, assignment, cell_place, nearness), _ON_A_PAGE)
+    paginator = Paginator(_load_groups(offer, cell_place, nearness), _ON_A_PAGE)
     current_page = paginator.get_page(request.GET.get("page"))
     cell = answers.find_cell(
         assignment_details.get_assignment(offer).rubric, cell_place.notebook, cell_place.cell
     )
     context = {
-        "visit": visit,
-        "offer": offer,
         "place": cell_place,
         "cell": cell,
         "page": current_page,
@@ -107,42 +105,42 @@ def _read_numbers(request: HttpRequest, name: str) -> list[int]:
     return [pages.parse_number(text) for text in texts[:_MOST_NUMBERS]]
 
 
-def _redirect_to_groups(visit: Visit, assignment: str, place: CellPlace, near: float) -> HttpResponse:
-    parts = {"slug": visit.course.slug, "assignment": assignment, "place": place.pk}
-    return HttpResponseRedirect(f"{reverse('mark-groups', kwargs=parts)}?near={near}")
+def _redirect_to_groups(offer: Offer, place: CellPlace, near: float) -> HttpResponse:
+    parts = {"slug": offer.course.slug, "assignment": offer.assignment, "place": place.pk}
+    return redirect(f"{reverse('mark-groups', kwargs=parts)}?near={near}")
 
 
 @require_role(Role.TA, "POST")
-def merge_groups(request: HttpRequest, visit: Visit, assignment: str, place: int) -> HttpResponse:
+def merge_groups(request: HttpRequest, _: Visit, offer: Offer, place: int) -> HttpResponse:
     """Merge several groups into one."""
-    cell_place = pages.get_place(visit, assignment, place)
+    cell_place = pages.get_place(offer, place)
     try:
         groups.merge_answers(cell_place, _read_numbers(request, "group"), request.user)
     except ActionRefused as error:
         pages.report_refusal(request, error)
-    return _redirect_to_groups(visit, assignment, cell_place, _read_nearness(request))
+    return _redirect_to_groups(offer, cell_place, _read_nearness(request))
 
 
 @require_role(Role.TA, "POST")
-def take_out(request: HttpRequest, visit: Visit, assignment: str, place: int) -> HttpResponse:
+def take_out(request: HttpRequest, _: Visit, offer: Offer, place: int) -> HttpResponse:
     """Take answers out of their group."""
-    cell_place = pages.get_place(visit, assignment, place)
+    cell_place = pages.get_place(offer, place)
     try:
         groups.take_out_answers(cell_place, _read_numbers(request, "answers"), request.user)
         notices.info(request, get_words(request)["t"]("mark-taken-out"))
     except ActionRefused as error:
         pages.report_refusal(request, error)
-    return _redirect_to_groups(visit, assignment, cell_place, _read_nearness(request))
+    return _redirect_to_groups(offer, cell_place, _read_nearness(request))
 
 
 @require_role(Role.TA, "GET", "HEAD", "POST")
-def show_group(request: HttpRequest, visit: Visit, assignment: str, answer: int) -> HttpResponse:
+def show_group(request: HttpRequest, visit: Visit, offer: Offer, answer: int) -> HttpResponse:
     """Show the group of an answer, or mark the whole group. Marks only go to answers that the form showed."""
-    answer_context = pages.load_answer(visit, assignment, answer)
+    answer_context = pages.load_answer(offer, answer)
     near = _read_nearness(request)
     if request.method == "POST" and "insert" not in request.POST:
         return _save_group_marks(request, visit, answer_context, near)
-    answer_groups = _load_groups(visit, assignment, answer_context.row.place, near)
+    answer_groups = _load_groups(offer, answer_context.row.place, near)
     own_group = next(
         (candidate for candidate in answer_groups if answer_context.row.pk in candidate.members), None
     )
@@ -167,14 +165,13 @@ def show_group(request: HttpRequest, visit: Visit, assignment: str, answer: int)
     }
     if request.method == "POST":  # a reusable comment, without JavaScript
         context["form"] = pages.read_draft(request, insert=request.POST["insert"])
-    return pages.render_group_page(request, visit, answer_context, context)
+    return pages.render_group_page(request, answer_context, context)
 
 
 def _save_group_marks(
     request: HttpRequest, visit: Visit, answer_context: pages.AnswerContext, near: float
 ) -> HttpResponse:
-    say, assignment = get_words(request), answer_context.offer.assignment
-    place = answer_context.row.place
+    say, offer, place = get_words(request), answer_context.offer, answer_context.row.place
     try:
         sent = [pair.partition(":") for pair in request.POST.get("rows", "").split(",")[:_MOST_NUMBERS]]
         rows = {pages.parse_number(number): pages.parse_number(revision) for number, _, revision in sent}
@@ -189,24 +186,24 @@ def _save_group_marks(
             settles=visit.has_role(Role.HEAD_TA),
         )
         notices.success(request, say["counted"]("mark-marked-all", len(saved)))
-        return _redirect_to_next_group(request, visit, answer_context, near)
+        return _redirect_to_next_group(request, answer_context, near)
     except mark_entry.ChangedMeanwhileError:
         notices.error(request, say["t"]("mark-group-changed"))
     except ActionRefused as error:
         pages.report_refusal(request, error, answer_context.cell)
-    return _redirect_to_groups(visit, assignment, place, near)
+    return _redirect_to_groups(offer, place, near)
 
 
 def _redirect_to_next_group(
-    request: HttpRequest, visit: Visit, answer_context: pages.AnswerContext, near: float
+    request: HttpRequest, answer_context: pages.AnswerContext, near: float
 ) -> HttpResponse:
     """Redirect to the next group with an unmarked answer, or to the list of cells if there is none.
 
     The search wraps around at the end of the list.
     """
-    place, assignment = answer_context.row.place, answer_context.offer.assignment
+    place, offer = answer_context.row.place, answer_context.offer
     waiting = queue.list_waiting(place, request.user)
-    answer_groups = _load_groups(visit, assignment, place, near) if waiting else []
+    answer_groups = _load_groups(offer, place, near) if waiting else []
     position = next(
         (
             number
@@ -217,6 +214,7 @@ def _redirect_to_next_group(
     )
     for answer_group in (*answer_groups[position + 1 :], *answer_groups[:position]):
         if not waiting.isdisjoint(answer_group.members):
-            parts = {"slug": visit.course.slug, "assignment": assignment, "answer": answer_group.members[0]}
-            return HttpResponseRedirect(f"{reverse('mark-group', kwargs=parts)}?near={near}")
-    return pages.redirect_to_queue(request, visit, assignment, "waiting")
+            parts = {"slug": offer.course.slug, "assignment": offer.assignment}
+            parts |= {"answer": answer_group.members[0]}
+            return redirect(f"{reverse('mark-group', kwargs=parts)}?near={near}")
+    return pages.redirect_to_queue(request, offer, "waiting")

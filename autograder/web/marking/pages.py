@@ -1,4 +1,4 @@
-"""Pages of the marking queue, and the page on which a single answer is marked."""
+"""Pages of the marking queue and its assignees, and the page on which a single answer is marked."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from django.conf import settings
 from django.contrib import messages as notices
 from django.core import signing
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import get_object_or_404
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from msgspec import Struct
 
@@ -20,17 +20,18 @@ from autograder.core.records import GradingResult
 from autograder.grading.store import decode_result
 from autograder.pages.feedback.answers import list_runs_about
 from autograder.pages.feedback.labels import Labels
+from autograder.pages.feedback.sanitise import clean_input
 from autograder.pages.feedback.student_page import render_cells
 from autograder.rubric import Rubric
 from autograder.service.marking import answers, assignees, comments, mark_entry, queue
 from autograder.service.marking.answers import MarkableCell
-from autograder.service.marking.refusals import ActionRefused
 from autograder.service.models import CellMark, CellPlace, CurrentResult, IndependentMark, Offer, Role
 from autograder.service.protection.accesses import Access, record_accesses
+from autograder.service.refusals import ActionRefused
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, allow_anyone, require_role
 from autograder.web.marking.answer_details import build_answer_view
-from autograder.web.responses import FRAME_SECONDS, render_in_frame, render_page
+from autograder.web.responses import FRAME_SECONDS, load_token, render_in_frame, render_page
 from autograder.web.site import choose_language, get_words
 
 _FRAMES = "autograder.answer-frame"
@@ -54,17 +55,14 @@ class AnswerContext(Struct, frozen=True, eq=False):
     """The rubric of this student's variant."""
 
 
-def load_answer(visit: Visit, assignment: str, answer: int) -> AnswerContext:
+def load_answer(offer: Offer, answer: int) -> AnswerContext:
     """Load an answer of an assignment of the course.
 
     Raises:
         Http404: there is no such answer, or the rubric no longer has its cell.
     """
-    offer = visit.get_offer(assignment)
-    rows = CellMark.objects.select_related("place", "marked_by", "assignee")
-    row = get_object_or_404(
-        rows, pk=answer, place__course=visit.course, place__assignment=assignment, answered=True
-    )
+    rows = offer.marks.select_related("place", "marked_by", "assignee")
+    row = get_object_or_404(rows, pk=answer, answered=True)
     rubric = assignment_details.get_assignment(offer).get_rubric(row.student)
     cell = answers.find_cell(rubric, row.place.notebook, row.place.cell)
     if cell is None:
@@ -82,17 +80,14 @@ def load_graded(row: CellMark) -> GradingResult | None:
 
 
 @require_role(Role.TA)
-def show_queue(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def show_queue(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Show every cell that needs manual marking, and its progress."""
-    offer = visit.get_offer(assignment)
     loaded = assignment_details.get_assignment(offer)
     # Results graded before the assignment was marked here have no rows in the queue yet.
     answers.describe_older(offer, loaded)
     rows = queue.count_answers(offer, loaded.rubric, request.user)
     progress = assignees.count_progress(offer)
     context = {
-        "visit": visit,
-        "offer": offer,
         "rows": sorted(rows, key=lambda row: not row.mine),  # stable: otherwise in the rubric's order
         "pick": Labels(choose_language(request)).pick,
         "progress": progress,
@@ -102,19 +97,38 @@ def show_queue(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
     return render_page(request, "marking.html", context)
 
 
+@require_role(Role.HEAD_TA, "POST")
+def assign_answers(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
+    """Split the unmarked answers of a cell, or of all cells, among the chosen markers."""
+    say = get_words(request)
+    sent = request.POST.get("place", "")
+    place = get_place(offer, parse_number(sent)) if sent else None
+    chosen = {parse_number(number) for number in request.POST.getlist("marker")}
+    markers = [account for account in assignees.list_markers(visit.course) if account.pk in chosen]
+    if request.POST.get("to") == "everybody":
+        number = assignees.assign_answers(offer, place, [], request.user)
+        notices.success(request, say["counted"]("mark-left-to-all", number))
+    elif markers:
+        number = assignees.assign_answers(offer, place, markers, request.user)
+        notices.success(request, say["counted"]("mark-assigned-number", number))
+    else:
+        notices.error(request, say["t"]("mark-choose-marker"))
+    return redirect("marking", slug=visit.course.slug, assignment=offer.assignment)
+
+
 @require_role(Role.TA)
-def redirect_to_first(request: HttpRequest, visit: Visit, assignment: str, place: int) -> HttpResponse:
+def redirect_to_first(request: HttpRequest, _: Visit, offer: Offer, place: int) -> HttpResponse:
     """Redirect to the first answer of a cell that is waiting, or that has the requested state."""
     which = _read_choice(request)
-    row = queue.assign_next_answer(get_place(visit, assignment, place), request.user, which)
+    row = queue.assign_next_answer(get_place(offer, place), request.user, which)
     if row is None:
-        return redirect_to_queue(request, visit, assignment, which)
-    return HttpResponseRedirect(_get_answer_url(visit, assignment, row, which))
+        return redirect_to_queue(request, offer, which)
+    return _redirect_to_answer(offer, row, which)
 
 
-def get_place(visit: Visit, assignment: str, place: int) -> CellPlace:
+def get_place(offer: Offer, place: int) -> CellPlace:
     """Return a cell of an assignment of the course, or respond with 404."""
-    return get_object_or_404(CellPlace, pk=place, course=visit.course, assignment=assignment)
+    return get_object_or_404(CellPlace, pk=place, course=offer.course, assignment=offer.assignment)
 
 
 def _read_choice(request: HttpRequest) -> str:
@@ -122,25 +136,24 @@ def _read_choice(request: HttpRequest) -> str:
     return which if which in queue.CHOICES else "waiting"
 
 
-def _get_queue_url(visit: Visit, assignment: str) -> str:
-    return reverse("marking", kwargs={"slug": visit.course.slug, "assignment": assignment})
-
-
-def redirect_to_queue(request: HttpRequest, visit: Visit, assignment: str, which: str) -> HttpResponse:
+def redirect_to_queue(request: HttpRequest, offer: Offer, which: str) -> HttpResponse:
     """Redirect to the list of cells with the notice that no such answer is left."""
     notices.info(request, get_words(request)["t"](f"mark-none-{which}"))
-    return HttpResponseRedirect(_get_queue_url(visit, assignment))
+    return redirect("marking", slug=offer.course.slug, assignment=offer.assignment)
 
 
-def _get_answer_url(visit: Visit, assignment: str, row: CellMark, which: str) -> str:
-    parts = {"slug": visit.course.slug, "assignment": assignment, "answer": row.pk}
-    return f"{reverse('mark-answer', kwargs=parts)}?which={which}"
+def _redirect_to_answer(offer: Offer, row: CellMark | None, which: str) -> HttpResponse:
+    """Redirect to an answer, or to the list of cells if there is none."""
+    if row is None:
+        return redirect("marking", slug=offer.course.slug, assignment=offer.assignment)
+    parts = {"slug": offer.course.slug, "assignment": offer.assignment, "answer": row.pk}
+    return redirect(f"{reverse('mark-answer', kwargs=parts)}?which={which}")
 
 
 @require_role(Role.TA, "GET", "HEAD", "POST")
-def mark_answer(request: HttpRequest, visit: Visit, assignment: str, answer: int) -> HttpResponse:
+def mark_answer(request: HttpRequest, visit: Visit, offer: Offer, answer: int) -> HttpResponse:
     """Show an answer. A POST saves its marks and redirects to the next answer."""
-    answer_context = load_answer(visit, assignment, answer)
+    answer_context = load_answer(offer, answer)
     if request.method != "POST":
         return _render_answer_page(request, visit, answer_context)
     if "insert" in request.POST:  # a reusable comment, without JavaScript
@@ -148,22 +161,21 @@ def mark_answer(request: HttpRequest, visit: Visit, assignment: str, answer: int
             request, visit, answer_context, sent=read_draft(request, insert=request.POST["insert"])
         )
     if request.POST.get("changed") != "no" and not _save_marks(request, visit, answer_context):
-        current = load_answer(visit, assignment, answer)  # compare what was refused with the saved marks
+        current = load_answer(offer, answer)  # compare what was refused with the saved marks
         return _render_answer_page(request, visit, current, sent=read_draft(request), status=409)
-    return _redirect_to_next_answer(request, visit, assignment, answer_context.row)
+    return _redirect_to_next_answer(request, answer_context)
 
 
-def _redirect_to_next_answer(
-    request: HttpRequest, visit: Visit, assignment: str, row: CellMark
-) -> HttpResponse:
+def _redirect_to_next_answer(request: HttpRequest, answer_context: AnswerContext) -> HttpResponse:
+    offer, row = answer_context.offer, answer_context.row
     which, then = _read_choice(request), request.POST.get("then", "next")
     if then == "stay":
-        return HttpResponseRedirect(_get_answer_url(visit, assignment, row, which))
+        return _redirect_to_answer(offer, row, which)
     back = then == "previous"
     next_row = queue.assign_next_answer(row.place, request.user, which, row, backwards=back)
     if next_row is None:
-        return redirect_to_queue(request, visit, assignment, which)
-    return HttpResponseRedirect(_get_answer_url(visit, assignment, next_row, which))
+        return redirect_to_queue(request, offer, which)
+    return _redirect_to_answer(offer, next_row, which)
 
 
 def _save_marks(request: HttpRequest, visit: Visit, answer_context: AnswerContext) -> bool:
@@ -239,8 +251,8 @@ def read_marks(request: HttpRequest, cell: MarkableCell, *, adds: bool = False) 
     """
     sent = {item.id: text for item in cell.items if (text := _read_points(request, item.id))}
     items = {name: _parse_points(text, name) for name, text in sent.items()}
-    comment = mark_entry.clean_comment(request.POST.get("comment", ""))
-    written = {item.id: mark_entry.clean_comment(_read_remark(request, item.id)) for item in cell.items}
+    comment = clean_input(request.POST.get("comment", ""))
+    written = {item.id: clean_input(request.POST.get(f"remark-{item.id}", "")) for item in cell.items}
     remarks = {name: text for name, text in written.items() if text}
     annotations = None if adds else _read_annotations(request)
     return mark_entry.GivenMarks(
@@ -257,7 +269,7 @@ def _read_annotations(request: HttpRequest) -> tuple[mark_entry.Annotation, ...]
         # No answer has a line with the number of an unreadable one: saving refuses it.
         mark_entry.Annotation(parse_number(note["first"]), parse_number(note["last"] or note["first"]), text)
         for note in written
-        if (text := mark_entry.clean_comment(note["text"]).strip())
+        if (text := clean_input(note["text"]).strip())
     )
 
 
@@ -270,10 +282,6 @@ def _read_notes(request: HttpRequest) -> list[dict[str, str]] | None:
         {"first": first.strip(), "last": last.strip(), "text": text}
         for first, last, text in zip(*columns.values(), strict=False)
     ]
-
-
-def _read_remark(request: HttpRequest, item: str) -> str:
-    return request.POST.get(f"remark-{item}", "")
 
 
 def _read_points(request: HttpRequest, item: str) -> str:
@@ -326,7 +334,7 @@ def _render_answer_page(
     settles = row.stage == mark_entry.CONFLICT and visit.has_role(Role.HEAD_TA)
     stale = parse_number(request.POST.get("revision", "")) != row.revision
     context = {
-        **_build_common_context(request, visit, answer_context),
+        **_build_common_context(request, answer_context),
         "form": sent or _fill_form(row, mark_entry.find_own_reading(row, request.user)),
         "theirs": _fill_form(row, None) if status == 409 and stale and not row.stage else None,
         "readings": mark_entry.load_readings(row) if settles else [],
@@ -339,35 +347,27 @@ def _render_answer_page(
     return render_page(request, "mark_answer.html", context, status)
 
 
-def _build_common_context(
-    request: HttpRequest, visit: Visit, answer_context: AnswerContext
-) -> dict[str, Any]:
+def _build_common_context(request: HttpRequest, answer_context: AnswerContext) -> dict[str, Any]:
     """Return the template context that every page about an answer shares."""
-    language, graded = choose_language(request), load_graded(answer_context.row)
+    offer, row, cell = answer_context.offer, answer_context.row, answer_context.cell
+    language, graded = choose_language(request), load_graded(row)
     if graded is None:
         raise Http404
-    release = assignment_details.get_releases(answer_context.offer, answer_context.row.student)[
-        answer_context.cell.question.notebook
-    ]
+    release = assignment_details.get_releases(offer, row.student)[cell.question.notebook]
+    token = signing.dumps([row.pk, language], salt=_FRAMES)
     return {
-        "visit": visit,
-        "offer": answer_context.offer,
-        "row": answer_context.row,
-        "first": _note_question(request, answer_context.row.place_id),
+        "row": row,
+        "first": _note_question(request, row.place_id),
         "view": build_answer_view(
-            answer_context.rubric,
-            release,
-            answer_context.cell,
-            answer_context.row,
-            graded=graded,
-            language=language,
+            answer_context.rubric, release, cell, row, graded=graded, language=language
         ),
         "names": request.session.get(_NAMES, False),
-        "name": assignment_details.get_name(answer_context.offer, answer_context.row.student),
-        "frame": _get_frame_url(answer_context, language) if _has_outputs(answer_context, graded) else "",
-        "attempt": answers.find_attempt(answer_context.offer, answer_context.row.student),
+        "name": assignment_details.get_name(offer, row.student),
+        "frame": reverse("answer-frame", args=[token]) if _has_outputs(cell, graded) else "",
+        "attempt": answers.find_attempt(offer, row.student),
         "bench": settings.RUNNING.bench is not None,
-        "whole": _get_cell_points(answer_context.row),
+        # Of a cell that was marked as a whole, as in formgrader.
+        "whole": None if row.items or row.points is None else Decimal(row.points),
     }
 
 
@@ -380,17 +380,12 @@ def _note_question(request: HttpRequest, place: int) -> bool:
     return True
 
 
-def _get_cell_points(row: CellMark) -> Decimal | None:
-    """Return the points of a cell that was marked as a whole, as in formgrader, or None."""
-    return None if row.items or row.points is None else Decimal(row.points)
-
-
 def render_group_page(
-    request: HttpRequest, visit: Visit, answer_context: AnswerContext, context: Mapping[str, Any]
+    request: HttpRequest, answer_context: AnswerContext, context: Mapping[str, Any]
 ) -> HttpResponse:
     """Render the page on which a group is marked at once: its representative answer and the variants."""
     record_accesses(request.user, answer_context.offer, [answer_context.row.student], Access.ANSWER)
-    common = _build_common_context(request, visit, answer_context)
+    common = _build_common_context(request, answer_context)
     form = _EMPTY
     library = comments.list_offered(answer_context.row.place)
     return render_page(request, "mark_group.html", {**common, "form": form, "comments": library, **context})
@@ -404,33 +399,25 @@ def _fill_form(row: CellMark, reading: IndependentMark | None) -> dict[str, Any]
     return {"items": items, **said, "flagged": row.flagged}
 
 
-def _has_outputs(answer_context: AnswerContext, graded: GradingResult) -> bool:
-    names = {
-        answer_context.cell.question.answer_cell,
-        answer_context.cell.question.id,
-        answer_context.cell.name,
-    }
+def _has_outputs(cell: MarkableCell, graded: GradingResult) -> bool:
     return any(
         run.outputs or run.error
         for notebook in graded.notebooks
-        if notebook.name == answer_context.cell.question.notebook
-        for run in list_runs_about(notebook, names)
+        if notebook.name == cell.question.notebook
+        for run in list_runs_about(notebook, _list_cell_names(cell))
     )
 
 
-def _get_frame_url(answer_context: AnswerContext, language: str) -> str:
-    token = signing.dumps([answer_context.row.pk, language], salt=_FRAMES)
-    return reverse("answer-frame", args=[token])
+def _list_cell_names(cell: MarkableCell) -> set[str]:
+    """Return the names of all cells with outputs of an answer."""
+    return {cell.question.answer_cell, cell.question.id, cell.name}
 
 
 @allow_anyone()
 def show_frame(_: HttpRequest, token: str) -> HttpResponse:
     """Show the outputs of an answer's cells, in a frame without cookies."""
-    try:
-        # The frame is sandboxed and sends no cookies, so the signed token is the only authorisation.
-        answer, language = signing.loads(token, salt=_FRAMES, max_age=FRAME_SECONDS)
-    except signing.BadSignature as error:
-        raise Http404 from error
+    # The frame is sandboxed and sends no cookies, so the signed token is the only authorisation.
+    answer, language = load_token(token, _FRAMES, FRAME_SECONDS)
     row = get_object_or_404(CellMark.objects.select_related("place"), pk=answer)
     offer = get_object_or_404(Offer, course=row.place.course_id, assignment=row.place.assignment)
     rubric = assignment_details.get_assignment(offer).get_rubric(row.student)
@@ -438,50 +425,41 @@ def show_frame(_: HttpRequest, token: str) -> HttpResponse:
     graded = load_graded(row)
     if cell is None or graded is None:
         raise Http404
-    names = {cell.question.answer_cell, cell.question.id, cell.name}
+    names = _list_cell_names(cell)
     return render_in_frame(render_cells(graded, rubric, cell.question.notebook, names, language))
 
 
 @require_role(Role.TA)
-def show_presence(request: HttpRequest, visit: Visit, assignment: str, answer: int) -> HttpResponse:
+def show_presence(request: HttpRequest, _: Visit, offer: Offer, answer: int) -> HttpResponse:
     """Show who else is viewing an answer; the page polls this fragment."""
-    answer_context = load_answer(visit, assignment, answer)
+    answer_context = load_answer(offer, answer)
     context = {
         "present": queue.record_viewing(answer_context.row, request.user),
-        "visit": visit,
-        "offer": answer_context.offer,
+        "row": answer_context.row,
     }
-    return render_page(request, "_here.html", {**context, "row": answer_context.row})
+    return render_page(request, "_here.html", context)
 
 
 @require_role(Role.TA, "POST")
-def undo_last_action(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def undo_last_action(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
     """Undo the last marking action of the current user in this assignment."""
     say = get_words(request)["t"]
     try:
-        action = mark_entry.undo_action(visit.course.pk, visit.get_offer(assignment).assignment, request.user)
+        action = mark_entry.undo_action(visit.course.pk, offer.assignment, request.user)
     except ActionRefused as error:
         report_refusal(request, error)
         action = None
     else:
         notices.info(request, say("mark-undone") if action else say("mark-nothing-to-undo"))
-    back = _get_queue_url(visit, assignment)
+    row = None
     if action and action.changes:
-        row = CellMark.objects.filter(pk=action.changes[0]["answer"]).select_related("place").first()
-        back = (
-            _get_answer_url(visit, assignment, row, _read_choice(request)) if row and row.answered else back
-        )
-    return HttpResponseRedirect(back)
+        row = CellMark.objects.filter(pk=action.changes[0]["answer"], answered=True).first()
+    return _redirect_to_answer(offer, row, _read_choice(request))
 
 
 @require_role(Role.TA, "POST")
-def toggle_names(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def toggle_names(request: HttpRequest, _: Visit, offer: Offer) -> HttpResponse:
     """Show the students' names on the marking pages, or hide them again."""
     request.session[_NAMES] = not request.session.get(_NAMES, False)
-    answer = request.POST.get("answer", "")
-    row = CellMark.objects.filter(place__course=visit.course, place__assignment=assignment, answered=True)
-    # Fifteen digits fit every 64-bit key, so the database accepts whatever passes here.
-    answer_row = row.filter(pk=int(answer)).first() if answer.isdecimal() and len(answer) < 16 else None
-    if answer_row is None:
-        return HttpResponseRedirect(_get_queue_url(visit, visit.get_offer(assignment).assignment))
-    return HttpResponseRedirect(_get_answer_url(visit, assignment, answer_row, _read_choice(request)))
+    row = offer.marks.filter(pk=parse_number(request.POST.get("answer", "")), answered=True).first()
+    return _redirect_to_answer(offer, row, _read_choice(request))

@@ -1,4 +1,4 @@
-"""Sentences of the marking pages; `autograder.web.sentences` includes them."""
+"""Sentences of the pages about marking and regrade requests; `autograder.web.sentences` includes them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ MARKING: Mapping[str, str | tuple[str, str]] = {
     "web.mark-done": "Done",
     "web.mark-flagged": "Flagged",
     "web.mark-conflict": "Conflicts",
-    "web.mark-groups": "Groups",
     "web.mark-see-groups": "Show groups",
     "web.mark-points": ("1 point", "{points} points"),
     "web.mark-none-waiting": "No more answers are waiting here.",
@@ -71,7 +70,6 @@ MARKING: Mapping[str, str | tuple[str, str]] = {
     "web.mark-flag": "Flag",
     "web.mark-keep": "Save this comment for reuse",
     "web.mark-comments": "Saved comments",
-    "web.mark-search": "Search",
     "web.mark-save-next": "Save and next",
     "web.mark-save-previous": "Save and previous",
     "web.mark-saved": "Saved: {points} of {possible} points.",
@@ -171,7 +169,6 @@ MARKING: Mapping[str, str | tuple[str, str]] = {
     "web.stat-title": "Statistics",
     "web.stat-class": "Students: {students}; mean {mean}, median {median} of {possible} points.",
     "web.stat-spread": "Distribution of points",
-    "web.stat-items": "Items",
     "web.stat-mean": "Mean",
     "web.stat-full": "Full points",
     "web.stat-none": "No points",
@@ -188,7 +185,6 @@ MARKING: Mapping[str, str | tuple[str, str]] = {
         "cover only these."
     ),
     "web.stat-questions": "Questions",
-    "web.stat-question": "Question",
     "web.stat-difficulty": "Difficulty",
     "web.stat-difficulty-told": "Difficulty is the share of the points that students earned: 1 is easy.",
     "web.stat-difficulty-axis": "Difficulty (1 is easy)",
@@ -198,4 +194,79 @@ MARKING: Mapping[str, str | tuple[str, str]] = {
         "their authors."
     ),
     "web.stat-no-example": "No answer with this mistake is stored.",
+    "web.requests": "Regrade requests",
+    "web.requests-open": "Open requests",
+    "web.requests-none": "There are no open requests.",
+    "web.requests-settled": "Closed requests",
+    "web.requests-until": "You can request a regrade until {moment}.",
+    "web.requests-over": "The deadline for regrade requests was {moment}.",
+    "web.requests-till": "Deadline for regrade requests: {moment}",
+    "web.requests-never": "Students cannot request regrades, because no deadline is set.",
+    "web.requests-deadline": "Deadline for regrade requests",
+    "web.requests-deadline-told": "Time zone: {zone}. If the field is empty, nobody can request a regrade.",
+    "web.requests-no-moment": (
+        "The deadline was not saved: expected a time such as 2031-02-12T10:00 that exists exactly once in "
+        "the time zone."
+    ),
+    "web.requests-told": (
+        "If possible, somebody other than the marker answers your request. Points can go up or down."
+    ),
+    "web.request": "Request {number}",
+    "web.request-ask": "Request a regrade",
+    "web.request-reason": "What should be checked again, and why?",
+    "web.request-reason-told": "At most {most} characters.",
+    "web.request-send": "Send",
+    "web.request-yours": "Your requests",
+    "web.request-state-open": "not answered yet",
+    "web.request-state-answered": "answered",
+    "web.request-state-withdrawn": "withdrawn",
+    "web.request-made-at": "Sent on {moment}",
+    "web.request-answered-by": "Answered by {role} on {moment}",
+    "web.request-answered-name": "Answered by {name} on {moment}",
+    "web.request-withdrawn-at": "Withdrawn on {moment}",
+    "web.request-changed": "Points: {before} → {after}",
+    "web.request-changed-to": "Points: {after}",
+    "web.request-stays": "The points stay the same.",
+    "web.request-points-then": "Points at that time: {points}",
+    "web.request-by-ta": "a TA",
+    "web.request-by-head-ta": "a head TA",
+    "web.request-by-instructor": "an instructor",
+    "web.request-by-administrator": "an administrator",
+    "web.request-take-back": "Withdraw",
+    "web.request-student-answer": "Submitted answer",
+    "web.request-judged": "Grading result",
+    "web.request-told": "Text for the student",
+    "web.request-staff": "Text for staff",
+    "web.request-reading": "Read as",
+    "web.request-comment": "Comment on the mark",
+    "web.request-points-now": "Points now: {points}",
+    "web.request-answer": "Answer for the student",
+    "web.request-points": "New points, if they change",
+    "web.request-points-told": "From {least} to {most}. Leave the field empty to keep the points.",
+    "web.request-whole-told": (
+        "This cell was marked as a whole, not by item. Change that mark first, then answer here without "
+        "points."
+    ),
+    "web.request-own-mark": "You gave these marks. Somebody else must answer this request.",
+    "web.request-made": "Your request was received.",
+    "web.request-answered": "The request was answered.",
+    "web.request-closed": "Not accepted: regrade requests are closed.",
+    "web.request-no-mark": "Not accepted: this item has no mark that could be checked again.",
+    "web.request-twice": (
+        "Not accepted: you already have an open request about this item. Wait for the answer."
+    ),
+    "web.request-too-many": (
+        "Not accepted: you already have {number} open requests, which is the maximum. Wait for answers, or "
+        "withdraw some."
+    ),
+    "web.request-settled": "The request has been answered or withdrawn meanwhile. Nothing was changed.",
+    "web.request-points-out": "Not accepted: expected points from {least} to {most}.",
+    "web.request-no-number": "Not accepted: expected points as a number, such as 1.5.",
+    "web.request-whole": "Not accepted: the item has no points of its own. Answer without points.",
+    "web.text-empty": "Not accepted: write something first.",
+    "web.text-long": "Not accepted: the text has {number} characters; the maximum is {most}.",
+    "web.log-request-answered": "regrade request answered",
+    "web.log-request-made": "regrade request sent",
+    "web.log-request-withdrawn": "regrade request withdrawn",
+    "web.log-requests-until": "deadline for regrade requests changed",
 }

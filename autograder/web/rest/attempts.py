@@ -106,22 +106,10 @@ def get_readings(request: HttpRequest, slug: str, attempt: UUID) -> dict[str, An
     visit = open_visit(request, slug)
     row = _view_attempt(request, visit, attempt, Access.ATTEMPT)
     language = choose_language(request)
-    checked = [
-        {
-            "name": file.name,
-            "reason": file.reason,
-            "answers": [
-                {"question": answer.question, "title": answer.title, "lines": list(answer.lines)}
-                for answer in file.answers
-            ],
-            "cells": list(file.cells),
-        }
-        for file in assignment_details.check_attempt(row, language)
-    ]
     return {
         "received": assignment_details.format_received(row, language),
         "timing": assignment_details.describe_timing(row, language),
-        "checked": checked,
+        "checked": assignment_details.check_attempt(row, language),
     }
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from ninja import Query, Router
 
 from autograder.service import attempts, mark_changes, offers, versions
-from autograder.service.models import CourseRecord, CurrentResult, Member, Offer, Role, Scope
+from autograder.service.models import CourseRecord, Member, Offer, Role, Scope
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, list_courses
 from autograder.web.rest.access import add_route, open_visit
@@ -76,9 +76,7 @@ def _describe_assignment(visit: Visit, offer: Offer) -> dict[str, Any]:
     else:
         is_open = not (window and window.start and timezone.now() < window.start)
     files = versions.load_digests(offer.version, visit.student) if visit.student and is_open else {}
-    result = CurrentResult.objects.filter(
-        course=offer.course, assignment=offer.assignment, student=visit.student
-    )
+    result = offer.current_results.filter(student=visit.student)
     return {
         "name": offer.assignment,
         "title": offer.title,

@@ -9,7 +9,7 @@ from ninja import Query, Router
 
 from autograder.course import find_name_fault
 from autograder.grading.store import Student
-from autograder.service import class_list
+from autograder.service import members
 from autograder.service.models import Member, Role, Scope
 from autograder.service.refusals import RequestRefused
 from autograder.web.rest.access import add_route, open_visit
@@ -46,5 +46,5 @@ def import_students(request: HttpRequest, slug: str, listed: StudentsIn) -> dict
     students = [
         Student(entry.student, entry.first_name, entry.last_name, entry.email) for entry in listed.students
     ]
-    class_list.import_students(visit.course, students, request.user)
+    members.import_students(visit.course, students, request.user)
     return {"count": len(students)}

@@ -15,7 +15,7 @@ from ninja.errors import AuthenticationError, HttpError, Throttled, ValidationEr
 from autograder.core.errors import AutograderError
 from autograder.core.wording import render_phrase
 from autograder.service.marking.mark_entry import ChangedMeanwhileError
-from autograder.service.marking.refusals import ActionRefused
+from autograder.service.refusals import ActionRefused
 from autograder.web.site import choose_language, get_words
 
 MEDIA_TYPE = "application/problem+json"

@@ -11,7 +11,7 @@ from ninja import Query, Router
 from autograder.grading.assignment import Assignment
 from autograder.grading.grades import Standing
 from autograder.pages.feedback.labels import Labels
-from autograder.pages.feedback.sanitise import render_sentence, to_printable_text
+from autograder.pages.feedback.sanitise import clean_input, render_sentence, to_printable_text
 from autograder.service import attempts
 from autograder.service.marking import answers, mark_entry, regrade_requests
 from autograder.service.models import CellMark, Role, Scope
@@ -66,9 +66,7 @@ def get_result(request: HttpRequest, slug: str, assignment: str, student: str) -
     graded = load_current_result(graded, handin)
     standing = compute_student_standing(offer, loaded, graded, marks)
     rubric, labels = loaded.get_rubric(graded.score.asked), Labels(choose_language(request))
-    rows = CellMark.objects.filter(
-        place__course=offer.course, place__assignment=offer.assignment, student=student
-    ).select_related("place")
+    rows = offer.marks.filter(student=student).select_related("place")
     cells = {(row.place.notebook, row.place.cell): row for row in rows}
     results = {(result.question, result.item): result for result in graded.score.items}
     items = []
@@ -118,9 +116,7 @@ def list_answers(
     offer = visit.get_offer(assignment)
     # Results graded before the assignment was marked here have no rows in the queue yet.
     answers.describe_older(offer, assignment_details.get_assignment(offer))
-    rows = CellMark.objects.filter(
-        place__course=visit.course, place__assignment=assignment, answered=True
-    ).select_related("place", "marked_by")
+    rows = offer.marks.filter(answered=True).select_related("place", "marked_by")
     for field, value in {"place__cell": choice.cell, "student": choice.student}.items():
         rows = rows.filter(**{field: value}) if value else rows
     found = cut_page(rows.order_by("place", "shuffled", "pk"), choice)
@@ -135,18 +131,19 @@ def mark_answer(
 ) -> dict[str, Any]:
     """Give an answer its marks. For staff; 409 if the answer was changed since the stated revision."""
     visit = open_visit(request, slug, Role.TA)
-    context = load_answer(visit, assignment, answer)
-    remarks = {name: mark_entry.clean_comment(text) for name, text in mark.remarks.items()}
+    offer = visit.get_offer(assignment)
+    context = load_answer(offer, answer)
+    remarks = {name: clean_input(text) for name, text in mark.remarks.items()}
     given = mark_entry.GivenMarks(
         # In plain notation, as marks are stored everywhere; adding zero turns -0 into 0.
         {name: Decimal(_format_points(points + 0)) for name, points in mark.items.items()},
-        mark_entry.clean_comment(mark.comment),
+        clean_input(mark.comment),
         mark.flagged,
         remarks={name: text for name, text in remarks.items() if text},
     )
     settles = visit.has_role(Role.HEAD_TA)
     mark_entry.save_marks({context.row.pk: mark.revision}, context.cell, given, request.user, settles=settles)
-    return _describe_answer(load_answer(visit, assignment, answer).row)
+    return _describe_answer(load_answer(offer, answer).row)
 
 
 def _describe_answer(row: CellMark) -> dict[str, Any]:
