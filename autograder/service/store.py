@@ -112,10 +112,14 @@ class DatabaseStore:
             # A removed student stays removed. One statement for all: thousands of them take a minute.
             rows = Member.everyone.filter(course=self._course, student__in=values)
             known = rows.select_for_update().order_by("pk")
-            for member in (members := list(known)):
-                for name, value in values.pop(member.student).items():
+            changed = []
+            for member in known:
+                stated = values.pop(member.student)
+                if any(getattr(member, name) != value for name, value in stated.items()):
+                    changed.append(member)
+                for name, value in stated.items():
                     setattr(member, name, value)
-            Member.everyone.bulk_update(members, fields, batch_size=500)
+            Member.everyone.bulk_update(changed, fields, batch_size=500)
             new = (
                 Member(course=self._course, student=student, role=Role.STUDENT, **stated)
                 for student, stated in values.items()
