@@ -267,6 +267,7 @@ def test_errors_are_problems_in_the_readers_language(at: Small) -> None:
         ("{", 400),
         ('{"students": []}', 422),
         ('{"students": [{"student": "a\\u0000"}]}', 422),
+        ('{"students": [{"student": "a", "first_name": "\\ud800"}]}', 422),
     ):
         from django.test import Client
 
@@ -406,6 +407,7 @@ def test_dates_are_replaced_as_on_the_page(at: Small) -> None:
         ("times", {"end": "tomorrow", "zone": "UTC"}, 400, "end"),
         ("times", {**TIMES, "penalty": {"per_day": 10, "per_hour": 1}}, 400, "penalty"),
         ("times", {**TIMES, "penalty": {"per_dya": 10}}, 400, "per_dya"),
+        ("times", {**TIMES, "penalty": {"per_day": "\ud800"}}, 422, "penalty"),
         ("times", {**TIMES, "late": "never"}, 422, "late"),
         ("times", {**TIMES, "end": "2031-05-04T09:00:00"}, 400, "start"),
         ("extensions/ada", {"extra_minutes": 30, "end": "2031-05-04T13:00:00"}, 400, "not both"),
