@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 from ninja import Field, Schema
-from pydantic import AfterValidator, WithJsonSchema
+from pydantic import AfterValidator, WithJsonSchema, model_validator
 
 from autograder.rubric.lateness import Counts, DayLength, Rule
 from autograder.service.models import Role, State
@@ -52,6 +52,14 @@ class Data(Schema):
     """Base of all data: the docstrings of attributes are part of the API's description."""
 
     model_config = {"use_attribute_docstrings": True}  # noqa: RUF012 - as the library has it
+
+    @model_validator(mode="before")
+    @classmethod
+    def check_type(cls, received: Any) -> Any:
+        """Refuse other JSON than objects, of which django-ninja reads attributes: a list would have none."""
+        if isinstance(getattr(received, "_obj", received), list | str | int | float | None):
+            raise ValueError("it is not an object")  # noqa: TRY004 - pydantic reports no other class
+        return received
 
 
 class PageChoice(Data):
