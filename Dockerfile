@@ -26,7 +26,7 @@ RUN /opt/nbexam/bin/pip install --no-deps --index-url "${TORCH_INDEX}" torch
 # Libraries that student code of your course imports besides, such as "pandas nltk".
 ARG COURSE_PACKAGES=""
 COPY --from=wheel /wheels /wheels
-RUN /opt/nbexam/bin/pip install "$(echo /wheels/nbexam-*.whl)[course,service,objects]" ${COURSE_PACKAGES}
+RUN /opt/nbexam/bin/pip install "$(echo /wheels/nbexam-*.whl)[course,service,objects,saml]" ${COURSE_PACKAGES}
 
 FROM ${BASE}
 # tini collects processes whose parent has ended, and passes SIGTERM on. Folders and files belong to root, so neither

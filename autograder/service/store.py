@@ -104,16 +104,28 @@ class DatabaseStore:
     def enroll_students(self, students: Iterable[Student]) -> None:
         """See `Store.enroll_students`."""
         with self._open_transaction("the class list could not be entered"):
+            fields = ("first_name", "last_name", "email")
+            values: dict[str, dict[str, str]] = {}
             for student in students:
-                fields = ("first_name", "last_name", "email")
-                values = {name: value for name in fields if (value := getattr(student, name))}
-                # A removed student stays removed.
-                Member.everyone.update_or_create(
-                    course=self._course,
-                    student=student.id,
-                    defaults=values,
-                    create_defaults={"role": Role.STUDENT, **values},
-                )
+                stated = {name: value for name in fields if (value := getattr(student, name))}
+                values.setdefault(student.id, {}).update(stated)
+            # A removed student stays removed. One statement for all: thousands of them take a minute.
+            rows = Member.everyone.filter(course=self._course, student__in=values)
+            known = rows.select_for_update().order_by("pk")
+            changed = []
+            for member in known:
+                stated = values.pop(member.student)
+                if any(getattr(member, name) != value for name, value in stated.items()):
+                    changed.append(member)
+                for name, value in stated.items():
+                    setattr(member, name, value)
+            Member.everyone.bulk_update(changed, fields, batch_size=500)
+            new = (
+                Member(course=self._course, student=student, role=Role.STUDENT, **stated)
+                for student, stated in values.items()
+            )
+            # Another transaction may have added the same student in the meantime.
+            Member.everyone.bulk_create(new, ignore_conflicts=True)
 
     def start_run(self, rubric: Rubric, environment: str, isolation: str) -> int:
         """See `Store.start_run`."""

@@ -39,20 +39,27 @@ class IdentityAdapter(DefaultSocialAccountAdapter):
         """
         if sociallogin.state.get("process", "login") != "login":
             raise Http404
-        claims = sociallogin.account.extra_data
-        # OpenID Connect nests the claims under one of two keys; plain OAuth 2 providers do not.
-        claims = claims.get("userinfo") or claims.get("id_token") or claims
         providers: Mapping[str, IdentityProvider] = settings.RUNNING.providers
-        app = sociallogin.account.get_provider().app
+        provider = providers[sociallogin.account.get_provider().app.provider_id]
+        claims = _get_claims(provider, sociallogin.account.extra_data)
         with transaction.atomic():
             account = sociallogin.user if sociallogin.is_existing else None
             account = _find_by_invitation(request, account) or account
-            account = _find_on_class_lists(providers[app.provider_id], claims, account) or account
+            account = _find_on_class_lists(provider, claims, account) or account
             if account is None:
                 response = render_page(request, "error.html", {"code": "not-listed"}, status=403)
                 raise ImmediateHttpResponse(response)
             if not sociallogin.is_existing:
                 sociallogin.connect(request, account)
+
+
+def _get_claims(provider: IdentityProvider, received: Mapping[str, Any]) -> Mapping[str, Any]:
+    if provider.kind == "saml":
+        # An attribute with several values identifies nobody.
+        return {name: values[0] for name, values in received.items() if len(values) == 1}
+    # OpenID Connect nests the claims under one of two keys; plain OAuth 2 providers do not.
+    claims: Mapping[str, Any] = received.get("userinfo") or received.get("id_token") or received
+    return claims
 
 
 def _find_by_invitation(request: HttpRequest, account: Account | None) -> Account | None:

@@ -149,18 +149,9 @@ def set_times(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
             wanted[name] = _read_moment(wanted[name], str(stored.get(name, "")), stored_zone)
     if "minutes" in wanted:
         wanted["minutes"] = late_rule_form.parse_whole(wanted["minutes"])
-    if not (wanted.get("start") or wanted.get("end")):
-        wanted = {}
-    else:  # keep other values of exams.toml, such as extensions
-        kept = {
-            name: value
-            for name, value in offer.times.items()
-            if name not in (*_FIELDS, *late_rule_form.TABLES)
-        }
-        wanted |= {**kept, **late_rule_form.read_terms(request.POST, offer)}
+    wanted |= late_rule_form.read_terms(request.POST, offer)
     try:
-        others = late_rule_form.list_bank_changes(offer, wanted.get("slip_days"))
-        _save_times(visit, [(offer, wanted), *others])
+        set_terms(visit, offer, wanted)
     except RubricError as error:
         sent = {
             name: request.POST[name] for name in (*_FIELDS, *late_rule_form.FIELDS) if name in request.POST
@@ -189,21 +180,16 @@ def set_extension(request: HttpRequest, visit: Visit, offer: Offer) -> HttpRespo
         extension["end"] = end if zone or end == typed["end"] else f"{end}Z"
     if typed["late"]:
         extension["late"] = typed["late"]
-    member = _list_students(visit).filter(student=student).exists()
-    # A student's id wins over a group of the same name.
-    kind = "students" if member or student not in offer.groups else "groups"
+    kind = find_extension_kind(visit, offer, student)
     everybody = offer.times.get(kind, {})
-    other_extensions = {who: terms for who, terms in everybody.items() if who != student}
     if extension:
         extension = _merge_extension(everybody.get(student, {}), extension)
-    is_known = member or student in offer.groups
-    if not is_known or not offer.times:
-        problem = say("no-times") if is_known else say("not-in-class", student=student)
-        wrong = "" if is_known else "student"
+    if not kind or not offer.times:
+        problem = say("no-times") if kind else say("not-in-class", student=student)
+        wrong = "" if kind else "student"
         return _render_settings(request, visit, offer, extension=typed, problem=problem, wrong=wrong)
-    wanted = {**offer.times, kind: {**other_extensions, **({student: extension} if extension else {})}}
     try:
-        _save_times(visit, [(offer, wanted)])
+        save_extension(visit, offer, student, extension)
     except RubricError as error:
         wrong, problem = _describe_fault(request, error, student)
         return _render_settings(request, visit, offer, extension=typed, problem=problem, wrong=wrong)
@@ -213,6 +199,42 @@ def set_extension(request: HttpRequest, visit: Visit, offer: Offer) -> HttpRespo
     else:
         notices.info(request, say("extension-same", student=student))
     return _redirect_to_settings(visit, offer, "extensions")
+
+
+def set_terms(visit: Visit, offer: Offer, terms: dict[str, Any]) -> None:
+    """Replace the common dates and late rules; without a date nothing is kept, extensions neither.
+
+    Raises:
+        RubricError: they are invalid.
+    """
+    if terms.get("start") or terms.get("end"):
+        replaced = (*_FIELDS, *late_rule_form.TABLES)
+        terms = {name: value for name, value in offer.times.items() if name not in replaced} | terms
+    else:
+        terms = {}
+    others = late_rule_form.list_bank_changes(offer, terms.get("slip_days"))
+    _save_times(visit, [(offer, terms), *others])
+
+
+def find_extension_kind(visit: Visit, offer: Offer, name: str) -> str:
+    """Return the table that has the extension of a student or group; empty if there is no such name."""
+    # A student's id wins over a group of the same name.
+    if _list_students(visit).filter(student=name).exists():
+        return "students"
+    return "groups" if name in offer.groups else ""
+
+
+def save_extension(visit: Visit, offer: Offer, name: str, extension: dict[str, Any]) -> None:
+    """Replace the extension of a student or group; an empty one removes it.
+
+    Raises:
+        RubricError: it is invalid.
+    """
+    kind = find_extension_kind(visit, offer, name)
+    entries = {who: terms for who, terms in offer.times.get(kind, {}).items() if who != name}
+    if extension:
+        entries[name] = extension
+    _save_times(visit, [(offer, {**offer.times, kind: entries})])
 
 
 def _describe_fault(request: HttpRequest, error: RubricError, student: str = "") -> tuple[str, str]:

@@ -89,9 +89,14 @@ def read_terms(sent: QueryDict, offer: Offer) -> dict[str, Any]:
     if typed["slip_days"]:
         days = parse_whole(typed["slip_days"])
         most = parse_whole(typed["slip_most"]) if typed["slip_most"] else days
-        position = (offer.times.get("slip_days") or {}).get("place", _get_next_position(offer.course))
-        terms["slip_days"] = {"days": days, "most": most, "place": position}
+        terms["slip_days"] = build_slip_days(offer, days, most)
     return terms
+
+
+def build_slip_days(offer: Offer, days: int | str, most: int | str) -> dict[str, Any]:
+    """Return the table of slip days; an assignment keeps its position, a new one comes last."""
+    position = (offer.times.get("slip_days") or {}).get("place", _get_next_position(offer.course))
+    return {"days": days, "most": most, "place": position}
 
 
 def _read_penalty(typed: Mapping[str, str]) -> dict[str, Any]:

@@ -22,7 +22,6 @@ from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.sanitise import render_sentence, to_printable_text
 from autograder.rubric import Question, Rubric
 from autograder.rubric.timestamps import format_moment, get_zone
-from autograder.service import tasks
 from autograder.service.marking import regrade_requests
 from autograder.service.models import CourseRecord, Member, Offer, RegradeRequest, Role
 from autograder.service.protection.accesses import Access, record_accesses
@@ -143,7 +142,7 @@ def _list_askable(
 def _describe_request(
     row: RegradeRequest, rubric: Rubric, labels: Labels, roles: Mapping[int, str], *, final: bool
 ) -> RequestRow:
-    question = _find_question(rubric, row)
+    question = find_question(rubric, row)
     number = 1 + [entry.id for entry in question.items].index(row.item) if question else 0
     settled = row.answered_at or row.withdrawn_at
     return RequestRow(
@@ -159,7 +158,7 @@ def _describe_request(
     )
 
 
-def _find_question(rubric: Rubric, row: RegradeRequest) -> Question | None:
+def find_question(rubric: Rubric, row: RegradeRequest) -> Question | None:
     """Return the question of a request; None if the rubric no longer has the item."""
     candidates = (question for question in rubric.questions if question.id == row.question)
     return next(
@@ -267,7 +266,7 @@ def answer_request(request: HttpRequest, visit: Visit, number: int) -> HttpRespo
     rows = RegradeRequest.objects.select_related("offer__course", "offer__version", "answered_by")
     row = get_object_or_404(rows, pk=number, offer__course=visit.course)
     rubric = assignment_details.get_assignment(row.offer).get_rubric(row.student)
-    if request.method == "POST" and _save_answer(request, row, _find_question(rubric, row)):
+    if request.method == "POST" and _save_answer(request, row, find_question(rubric, row)):
         return redirect("requests", slug=visit.course.slug, assignment=row.offer.assignment)
     record_accesses(request.user, row.offer, [row.student], Access.REQUEST)
     labels = Labels(choose_language(request))
@@ -286,7 +285,7 @@ def _collect_judgement(
     request: HttpRequest, row: RegradeRequest, rubric: Rubric, labels: Labels
 ) -> dict[str, Any]:
     """Return the student's answer, its result and mark, and whether this user may answer the request."""
-    question = _find_question(rubric, row)
+    question = find_question(rubric, row)
     graded, _ = DatabaseStore(row.offer.course).load_student_result(row.offer.assignment, row.student)
     mark = regrade_requests.find_mark(row, question)
     comments = (mark.comment, mark.remarks.get(row.item)) if mark else ()
@@ -340,13 +339,7 @@ def _save_answer(request: HttpRequest, row: RegradeRequest, question: Question |
     points = request.POST.get("points", "").strip()
     try:
         new_points = _parse_points(points) if points else None
-        # The task is queued in the same transaction: no scores are sent for an answer that was rolled back.
-        with transaction.atomic():
-            regrade_requests.answer_request(
-                row, request.user, request.POST.get("text", ""), question, new_points
-            )
-            if row.offer.published_at:
-                tasks.enqueue_scores(row.offer)
+        regrade_requests.answer_request(row, request.user, request.POST.get("text", ""), question, new_points)
     except ActionRefused as error:
         report_refusal(request, error)
         return False

@@ -41,6 +41,7 @@ APPS = (
     "allauth.socialaccount",
     "allauth.socialaccount.providers.jupyterhub",
     "allauth.socialaccount.providers.openid_connect",
+    "allauth.socialaccount.providers.saml",
     "django.contrib.messages",
     "django.contrib.staticfiles",
 )

@@ -27,6 +27,7 @@ from autograder.web import (
     platform_files,
     platform_registrations,
     regrade_requests,
+    saml,
     similarity,
     staff,
     student,
@@ -191,6 +192,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{BASE}accounts/2fa/", include("allauth.mfa.urls")),
     path(f"{BASE}accounts/", include("allauth.socialaccount.providers.openid_connect.urls")),
     path(f"{BASE}accounts/", include("allauth.socialaccount.providers.jupyterhub.urls")),
+    path(f"{BASE}accounts/", include(saml.PAGES)),
     path(f"{BASE}accounts/elsewhere/", include(_ELSEWHERE)),
     path(f"{BASE}c/<slug:slug>/", include(_COURSE)),
 ]

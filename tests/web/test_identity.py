@@ -244,7 +244,7 @@ def test_the_file_of_providers(tmp_path: Path) -> None:
     ("stated", "mode", "told"),
     [
         (GOOD, 0o644, "other users can read"),
-        (GOOD.replace("openid", "saml"), 0o600, r"\[tu\].*kind"),
+        (GOOD.replace("openid", "kerberos"), 0o600, r"\[tu\].*kind"),
         (GOOD.replace("https", "http"), 0o600, "expected an https address"),
         (GOOD.replace("client", "cleint"), 0o600, "cleint"),
         ("[tu", 0o600, "sign-in.toml"),

@@ -365,3 +365,23 @@ def test_a_demo_without_free_students_makes_one(at: Small) -> None:
     at.account("student", "ben")
     Member.objects.create(course=at.record, role="student", student="demo-1", removed_at=at.record.created_at)
     assert "student (demo-2)" in "\n".join(create_accounts(at.record.slug))
+
+
+def test_class_list_is_entered_at_once(at: Small) -> None:
+    """Not student by student, which takes a minute for thousands; the last of several entries holds."""
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    from autograder.grading.store import Student
+    from autograder.service.models import Member
+    from autograder.service.store import DatabaseStore
+
+    numbers = []
+    for count in (2, 4, 50):  # later ones add students and change known ones
+        students = [Student(f"n{number}", "Ada", email=f"{count}@example.org") for number in range(count)]
+        with CaptureQueriesContext(connection) as queries:
+            DatabaseStore(at.record).enroll_students([Student("n0", "Eve", "Smith"), *students])
+        numbers.append(len(queries))
+    assert numbers[1] == numbers[2]
+    stored = Member.objects.filter(course=at.record, first_name="Ada", email="50@example.org")
+    assert (50, "Smith") == (stored.count(), stored.get(student="n0").last_name)

@@ -26,6 +26,11 @@ ALLOWED = {
     "list_assignments": ("read", MEMBERS),
     "get_assignment": ("read", MEMBERS),
     "change_assignment": ("manage", LEADING),
+    "get_times": ("read", LEADING),
+    "set_times": ("manage", LEADING),
+    "set_extension": ("manage", LEADING),
+    "list_requests": ("read", STAFF),
+    "answer_request": ("mark", STAFF),
     "download_files": ("read", ("student",)),
     "download_feedback": ("read", ("student",)),
     "submit_files": ("submit", ("student",)),
@@ -47,6 +52,19 @@ ALLOWED = {
 """The scope that each operation requires, and the roles that may ask for it."""
 
 
+TIMES = {
+    "start": "2031-05-04T10:00:00",
+    "end": "2031-05-04T12:00:00",
+    "zone": "Europe/Berlin",
+    "late": "penalty",
+    "penalty": {"per_day": "10", "cap": 50},
+    "grace_minutes": 5,
+    "late_days": "24-hours",
+    "slip_days": {"days": 5, "most": 2},
+}
+"""Dates with every rule about late submissions."""
+
+
 class Class(SimpleNamespace):
     """The small course with an attempt of ada's that is graded and waits for a person."""
 
@@ -54,13 +72,17 @@ class Class(SimpleNamespace):
         """Method and address of an operation."""
         method, path = operations()[operation]
         query = "?search=zoe" if operation == "search_people" else ""
-        return method, path.removeprefix("/api").format(**self.parts) + query
+        parts = {**self.parts, **self.further.get(operation, {})}
+        return method, path.removeprefix("/api").format(**parts) + query
 
     def body(self, operation: str) -> dict[str, Any]:
         """What an operation has to be sent."""
         files = course.released(self.at.folder)
         return {
             "change_assignment": {"body": {"visible": True, "published": True}},
+            "set_times": {"body": TIMES},
+            "set_extension": {"body": {"extra_minutes": 30, "late": "accept"}},
+            "answer_request": {"body": {"text": "So it is.", "points": "0.5"}},
             "submit_files": {"files": [SimpleUploadedFile(name, data) for name, data in files.items()]},
             "mark_answer": {"body": {"revision": self.answer.revision, "items": {"why": "0.5"}}},
             "import_students": {"body": {"students": [{"student": "eve", "email": "eve@example.org"}]}},
@@ -73,7 +95,7 @@ def small_class(at: Small) -> Class:
     from autograder.service.models import CellMark, Member
 
     attempt = canned(at, course.handed_in(at.offer, "ada", course.released(at.folder)))
-    at.offer.published_at = attempt.submitted_at
+    at.offer.published_at, at.offer.times = attempt.submitted_at, {"end": TIMES["end"] + "Z"}
     at.offer.save()
     # The result of the test leaves everything open, so the answer has to be read.
     marks = CellMark.objects.filter(place__course=at.record, place__cell="mlp-why", student="ada")
@@ -88,7 +110,17 @@ def small_class(at: Small) -> Class:
         "kind": "member",
         "number": Member.objects.create(course=at.record, role="student", student="zoe").pk,
     }
-    return Class(at=at, attempt=attempt, answer=marks.get(), parts=parts)
+    further = {"set_extension": {"name": "ada"}, "answer_request": {"number": requested(at).pk}}
+    return Class(at=at, attempt=attempt, answer=marks.get(), parts=parts, further=further)
+
+
+def requested(at: Small) -> Any:
+    """A request of ada's about the mark that the class waits for."""
+    from autograder.service.models import RegradeRequest
+
+    return RegradeRequest.objects.create(
+        offer=at.offer, student="ada", question="mlp", item="why", reason="I think it is right."
+    )
 
 
 @pytest.mark.usefixtures("service_database")
@@ -168,6 +200,8 @@ def test_odd_requests_are_answered_as_described(operation: str, small_class: Cla
             else:
                 check_reply(operation, reply)
                 assert reply.status < 500, (place, sent, reply)
+                # A list must not count as an object without any value.
+                assert body is None or isinstance(sent, dict) or reply.status >= 400, (place, sent, reply)
 
 
 def test_a_key_works_until_it_expires_and_in_its_course(at: Small) -> None:
@@ -235,6 +269,7 @@ def test_errors_are_problems_in_the_readers_language(at: Small) -> None:
         ("{", 400),
         ('{"students": []}', 422),
         ('{"students": [{"student": "a\\u0000"}]}', 422),
+        ('{"students": [{"student": "a", "first_name": "\\ud800"}]}', 422),
     ):
         from django.test import Client
 
@@ -339,6 +374,91 @@ def test_changes_stand_in_the_log(at: Small) -> None:
     ] == list(rows.values_list("who", "action", "before", "after"))
     refused = asking.send("post", f"/courses/{at.record.slug}/members", {"students": [{"student": "../x"}]})
     assert 400 == refused.status
+
+
+def test_dates_are_replaced_as_on_the_page(at: Small) -> None:
+    """They are stored as exams.toml has them, logged, and told to students; extensions stay."""
+    from autograder.service.models_notices import Event
+
+    from autograder.service.models import AuditEntry, Member
+
+    Member.objects.create(course=at.record, role="student", student="zoe", account=at.account("stranger"))
+    asking = program_of(at, "instructor")
+    place = f"/courses/{at.record.slug}/assignments/small"
+    assert 200 == asking.send("put", f"{place}/times", TIMES).status
+    extended = asking.send("put", f"{place}/extensions/zoe", {"extra_minutes": 30}).data
+    shorter = asking.send("put", f"{place}/times", {**TIMES, "end": "2031-05-04T11:00:00"}).data
+    assert {name: shorter[name] for name in TIMES} == {**TIMES, "end": "2031-05-04T11:00:00"}
+    assert {"zoe": {"start": None, "end": None, "extra_minutes": 30, "late": None}} == shorter["students"]
+    assert shorter == asking.send("get", f"{place}/times").data
+    assert (TIMES["end"], shorter["students"]) == (extended["end"], extended["students"])
+    rows = AuditEntry.objects.filter(course=at.record, action="times").order_by("pk")
+    assert ["2031-05-04T12:00:00", "2031-05-04T12:00:00", "2031-05-04T11:00:00"] == [
+        row.after["end"] for row in rows
+    ]
+    assert 3 == Event.objects.filter(offer=at.offer, kind="deadline-changed").count()
+    assert {} == asking.send("put", f"{place}/extensions/zoe", {}).data["students"]
+    assert asking.send("put", f"{place}/times", {}).data["end"] is None
+    at.offer.refresh_from_db()
+    assert {} == at.offer.times
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "named"),
+    [
+        ("times", {"end": "2031-05-04T12:00:00"}, 400, "zone"),
+        ("times", {"end": "tomorrow", "zone": "UTC"}, 400, "end"),
+        ("times", {**TIMES, "penalty": {"per_day": 10, "per_hour": 1}}, 400, "penalty"),
+        ("times", {**TIMES, "penalty": {"per_dya": 10}}, 400, "per_dya"),
+        ("times", {**TIMES, "penalty": {"per_day": "\ud800"}}, 422, "penalty"),
+        ("times", {**TIMES, "late": "never"}, 422, "late"),
+        ("times", {**TIMES, "end": "2031-05-04T09:00:00"}, 400, "start"),
+        ("extensions/ada", {"extra_minutes": 30, "end": "2031-05-04T13:00:00"}, 400, "not both"),
+        ("extensions/nobody", {"extra_minutes": 30}, 404, ""),
+    ],
+)
+def test_impossible_dates_are_refused(
+    at: Small, path: str, body: dict[str, Any], status: int, named: str
+) -> None:
+    """The response names the key; nothing is saved."""
+    asking, place = program_of(at, "instructor"), f"/courses/{at.record.slug}/assignments/small"
+    at.account("student", "ada")
+    stored = asking.send("put", f"{place}/times", TIMES).data
+    reply = asking.send("put", f"{place}/{path}", body)
+    assert (status, True) == (reply.status, named in reply.data["detail"]), reply
+    assert stored == asking.send("get", f"{place}/times").data
+
+
+def test_extensions_need_dates(at: Small) -> None:
+    """An assignment without any has nothing to extend."""
+    at.account("student", "ada")
+    place = f"/courses/{at.record.slug}/assignments/small/extensions/ada"
+    reply = program_of(at, "instructor").send("put", place, {"extra_minutes": 30})
+    assert (422, True) == (reply.status, "no dates yet" in reply.data["detail"])
+
+
+def test_requests_are_answered_once(small_class: Class) -> None:
+    """By somebody who did not give the mark; the answer stands in the list, and its item has the points."""
+    from autograder.service.models import CellMark
+
+    at = small_class.at
+    marker, other = program_of(at, "ta"), program_of(at, "head-ta")
+    marker.send(
+        *small_class.place("mark_answer"), {"revision": small_class.answer.revision, "items": {"why": "0"}}
+    )
+    method, place = small_class.place("answer_request")
+    answer = {"text": "So it is.", "points": "0.50"}
+    own = marker.send(method, place, answer)
+    assert (422, True) == (own.status, "Somebody else" in own.data["detail"]), own
+    for wrong in ({"points": "7"}, {"text": ""}, {"text": "x" * 5_000}):
+        assert 422 == other.send(method, place, {**answer, **wrong}).status
+    told = other.send(method, place, answer).data
+    assert (False, "So it is.", "0.50") == (told["open"], told["answer"], told["points_after"])
+    assert at.account("head-ta").username == told["answered_by"]
+    assert 422 == other.send(method, place, answer).status
+    listed = marker.send(*small_class.place("list_requests")).data
+    assert [told] == listed["items"]
+    assert "0.50" == CellMark.objects.get(pk=small_class.answer.pk).points
 
 
 def test_the_document_is_served(at: Small) -> None:

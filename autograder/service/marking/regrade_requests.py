@@ -18,10 +18,18 @@ from autograder.grading.grades import NOTHING
 from autograder.marking.points import collect_verdicts, list_items
 from autograder.pages.feedback.sanitise import clean_input
 from autograder.rubric import Item, Question, Rubric
-from autograder.service import audit
+from autograder.service import audit, tasks
 from autograder.service.marking import mark_entry
 from autograder.service.marking.answers import MarkableCell
-from autograder.service.models import Account, CellMark, CourseRecord, Member, Offer, RegradeRequest, Role
+from autograder.service.models import (
+    Account,
+    CellMark,
+    CourseRecord,
+    Member,
+    Offer,
+    RegradeRequest,
+    Role,
+)
 from autograder.service.notices import events
 from autograder.service.refusals import ActionRefused
 from autograder.service.store import DatabaseStore
@@ -232,6 +240,9 @@ def answer_request(
         after = {"answer": row.answer, "points": row.points_after}
         _record_action(row, by.username, "request answered", before={"points": row.points}, after=after)
         events.record_answered(row)
+        # In the same transaction: no scores are sent for an answer that was rolled back.
+        if offer.published_at:
+            tasks.enqueue_scores(offer)
 
 
 def _enter_points(

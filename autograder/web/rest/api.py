@@ -7,7 +7,7 @@ from typing import Any
 from ninja import NinjaAPI
 
 from autograder.web.guard import allow_anyone
-from autograder.web.rest import attempts, courses, members, people, problems, results
+from autograder.web.rest import attempts, courses, members, people, problems, requests, results, times
 from autograder.web.rest.access import SECURITY
 
 _DESCRIPTION = (
@@ -45,6 +45,13 @@ API = DescribedAPI(
     urls_namespace="api",
 )
 problems.add_handlers(API)
-for _router in (courses.ROUTER, attempts.ROUTER, results.ROUTER, members.ROUTER):
+for _router in (
+    courses.ROUTER,
+    times.ROUTER,
+    attempts.ROUTER,
+    results.ROUTER,
+    requests.ROUTER,
+    members.ROUTER,
+):
     API.add_router("/courses", _router)
 API.add_router("/people", people.ROUTER)

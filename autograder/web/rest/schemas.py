@@ -1,7 +1,11 @@
-"""The data of the API. Points are exact decimals as text; times are UTC; files are named by their paths."""
+"""The data of the API.
+
+Points are exact decimals as text, times state their offset from UTC, and files are named by their paths.
+"""
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any
@@ -9,8 +13,9 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 from ninja import Field, Schema
-from pydantic import AfterValidator
+from pydantic import AfterValidator, WithJsonSchema, model_validator
 
+from autograder.rubric.lateness import Counts, DayLength, Rule
 from autograder.service.models import Role, State
 from autograder.service.protection.people import Kind
 
@@ -19,14 +24,27 @@ MOST_STUDENTS = 5_000
 """Students in one request."""
 
 
-def _refuse_nul(text: str) -> str:
-    if "\0" in text:
-        raise ValueError("it contains a NUL character")  # which no database can store
+def _refuse_unstorable(text: str) -> str:
+    # No database can store these: NUL, and halves of characters, which JSON can contain.
+    if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
+        raise ValueError("it contains a character that cannot be stored")
     return text
 
 
-Text = Annotated[str, AfterValidator(_refuse_nul)]
-Points = Annotated[Decimal, Field(max_digits=12, decimal_places=6)]
+def _check_table(table: dict[str, Any]) -> dict[str, Any]:
+    _refuse_unstorable(json.dumps(table, ensure_ascii=False))
+    return table
+
+
+Text = Annotated[str, AfterValidator(_refuse_unstorable)]
+Table = Annotated[dict[str, Any], AfterValidator(_check_table)]
+_POINTS: dict[str, Any] = {
+    "anyOf": [
+        {"type": "number", "exclusiveMinimum": -1_000_000, "exclusiveMaximum": 1_000_000},
+        {"type": "string", "pattern": r"^-?[0-9]{1,6}(\.[0-9]{1,6})?$"},
+    ]
+}
+Points = Annotated[Decimal, Field(max_digits=12, decimal_places=6), WithJsonSchema(_POINTS)]
 Number = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
@@ -34,6 +52,14 @@ class Data(Schema):
     """Base of all data: the docstrings of attributes are part of the API's description."""
 
     model_config = {"use_attribute_docstrings": True}  # noqa: RUF012 - as the library has it
+
+    @model_validator(mode="before")
+    @classmethod
+    def check_type(cls, received: Any) -> Any:
+        """Refuse other JSON than objects, of which django-ninja reads attributes: a list would have none."""
+        if isinstance(getattr(received, "_obj", received), list | str | int | float | None):
+            raise ValueError("it is not an object")  # noqa: TRY004 - pydantic reports no other class
+        return received
 
 
 class PageChoice(Data):
@@ -109,6 +135,52 @@ class AssignmentChange(Data):
 
     visible: bool | None = None
     published: bool | None = None
+
+
+class SlipDays(Data):
+    """Slip days of an assignment."""
+
+    days: Number
+    """Of each student in the whole course."""
+    most: Number
+    """For this assignment."""
+
+
+class TimesIn(Data):
+    """Dates and late rules of an assignment, with the names and values that exams.toml has."""
+
+    start: Text | None = None
+    """By the clock of ``zone``, or with an offset from UTC."""
+    end: Text | None = None
+    minutes: Number | None = None
+    """The working time of each student, from opening the assignment."""
+    zone: Text | None = None
+    late: Rule | None = None
+    grace_minutes: Number | None = None
+    penalty: Table | None = None
+    late_days: DayLength | None = None
+    slip_days: SlipDays | None = None
+
+
+class ExtensionData(Data):
+    """An extension: other times or another late rule for a student or a group."""
+
+    start: Text | None = None
+    end: Text | None = None
+    extra_minutes: Number | None = None
+    """Instead of ``end``."""
+    late: Rule | None = None
+
+
+class TimesOut(TimesIn):
+    """Dates, late rules and extensions of an assignment."""
+
+    counts: Counts | None = None
+    """Which attempt counts."""
+    students: dict[str, ExtensionData] = Field(default_factory=dict)
+    """Extensions by student."""
+    groups: dict[str, ExtensionData] = Field(default_factory=dict)
+    """Extensions by group."""
 
 
 class FileOut(Data):
@@ -285,6 +357,42 @@ class MarkIn(Data):
     comment: Text = ""
     remarks: dict[Text, Text] = Field(default_factory=dict)
     flagged: bool = False
+
+
+class RequestOut(Data):
+    """A regrade request."""
+
+    id: int
+    student: str
+    question: str
+    item: str
+    reason: str
+    made_at: datetime
+    points: str | None
+    """Of the item when the request was made; None: its cell was marked as a whole."""
+    open: bool
+    """It is neither answered nor withdrawn."""
+    answer: str
+    """Empty if it is not answered."""
+    answered_by: str
+    answered_at: datetime | None
+    points_after: str | None
+
+
+class RequestPage(Data):
+    """A part of the list of regrade requests."""
+
+    items: list[RequestOut]
+    count: int
+
+
+class RequestAnswer(Data):
+    """An answer to a regrade request."""
+
+    text: Text
+    """For the student."""
+    points: Points | None = None
+    """New points of the item; None: the mark stays."""
 
 
 class MemberOut(Data):
