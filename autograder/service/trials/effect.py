@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from autograder.core.records import GradingResult, Score
+from autograder.core.wording import Phrase
 from autograder.marking.mark_follower import MarkFollower
 from autograder.marking.moves import (
     MarkedScore,
@@ -34,7 +35,7 @@ class TrialEffect(Struct, frozen=True):
     moved: tuple[StudentMove, ...]
     waiting: tuple[str, ...]
     """Students with an attempt that is still being graded, by the trial or by the offered version."""
-    failed: Mapping[str, str]
+    failed: Mapping[str, Phrase]
     """Reason for a failure in the trial, by student."""
     changes: tuple[RubricChange, ...]
 
