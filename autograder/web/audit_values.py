@@ -38,7 +38,10 @@ _LABELS: Mapping[str, str] = {
     "annotations": "mark-notes",
     "flagged": "mark-flagged",
 }
-"""The sentence that names a field; other keys are data, such as the ids of students."""
+"""The sentence that names a field, in the order of display; other keys are data, such as ids of students."""
+_ORDER = {name: position for position, name in enumerate(_LABELS)}
+_OF_NAMES = frozenset({"students", "groups", "counts", "items", "remarks"})
+"""Tables of which all keys are data."""
 _CODED: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "role": ("role-", ("student", "ta", "head-ta", "instructor", "administrator")),
     "late": ("late-", ("review", "accept", "refuse", "penalty")),
@@ -75,7 +78,7 @@ class ValueFormatter(Struct, frozen=True, eq=False):
             field: its name; empty: it is the whole value.
             zone: of times without an offset; default: the zone of the course.
         """
-        if value is None:
+        if value is None or value in ("", [], {}):
             return "–" if field else ""
         if isinstance(value, bool):
             return self.say("yes" if value else "no")
@@ -91,13 +94,15 @@ class ValueFormatter(Struct, frozen=True, eq=False):
         if field == "redacted":  # entry → digest of what is left of it
             return ", ".join(table)
         zone = str(table.get("zone") or zone)
-        parts = []
-        for name, value in table.items():
+        labels, parts = {} if field in _OF_NAMES else _LABELS, []
+        # PostgreSQL does not keep the order of keys.
+        for name in sorted(table, key=lambda name: (_ORDER[name] if name in labels else len(_ORDER), name)):
+            value = table[name]
             # Values of a table of points are points; the log of a marking sheet has one as a whole.
             inner = "points" if field == "items" or ": " in name else name
             said = self.format_value(value, inner, zone)
-            label = self.say(_LABELS[name]) if name in _LABELS else name
-            parts.append(f"{label}: ({said})" if isinstance(value, Mapping) else f"{label}: {said}")
+            label = self.say(labels[name]) if name in labels else name
+            parts.append(f"{label}: ({said})" if value and isinstance(value, Mapping) else f"{label}: {said}")
         return ", ".join(parts)
 
     def _format_text(self, text: str, field: str, zone: str) -> str:

@@ -409,7 +409,7 @@ def test_a_killed_worker_costs_a_try_and_the_third_is_the_last(
         grading.sweep_trials()
     assert 0 == jobs()
     assert grading.claim_result(row.pk) is None
-    assert "stopped each time" in trials.compute_effect(trial).failed["ada"]
+    assert "stopped each time" in str(trials.compute_effect(trial).failed["ada"])
     assert 1 == trials.retry_failed(trial)
     assert (1, {}) == (jobs(), trials.compute_effect(trial).failed)
     claimed = grading.claim_result(row.pk)
