@@ -93,6 +93,8 @@ class ValueFormatter(Struct, frozen=True, eq=False):
     def _format_table(self, table: Mapping[str, Any], field: str, zone: str) -> str:
         if field == "redacted":  # entry → digest of what is left of it
             return ", ".join(table)
+        if field == "slip_days":  # the position among the assignments that share the days is of no interest
+            table = {name: value for name, value in table.items() if name != "place"}
         zone = str(table.get("zone") or zone)
         labels, parts = {} if field in _OF_NAMES else _LABELS, []
         # PostgreSQL does not keep the order of keys.

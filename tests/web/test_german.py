@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import csv
 import html
+import io
 import re
+import zipfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -217,6 +220,46 @@ def test_refusals_are_german_on_pages(at: Small) -> None:
         notices = list_notices(page)
         assert notices, (place, form)
         assert not [text for text in notices if ENGLISH.search(text)], (place, form, notices)
+
+
+def list_reported(page: str) -> list[str]:
+    """The entries of the lists on a page, without its menus."""
+    return [html.unescape(text) for text in re.findall(r"<li>([^<]*)</li>", page.partition("<main")[2])]
+
+
+def test_reports_of_uploads_are_german(at: Small) -> None:
+    """Why files of an archive and rows of a marking sheet are refused."""
+    attempt = course.handed_in(at.offer, "ada", course.released(at.folder))
+    assert attempt.number == 1
+    course.graded_without_a_box(at.offer)
+    at.account("student", "ada")
+    staff = f"{at.base}staff/a/{at.offer.assignment}/"
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in ("nobody/code.ipynb", "ada/timestamp.txt", "ada/notes.txt", "ada/Notes.txt", "ada/con"):
+            archive.writestr(name, b"x")
+    client = at.client("instructor", headers={"accept-language": "de"})
+    form = {"archive": file("x.zip", packed.getvalue()), "moment": "2026-02-12T10:20"}
+    reported = list_reported(client.post(f"{staff}platforms/", form).content.decode())
+    assert "nobody: niemand auf der Teilnehmerliste heißt ähnlich" in reported
+    assert len(reported) >= 5
+    sheet = f"{staff}mark/sheet.csv"
+    head, *rows = csv.reader(io.StringIO(b"".join(client.get(sheet)).decode("utf-8-sig")))
+    points = head.index("points")
+    for change in (
+        lambda row: [*row[:points], "many", *row[points + 1 :]],
+        lambda row: [*row[:points], "99", *row[points + 1 :]],
+        lambda row: ["exam", *row[1:]],
+        lambda row: [*row[:-1], row[-1][::-1]],
+    ):
+        written = io.StringIO()
+        csv.writer(written).writerows([head, *map(change, rows)])
+        page = client.post(sheet, {"sheet": file("marks.csv", written.getvalue().encode())})
+        errors = list_reported(page.content.decode())
+        assert errors
+        assert all(error.startswith("Zeile ") for error in errors)
+        reported += errors
+    assert [] == [text for text in reported if ENGLISH.search(text)]
 
 
 def test_only_the_wrong_field_is_marked(at: Small) -> None:
