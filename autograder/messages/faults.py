@@ -239,6 +239,12 @@ _TIMES: Mapping[str, str] = {
     "fault.penalty-percent": "expected at most 100 percent, got {given}",
     "fault.penalty-steps": "each step must come later than the one before, and take more",
 }
+_SIMILARITY: Mapping[str, str] = {
+    "fault.alike-failed": "not compared: {error}",
+    "fault.alike-part": "there is too much of it; only a part was compared",
+    "fault.alike-release": "compared with the common release: {reason}",
+    "fault.alike-unread": "{file} is not compared: {reason}",
+}
 _VERSIONS: Mapping[str, str] = {
     "fault.version-secret": (
         "{folder}: its secret is not that of the course {course} in the database; variants and hidden inputs "
@@ -261,5 +267,6 @@ SENTENCES: Mapping[str, str] = {
     **_LISTS,
     **_ROWS,
     **_TIMES,
+    **_SIMILARITY,
     **_VERSIONS,
 }

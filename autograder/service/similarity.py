@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.app.similarity import SimilarClass, compare_works, select_individual_part
-from autograder.core.wording import encode_phrase
+from autograder.core.wording import Phrase, encode_phrase
 from autograder.course import Handin
 from autograder.grading.assignment import Assignment
 from autograder.grading.pipeline import SubmittedFiles
@@ -44,7 +44,7 @@ class KeptComparison(Struct, frozen=True):
     works: int
     pairs: tuple[KeptPair, ...]
     """Most similar pair first."""
-    remarks: tuple[str, ...]
+    remarks: tuple[Phrase, ...]
     """Parts that were not compared, or only partly."""
 
 
