@@ -83,6 +83,15 @@ _PLATFORMS: Mapping[str, str] = {
         "the platform does not allow creating a grade column; create a link with a grade there"
     ),
     "web.platform-no-address": "the platform returned no address for the marks",
+    "web.registration-no-platform": "open this address through your learning platform",
+    "web.registration-used": "this address has been used, or it has expired",
+    "web.registration-issuer": "the issuer is not the host that describes it",
+    "web.registration-invalid": "the platform cannot be stored: {reason}",
+    "web.registration-unstored": "the platform's data cannot be stored",
+    "web.registration-unreachable": "the platform cannot be reached",
+    "web.registration-status": "the platform responded with {status}",
+    "web.registration-malformed": "the platform did not send a valid description",
+    "web.response-large": "the response is larger than {most}",
     "web.launch-no-role": (
         "the platform reports that you are neither a student nor an instructor of this course"
     ),

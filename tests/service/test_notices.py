@@ -337,6 +337,8 @@ def test_events_are_signed_and_sent_once(
     statuses = [500, 204]
 
     class Connection:
+        aborted = False
+
         def __init__(self, host: str, port: int, address: str) -> None:
             assert ("hooks.example.org", 443, PUBLIC) == (host, port, address)
 

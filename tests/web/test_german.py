@@ -45,6 +45,8 @@ CONVERTED = (
     "service/notices/webhooks.py",
     "service/platform_files.py",
     "service/platforms.py",
+    "service/outgoing.py",
+    "service/registrations.py",
     "service/student_groups.py",
     "service/trials/rollout.py",
     "service/uploads.py",

@@ -76,6 +76,8 @@ def moodle(monkeypatch: pytest.MonkeyPatch) -> Moodle:
     made = Moodle()
 
     class Connection:
+        aborted = False
+
         def __init__(self, host: str, port: int, address: str) -> None:
             assert (made.hosts[host], 443) == (address, port)
             self.host = host
