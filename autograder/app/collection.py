@@ -14,6 +14,7 @@ from autograder.app import SILENT, Listener, count_steps
 from autograder.core import atomic
 from autograder.core.errors import CourseError, SourceError
 from autograder.core.tables import escape_name, join_names
+from autograder.core.wording import Phrase
 from autograder.course import Course, archives, find_name_fault
 from autograder.course.archives import RefusedFile
 from autograder.course.counting_attempts import list_part_notebooks
@@ -28,6 +29,7 @@ from autograder.exchange.platforms.sources import (
 )
 from autograder.exchange.platforms.staging import PreparedAttempt, prepare_attempt
 from autograder.exchange.platforms.student_matching import Identification, Register
+from autograder.messages import build_localised_text
 from autograder.pages.feedback.sanitise import to_printable_text
 from autograder.rubric import Rubric
 from autograder.rubric.variants.draws import normalise_id
@@ -72,7 +74,7 @@ class UnmatchedAttempt(Struct, frozen=True):
     source: str
     label: str
     files: tuple[str, ...]
-    suggestion: str
+    suggestion: Phrase
 
 
 class CollectReport(Struct, frozen=True):
@@ -88,7 +90,7 @@ class CollectReport(Struct, frozen=True):
     files that may contain the work."""
     absent: tuple[str, ...]
     """Students on the class list without any attempt, from this run or before."""
-    remarks: tuple[str, ...]
+    remarks: tuple[Phrase, ...]
     """A sentence each."""
 
     @property
@@ -220,7 +222,7 @@ class AttemptCollector:
         self.unmatched: list[UnmatchedAttempt] = []
         self.refused: list[RefusedFile] = []
         self.concerns: list[RefusedFile] = []
-        self.remarks: list[str] = []
+        self.remarks: list[Phrase] = []
         self.platforms: dict[str, str] = {}
         """The platform that named the files, by source."""
 
@@ -242,14 +244,13 @@ class AttemptCollector:
                 contents = read_source(listing, wanted)
                 self._add_attempts(format_source_name(source), contents, folder, watch)
         except SourceError as error:
-            self.refused.append(archives.refuse_file(format_source_name(source), str(error)))
+            self.refused.append(archives.refuse_file(format_source_name(source), error.text))
 
     def _add_attempts(self, source: str, contents: SourceContents, folder: Path, watch: Listener) -> None:
         self.refused += [RefusedFile(f"{source}: {entry.place}", entry.reason) for entry in contents.refused]
         if not contents.attempts:
-            self.remarks.append(
-                f"{source}: contains no submission for {self.name} (read as {contents.platform})"
-            )
+            facts = {"source": source, "assignment": self.name, "platform": contents.platform}
+            self.remarks.append(build_localised_text("fault.no-submission", **facts))
         self.platforms[source] = contents.platform
         first = len(self.found)
         for attempt in count_steps(contents.attempts, len(contents.attempts), watch):
@@ -271,9 +272,9 @@ class AttemptCollector:
         files = read_folder(folder, self.rubric, only_notebooks=True)
         readable = determine_readability(files.contents, list_part_notebooks(self.rubric, "all"))
         faults = {f"{name}.ipynb": reason for name, reason in readable.unreadable.items()}
-        faults |= dict.fromkeys(files.unread, "it is not graded, because this file name is not expected")
+        faults |= dict.fromkeys(files.unread, build_localised_text("fault.not-expected"))
         if not (faults or readable.readable or readable.files):
-            faults[self.expected[0]] = "there is no notebook"
+            faults[self.expected[0]] = build_localised_text("fault.notebook-none")
         concerns = (RefusedFile(f"{label}: {name}", reason) for name, reason in faults.items())
         self.concerns += [
             concern for concern in concerns if concern not in self.concerns
@@ -287,13 +288,11 @@ class AttemptCollector:
             if match.student and not fault:
                 yield match.student
                 continue
-            hint = (
-                f"{match.student!a} is not a valid ID: {fault}" if fault else attempt.hint or match.suggestion
-            )
+            hint = attempt.hint or match.suggestion
+            if fault:
+                hint = build_localised_text("web.bad-id", student=ascii(match.student), reason=fault)
             self.unmatched.append(
-                UnmatchedAttempt(
-                    source, to_printable_text(identity.label), tuple(attempt.files), to_printable_text(hint)
-                )
+                UnmatchedAttempt(source, to_printable_text(identity.label), tuple(attempt.files), hint)
             )
 
 

@@ -33,6 +33,7 @@ from autograder.exchange.platforms.worksheets import (
 )
 from autograder.grading.assignment import Assignment
 from autograder.grading.grades import Standing
+from autograder.messages import build_localised_text
 from autograder.pages.feedback.lines import RubricLine, list_rubric_lines
 from autograder.pages.feedback.sanitise import render_sentence, to_printable_text
 from autograder.rubric import Question, Rubric
@@ -295,10 +296,8 @@ def _scale_points(line: GradeLine, maximum: str, *, scaled: bool) -> tuple[Decim
     total = line.total
     if most != line.possible:
         if not scaled:
-            raise CourseError(
-                f"the platform's maximum is {most.normalize():f}, and the assignment has "
-                f"{line.possible.normalize():f} points; set the same there, or convert with --scale"
-            )
+            maxima = {"most": f"{most.normalize():f}", "possible": f"{line.possible.normalize():f}"}
+            raise CourseError(build_localised_text("fault.grade-maximum", **maxima))
         total = total * most / line.possible
     # Bonus points may exceed the platform's maximum; the mark is capped and reported.
     if total > most:

@@ -20,7 +20,7 @@ from msgspec import Struct
 from autograder.core.errors import CourseError
 from autograder.core.records import GradingResult
 from autograder.core.stream import derive_key
-from autograder.core.wording import format_size
+from autograder.core.wording import Phrase, format_size
 from autograder.grading.assignment import Assignment
 from autograder.grading.grades import PersonMark
 from autograder.grading.store import Store
@@ -75,7 +75,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 class SheetLine(Struct, frozen=True):
     """The values read from one row."""
 
-    place: str
+    place: Phrase
     """``row 7``, as a spreadsheet counts."""
     assignment: str
     row: str
@@ -148,7 +148,7 @@ def parse_points(text: str) -> Decimal | None:
         return None
     match = _NUMBER.fullmatch(stripped)
     if match is None or not stripped.isascii():
-        raise ValueError(f"expected points such as 1.5 or 1,5, got {text[:40]!a}")
+        raise ValueError(build_localised_text("fault.sheet-points", given=ascii(text[:40])))
     sign, whole, part = match.groups()
     return Decimal(f"{sign}{whole}.{part or 0}").normalize()
 
@@ -184,7 +184,7 @@ def _parse_csv_rows(text: str) -> Iterator[SheetLine]:
         for number, values in enumerate(reader, start=1):
             if not any(value.strip() for value in values):
                 continue
-            label = f"row {number}"
+            label = build_localised_text("fault.sheet-row", row=number)
             if not names:
                 names = [strip_guard(value).strip().lower() for value in values]
                 _check_columns(names)
@@ -213,7 +213,7 @@ def _check_columns(names: Sequence[str]) -> None:
         raise CourseError(build_localised_text("fault.sheet-twice", columns=", ".join(twice)))
 
 
-def _check_kept_text(label: str, name: str, written: str) -> str:
+def _check_kept_text(label: Phrase, name: str, written: str) -> str:
     text = normalise_comment(written)
     if fault := _UNKEEPABLE.search(text):
         character = ascii(fault[0])
@@ -226,7 +226,7 @@ def _check_kept_text(label: str, name: str, written: str) -> str:
     return text
 
 
-def _make_line(label: str, values: Mapping[str, str]) -> SheetLine:
+def _make_line(label: Phrase, values: Mapping[str, str]) -> SheetLine:
     comment, remark = (
         _check_kept_text(label, name, values[name]) if name in values else None
         for name in ("comment", "remark")

@@ -36,12 +36,14 @@ from autograder.app.stores import OpenStore, open_store
 from autograder.core import atomic
 from autograder.core.errors import CourseError, GradebookError
 from autograder.core.tables import join_names, suggest_name
+from autograder.core.wording import Phrase, join_phrases
 from autograder.course import Course
 from autograder.grading import assignment as assignments
 from autograder.grading.assignment import Assignment
 from autograder.grading.grades import CellName, PersonMark
 from autograder.grading.store import Store
 from autograder.marking.points import compute_cell_points, get_bounds, is_within
+from autograder.messages import build_localised_text
 from autograder.pages.feedback.labels import Labels
 from autograder.questions.base.judging.manual import read_manual_options
 from autograder.questions.base.values import prose
@@ -74,7 +76,7 @@ class MarkingSheet(Struct, frozen=True):
 class SheetChange(Struct, frozen=True):
     """The change of one answer, or of all equal ones."""
 
-    place: str
+    place: Phrase
     """Position of its first row."""
     who: str
     cell: str
@@ -89,14 +91,18 @@ class SheetChange(Struct, frozen=True):
     marks: tuple[tuple[str, CellName, PersonMark], ...]
     """Marks to enter, by student."""
 
+    def explain(self, reason: Phrase) -> Phrase:
+        """Return why it is not entered, with its place."""
+        return join_phrases((self.place + f" ({self.who})", reason), ": ")
+
 
 class SheetPlan(Struct, frozen=True):
     """Planned changes of a sheet."""
 
     assignment: str
-    errors: tuple[str, ...] = ()
+    errors: tuple[Phrase, ...] = ()
     """Errors that prevent the whole import."""
-    refused: tuple[str, ...] = ()
+    refused: tuple[Phrase, ...] = ()
     """Rows that are not imported, with reasons."""
     changes: tuple[SheetChange, ...] = ()
 
@@ -106,7 +112,7 @@ class SheetEntry(Struct, frozen=True):
 
     plan: SheetPlan
     entered: tuple[SheetChange, ...] = ()
-    refused: tuple[str, ...] = ()
+    refused: tuple[Phrase, ...] = ()
     """All rows that were not imported, with reasons."""
 
 
@@ -230,13 +236,13 @@ def plan_sheet(subject: SheetSubject, lines: Sequence[SheetLine]) -> SheetPlan:
         try:
             points[line.row] = parse_points(line.points)
         except ValueError as error:
-            errors.append(f"{line.place}: {error}")
+            errors.append(join_phrases((line.place, *error.args), ": "))
     if errors:
         return SheetPlan(name, tuple(errors))
     row_targets = _map_rows(subject, secret)
     touched = {line.row for line in lines if not _is_untouched(name, secret, line, points[line.row])}
     refused = [
-        f"{_format_name(line)}: {_CHANGED}"
+        join_phrases((_format_name(line), build_localised_text(_CHANGED)), ": ")
         for line in lines
         if line.row in touched and line.row not in row_targets
     ]
@@ -257,14 +263,14 @@ def plan_sheet(subject: SheetSubject, lines: Sequence[SheetLine]) -> SheetPlan:
             errors += beyond
             continue
         change_or_reason = _plan_change(secret, filled)
-        refused += [change_or_reason] if isinstance(change_or_reason, str) else []
         changes += [change_or_reason] if isinstance(change_or_reason, SheetChange) else []
+        refused += [change_or_reason] if isinstance(change_or_reason, Phrase) else []
     # Two changes of one answer would depend on the order of rows.
     errors += _report_overlaps(changes)
     return SheetPlan(name, tuple(errors)) if errors else SheetPlan(name, (), tuple(refused), tuple(changes))
 
 
-_CHANGED = "the answer or its mark has changed since the sheet was written; export it again"
+_CHANGED = "fault.sheet-changed"
 
 
 def _map_rows(subject: SheetSubject, secret: bytes) -> dict[str, tuple[SheetBundle, Item]]:
@@ -279,8 +285,9 @@ def _map_rows(subject: SheetSubject, secret: bytes) -> dict[str, tuple[SheetBund
     }
 
 
-def _format_name(line: SheetLine) -> str:
-    return f"{line.place} ({to_plain_text(line.who)[:80]})"
+def _format_name(line: SheetLine, *others: SheetLine) -> Phrase:
+    places = join_phrases([line.place, *(other.place for other in others)], ", ")
+    return places + f" ({to_plain_text(line.who)[:80]})"
 
 
 def _is_untouched(name: str, secret: bytes, line: SheetLine, points: Decimal | None) -> bool:
@@ -289,53 +296,57 @@ def _is_untouched(name: str, secret: bytes, line: SheetLine, points: Decimal | N
     return state == SheetState.from_row(secret, name, line.row, state.seen, values)
 
 
-def _report_strangers(name: str, secret: bytes, lines: Sequence[SheetLine]) -> Iterator[str]:
+def _report_strangers(name: str, secret: bytes, lines: Sequence[SheetLine]) -> Iterator[Phrase]:
     """Yield errors about rows that were not written for this assignment of this course."""
     for line in lines:
         state = SheetState.from_text(line.state)
         if line.assignment != name:
-            yield f"{line.place}: is of {line.assignment[:80]!a}, not of {name!r}"
+            of_other = {"other": ascii(line.assignment[:80]), "assignment": repr(name)}
+            yield build_localised_text("fault.sheet-of-other", row=line.place, **of_other)
         elif state.identity != SheetState.from_row(secret, name, line.row, state.seen).identity:
-            yield (
-                f"{line.place}: not a row that was exported for {name!r} in this course; row and state must "
-                "stay as they are"
-            )
+            yield build_localised_text("fault.sheet-foreign", row=line.place, assignment=repr(name))
 
 
-def _report_duplicates(lines: Sequence[SheetLine]) -> Iterator[str]:
-    places: dict[str, list[str]] = {}
+def _report_duplicates(lines: Sequence[SheetLine]) -> Iterator[Phrase]:
+    places: dict[str, list[Phrase]] = {}
     for line in lines:
         places.setdefault(line.row, []).append(line.place)
     for several in places.values():
         if len(several) > 1:
-            yield f"{', '.join(several)}: the same row; each may stand once"
+            yield build_localised_text("fault.sheet-same-row", rows=join_phrases(several, ", "))
 
 
-def _report_out_of_bounds(filled: Sequence[_FilledRow]) -> Iterator[str]:
+def _report_out_of_bounds(filled: Sequence[_FilledRow]) -> Iterator[Phrase]:
     for filled_row in filled:
         if filled_row.points is not None and not is_within(filled_row.points, filled_row.item):
             least, most = map(format_number, get_bounds(filled_row.item))
-            label = f"{filled_row.line.place}: points of {filled_row.item.id}"
-            yield f"{label}: expected {least} to {most}, got {format_number(filled_row.points)}"
+            yield build_localised_text(
+                "fault.sheet-out-of-bounds",
+                row=filled_row.line.place,
+                item=filled_row.item.id,
+                least=least,
+                most=most,
+                given=format_number(filled_row.points),
+            )
 
 
-def _report_overlaps(changes: Sequence[SheetChange]) -> Iterator[str]:
+def _report_overlaps(changes: Sequence[SheetChange]) -> Iterator[Phrase]:
     """Yield errors about answers that get marks both from a row of one answer and from one of a group."""
-    taken: dict[tuple[str, CellName], str] = {}
+    taken: dict[tuple[str, CellName], Phrase] = {}
     for change in changes:
         other_rows = [taken[student, cell] for student, cell, _ in change.marks if (student, cell) in taken]
         if other_rows:
-            yield f"{change.place}: the answer has another row, {other_rows[0]}; leave one of them"
+            yield build_localised_text("fault.sheet-overlap", row=change.place, other=other_rows[0])
         taken |= {(student, cell): change.place for student, cell, _ in change.marks}
 
 
-def _plan_change(secret: bytes, filled: Sequence[_FilledRow]) -> SheetChange | str | None:
+def _plan_change(secret: bytes, filled: Sequence[_FilledRow]) -> SheetChange | Phrase | None:
     """Return the change of an answer's rows; a sentence if they cannot be imported; None for no change."""
     bundle, line = filled[0].bundle, filled[0].line
-    where = f"{', '.join(filled_row.line.place for filled_row in filled)} ({to_plain_text(line.who)[:80]})"
+    where = _format_name(line, *(filled_row.line for filled_row in filled[1:]))
     comments = {filled_row.line.comment for filled_row in filled} - {bundle.comment}
     if len(comments) > 1:
-        return f"{where}: the rows of one answer have different comments"
+        return join_phrases((where, build_localised_text("fault.sheet-comments")), ": ")
     comment = next(iter(comments), None)
     flags = {filled_row.line.flag for filled_row in filled if filled_row.line.flag is not None} - {
         bundle.flag
@@ -343,7 +354,8 @@ def _plan_change(secret: bytes, filled: Sequence[_FilledRow]) -> SheetChange | s
     wanted = [_compute_mark(answer, filled, comment, next(iter(flags), None)) for answer in bundle.answers]
     marks = [filled_row for filled_row in wanted if isinstance(filled_row, PersonMark)]
     if len(marks) < len(wanted):
-        return f"{where}: {next(filled_row for filled_row in wanted if isinstance(filled_row, str))}"
+        reason = next(filled_row for filled_row in wanted if not isinstance(filled_row, PersonMark))
+        return join_phrases((where, reason), ": ")
     mark_pairs = list(zip((filled_row.mark for filled_row in bundle.answers), marks, strict=True))
     if all(mark == new for mark, new in mark_pairs):
         return None
@@ -352,7 +364,7 @@ def _plan_change(secret: bytes, filled: Sequence[_FilledRow]) -> SheetChange | s
         same = all(
             replace(mark, items={}, worth={}) == replace(new, items={}, worth={}) for mark, new in mark_pairs
         )
-        return None if same else f"{where}: {_CHANGED}"
+        return None if same else join_phrases((where, build_localised_text(_CHANGED)), ": ")
     cell = (bundle.first.question.notebook, bundle.first.cell)
     return SheetChange(
         line.place,
@@ -368,7 +380,7 @@ def _plan_change(secret: bytes, filled: Sequence[_FilledRow]) -> SheetChange | s
 
 def _compute_mark(
     answer: SheetAnswer, filled: Sequence[_FilledRow], comment: str | None, flag: str | None
-) -> PersonMark | str:
+) -> PersonMark | Phrase:
     """Return the mark requested by rows, or the reason why there is none."""
     mark = answer.mark if comment is None else replace(answer.mark, comment=comment)
     mark = mark if flag is None else replace(mark, flagged=bool(flag))
@@ -383,10 +395,7 @@ def _compute_mark(
     item_points = {item.id: changed.get(item.id, answer.get_points(item)) for item in answer.marked_items}
     items = {name: points for name, points in item_points.items() if points is not None}
     if missing := [name for name in item_points if name not in items]:
-        return (
-            f"without points: {', '.join(missing)}; a mark is of all items that a person decides on, and is "
-            "changed here, but not taken away"
-        )
+        return build_localised_text("fault.sheet-without-points", items=", ".join(missing))
     points = compute_cell_points(answer.question, answer.cell, answer.verdicts, items)
     worth = {item.id: item.points for item in answer.marked_items}
     return replace(mark, points=points, again=False, items=items, worth=worth)
@@ -409,14 +418,14 @@ def enter_sheet(
     for change in plan.changes if not plan.errors else ():
         # A student may have left the class since the plan was made.
         if not listed.issuperset(student for student, _, _ in change.marks):
-            refused.append(f"{change.place} ({change.who}): {_CHANGED}")
+            refused.append(change.explain(build_localised_text(_CHANGED)))
             continue
         try:
             with together():
                 for student, cell, mark in change.marks:
                     subject.store.give_mark(plan.assignment, student, cell, mark)
         except GradebookError as error:
-            refused.append(f"{change.place} ({change.who}): {error}")
+            refused.append(change.explain(error.text))
         else:
             entered.append(change)
     return SheetEntry(plan, tuple(entered), tuple(refused))

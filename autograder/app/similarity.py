@@ -13,6 +13,7 @@ from autograder.app import SILENT, Listener, count_steps
 from autograder.core import atomic
 from autograder.core.errors import AutograderError, CourseError, NotebookError, describe_error
 from autograder.core.paths import list_files_at
+from autograder.core.wording import Phrase, join_phrases
 from autograder.course import Course, Handin
 from autograder.course.counting_attempts import find_counting_attempts
 from autograder.grading import assignment as assignments
@@ -22,6 +23,7 @@ from autograder.grading.pipeline import SubmittedFiles
 from autograder.marking.similarity.pairs import AlikePair, Weights, compute_weights, find_similar_pairs
 from autograder.marking.similarity.side_by_side import render_similar
 from autograder.marking.similarity.works import ComparedWork, FeatureExtractor, Work, WorkPiece, list_pieces
+from autograder.messages import build_localised_text
 from autograder.notebook.files import read_file
 from autograder.notebook.release import Release, load_release
 from autograder.notebook.submission_reader import read_notebook
@@ -38,7 +40,7 @@ class SimilarClass(Struct, frozen=True):
     weights: Weights
     pairs: tuple[AlikePair, ...]
     """The most similar first."""
-    remarks: tuple[str, ...]
+    remarks: tuple[Phrase, ...]
     """Sentences about everything that was not, or not completely, compared."""
 
 
@@ -66,7 +68,7 @@ def find_similar(
         RubricError: the rubric is not valid.
     """
     assignment = assignments.load_assignment(course, name)
-    further, remarks = _read_given_pieces(known_files), list[str]()
+    further, remarks = _read_given_pieces(known_files), list[Phrase]()
     fetchers = _list_works(assignment, find_counting_attempts(course, assignment.rubric).handins)
     similar_class = compare_works(assignment, fetchers, further=further, most=most, watch=watch)
     return replace(similar_class, remarks=(*similar_class.remarks, *remarks))
@@ -125,21 +127,26 @@ def compare_works(
         most: maximum number of pairs.
         watch: notified after each work.
     """
-    comparing, remarks = FeatureExtractor(), list[str]()
+    comparing, remarks = FeatureExtractor(), list[Phrase]()
     compared_works: dict[str, ComparedWork] = {}
     for student, fetch in count_steps(fetchers.items(), len(fetchers), watch):
         try:
             compared = comparing.extract_features(_make_work(assignment, student, fetch(), further, remarks))
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
-            remarks.append(f"{student}: not compared: {describe_error(error)}")
+            reason = build_localised_text("fault.alike-failed", error=describe_error(error))
+            remarks.append(_explain(student, reason))
             continue
         if not compared.whole:
-            remarks.append(f"{student}: there is too much of it; only a part was compared")
+            remarks.append(_explain(student, build_localised_text("fault.alike-part")))
         compared_works[student] = compared
     works = list(compared_works.values())
     class_weights = compute_weights(works)
     pairs = find_similar_pairs(works, most, class_weights)
     return SimilarClass(assignment.rubric, compared_works, class_weights, pairs, tuple(remarks))
+
+
+def _explain(student: str, reason: Phrase) -> Phrase:
+    return join_phrases((student, reason), ": ")
 
 
 def write_page(course: Course, similar_class: SimilarClass) -> Path:
@@ -151,7 +158,7 @@ def write_page(course: Course, similar_class: SimilarClass) -> Path:
         similar_class.works,
         similar_class.pairs,
         similar_class.weights,
-        remarks=similar_class.remarks,
+        remarks=[str(remark) for remark in similar_class.remarks],
     )
     atomic.write_bytes(path, page.encode())
     return path
@@ -162,7 +169,7 @@ def _make_work(
     student: str,
     handed: SubmittedFiles,
     further: tuple[WorkPiece, ...],
-    remarks: list[str],
+    remarks: list[Phrase],
 ) -> Work:
     """Return the submission of one student, with the release that the student received."""
     releases = assignment.releases
@@ -170,11 +177,13 @@ def _make_work(
         releases = assignment.derive_for_student(student).releases
     except AutograderError as error:
         # Without the personal release, its differences from the common one count as the student's work.
-        remarks.append(f"{student}: compared with the common release: {error}")
+        reason = build_localised_text("fault.alike-release", reason=error.text)
+        remarks.append(_explain(student, reason))
     pieces: list[WorkPiece] = []
     for notebook, data in handed.notebooks.items():
         if isinstance(data, NotebookError):
-            remarks.append(f"{student}: {notebook} is not compared: {data}")
+            reason = build_localised_text("fault.alike-unread", file=notebook, reason=data.text)
+            remarks.append(_explain(student, reason))
             continue
         try:
             submission = read_notebook(
@@ -185,12 +194,14 @@ def _make_work(
                 names_asked=assignment.list_required_names(notebook),
             )
         except NotebookError as error:
-            remarks.append(f"{student}: {notebook} is not compared: {error}")
+            reason = build_localised_text("fault.alike-unread", file=notebook, reason=error.text)
+            remarks.append(_explain(student, reason))
             continue
         pieces += list_pieces(notebook, submission.cells, submission.answer_cells)
     for name, data in handed.files.items():
         if isinstance(data, NotebookError):
-            remarks.append(f"{student}: {name} is not compared: {data}")
+            reason = build_localised_text("fault.alike-unread", file=name, reason=data.text)
+            remarks.append(_explain(student, reason))
         elif name.endswith(_PYTHON):
             pieces.append(WorkPiece(name, data.decode("utf-8", "replace"), is_code=True, label=name))
     return Work(student, tuple(pieces), (*_read_released_pieces(assignment, releases), *further))

@@ -91,7 +91,7 @@ def _to_plain(similar_class: SimilarClass) -> dict[str, object]:
             }
             for pair in similar_class.pairs
         ],
-        "remarks": similar_class.remarks,
+        "remarks": [str(remark) for remark in similar_class.remarks],
     }
 
 

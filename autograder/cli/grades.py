@@ -364,8 +364,8 @@ def import_marks(
         report.print_json(
             {
                 "assignment": plan.assignment,
-                "errors": plan.errors,
-                "refused": done.refused,
+                "errors": [str(error) for error in plan.errors],
+                "refused": [str(reason) for reason in done.refused],
                 "changes": [_to_plain_change(change) for change in changes],
                 "entered": not dry_run and not plan.errors,
             }
@@ -385,7 +385,7 @@ def import_marks(
 
 def _to_plain_change(change: SheetChange) -> dict[str, object]:
     return {
-        "row": change.place,
+        "row": str(change.place),
         "who": change.who,
         "cell": change.cell,
         "answers": len(change.marks),
@@ -408,7 +408,7 @@ def _make_changes_table(changes: Sequence[SheetChange], title: str) -> Table:
         points = "" if change.points is None else _format_number(change.points)
         edited = ["changed" if change else "" for change in (change.comment, change.flag)]
         table.add_row(
-            change.place,
+            str(change.place),
             escape(change.who),
             escape(change.cell),
             str(len(change.marks)),

@@ -100,14 +100,14 @@ def _to_plain(collected: CollectReport) -> dict[str, object]:
                 "source": entry.source,
                 "called": entry.label,
                 "files": entry.files,
-                "suggestion": entry.suggestion,
+                "suggestion": str(entry.suggestion),
             }
             for entry in collected.unmatched
         ],
         "refused": {entry.place: str(entry.reason) for entry in collected.refused},
         "concerns": {entry.place: str(entry.reason) for entry in collected.concerns},
         "absent": collected.absent,
-        "remarks": collected.remarks,
+        "remarks": [str(remark) for remark in collected.remarks],
     }
 
 
@@ -129,7 +129,7 @@ def _list_notes(collected: CollectReport) -> list[str]:
     late = sorted({entry.student for entry in collected.attempts if entry.late})
     if late:
         notes.append(f"marked as late by the platform, which does not say when it was: {join_names(late)}")
-    return [*notes, *collected.remarks]
+    return [*notes, *map(str, collected.remarks)]
 
 
 def _make_attempts_table(attempts: Sequence[CollectedAttempt], title: str) -> Table:

@@ -137,7 +137,7 @@ class ProgressBar(Listener):
         print_notes([sentence])
 
 
-def print_notes(sentences: Iterable[str]) -> None:
+def print_notes(sentences: Iterable[object]) -> None:
     """Print messages for staff to standard error."""
     sys.stderr.writelines(f"autograder: {sentence}\n" for sentence in sentences)
 

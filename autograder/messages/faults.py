@@ -101,6 +101,52 @@ _ARCHIVES: Mapping[str, str] = {
     "fault.device": "{name} is the name of a device",
     "fault.no-name-everywhere": "{name} is no name on every system",
 }
+_COLLECTING: Mapping[str, str] = {
+    "fault.metadata-yaml": "{file}: not YAML that can be read: {error}",
+    "fault.metadata-table": "{file}: expected a table of submissions, got {given}",
+    "fault.moodle-blind": (
+        "blind marking hides who it is; reveal the identities in Moodle, and download the files or the "
+        "worksheet again"
+    ),
+    "fault.canvas-anonymous": (
+        "anonymous grading hides who it is; turn it off in Canvas, and download the files again"
+    ),
+    "fault.platform-name": "its name is none of a download of {platform}",
+    "fault.pattern-slow": "collect.toml: the pattern {pattern} takes too long for {path}",
+    "fault.exchange-offset": (
+        "its time has an offset from UTC behind a +, and so nobody can say when it was"
+    ),
+    "fault.exchange-plus": ("its + do not tell student and assignment apart ({options}); rename the folder"),
+    "fault.exchange-owner": (
+        "it belongs to the account {account}, not to {student}; --any-owner takes it all the same"
+    ),
+    "fault.gradescope-folder": "it lies in no folder of a submission",
+    "fault.outside-wrapping": "it lies outside of {folder}, where the students' files are",
+    "fault.stamp-by-student": (
+        "a student may have written it; --from nbgrader believes it in <student>/<assignment>/"
+    ),
+    "fault.stamp": "when something was handed in is not the student's to say",
+    "fault.files-too-many": "there are more than {most} files",
+    "fault.same-case": "it cannot be told from {name} where large and small letters are the same",
+    "fault.file-and-folder": "{name} is a file and a folder",
+    "fault.longer": "it is longer than it says",
+    "fault.no-submission": "{source}: contains no submission for {assignment} (read as {platform})",
+    "fault.not-expected": "it is not graded, because this file name is not expected",
+    "fault.notebook-none": "there is no notebook",
+    "fault.match-no-list": "there is no class list: no name tells an id",
+    "fault.match-several": "{number} students are called so: {students}",
+    "fault.match-similar": "did you mean {students}?",
+    "fault.match-nobody": "nobody on the class list has a similar name",
+    "fault.worksheet-grade": "the worksheet has no column for grades; download it again, with all columns",
+    "fault.gradebook-columns": (
+        "the gradebook has {number} columns that may be {title}: {columns}; state the whole name of the one "
+        'that is meant as the title (--title "{first}")'
+    ),
+    "fault.grade-maximum": (
+        "the platform's maximum is {most}, and the assignment has {possible} points; set the same there, or "
+        "convert the points: --scale"
+    ),
+}
 _NAMES: Mapping[str, str] = {
     "fault.name-length": "it has {number} characters; expected 1 to {most}",
     "fault.name-bytes-invalid": "it is not UTF-8",
@@ -146,6 +192,24 @@ _ROWS: Mapping[str, str] = {
         "not UTF-8 (byte {byte}); save it as “CSV UTF-8”, or in LibreOffice with the character set Unicode "
         "(UTF-8)"
     ),
+    "fault.sheet-row": "row {row}",
+    "fault.sheet-points": "expected points such as 1.5 or 1,5, got {given}",
+    "fault.sheet-of-other": "{row}: is of {other}, not of {assignment}",
+    "fault.sheet-foreign": (
+        "{row}: not a row that was exported for {assignment} in this course; row and state must stay as they "
+        "are"
+    ),
+    "fault.sheet-same-row": "{rows}: the same row; each may stand once",
+    "fault.sheet-out-of-bounds": "{row}: points of {item}: expected {least} to {most}, got {given}",
+    "fault.sheet-overlap": "{row}: the answer has another row, {other}; leave one of them",
+    "fault.sheet-comments": "the rows of one answer have different comments",
+    "fault.sheet-changed": (
+        "the answer or its mark has changed since the sheet was written; export it again"
+    ),
+    "fault.sheet-without-points": (
+        "without points: {items}; a mark is of all items that a person decides on, and is changed here, but "
+        "not taken away"
+    ),
     "fault.sheet-values": "row {row}: expected {number} values, got {given}",
     "fault.sheet-line": "line {line}: not a CSV line",
     "fault.sheet-missing": "columns are missing: {columns}; export the sheet again",
@@ -175,13 +239,34 @@ _TIMES: Mapping[str, str] = {
     "fault.penalty-percent": "expected at most 100 percent, got {given}",
     "fault.penalty-steps": "each step must come later than the one before, and take more",
 }
+_SIMILARITY: Mapping[str, str] = {
+    "fault.alike-failed": "not compared: {error}",
+    "fault.alike-part": "there is too much of it; only a part was compared",
+    "fault.alike-release": "compared with the common release: {reason}",
+    "fault.alike-unread": "{file} is not compared: {reason}",
+}
+_VERSIONS: Mapping[str, str] = {
+    "fault.version-secret": (
+        "{folder}: its secret is not that of the course {course} in the database; variants and hidden inputs "
+        "would differ"
+    ),
+    "fault.version-unreleased": "{folder}: not released yet; run: autograder generate {assignment}",
+    "fault.version-large": "{assignment}: its files are larger than {most} in total",
+    "fault.version-changed": "{assignment}: its files were changed during the import; import it again",
+    "fault.version-lacks": "version {number} of {assignment} has no {file}",
+    "fault.version-unreadable": "{file}: cannot be read: {error}",
+    "fault.version-outside": "version {number}: {file} is not a path inside a course",
+}
 
 SENTENCES: Mapping[str, str] = {
     **_NOTEBOOKS,
     **_FILES,
     **_ARCHIVES,
+    **_COLLECTING,
     **_NAMES,
     **_LISTS,
     **_ROWS,
     **_TIMES,
+    **_SIMILARITY,
+    **_VERSIONS,
 }

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from autograder.core.errors import NotebookError
 from autograder.core.records import GradingResult, StudentGroup
-from autograder.core.wording import decode_phrase, encode_phrase, format_size
+from autograder.core.wording import Phrase, decode_phrase, encode_phrase, format_size
 from autograder.course import Handin, find_name_fault, group_list, schedule
 from autograder.course.counting_attempts import (
     AttemptFacts,
@@ -52,6 +52,7 @@ from autograder.grading.batch import (
 from autograder.grading.pipeline import SubmittedFiles
 from autograder.grading.store import GradedEntry, ResultKey
 from autograder.grading.submitted_files import make_missing_error
+from autograder.messages import build_localised_text
 from autograder.rubric import Rubric
 from autograder.rubric.variants.draws import normalise_id
 from autograder.service import blobs, openings, tasks, versions
@@ -265,7 +266,7 @@ def claim_attempt(identifier: uuid.UUID) -> Attempt | None:
         # Tries are counted when an attempt is claimed, because a worker that dies cannot count its own.
         if attempt.tries >= MOST_TRIES:
             attempt.state = State.FAILED
-            attempt.problem = attempt.problem or "the worker stopped each time, for an unknown reason"
+            attempt.problem = attempt.problem or encode_phrase(build_localised_text("web.job-stopped"))
         else:
             attempt.state, attempt.tries = State.RUNNING, attempt.tries + 1
             attempt.lease, attempt.leased_until = uuid.uuid4(), now + LEASE
@@ -279,12 +280,12 @@ def extend_lease(attempt: Attempt) -> bool:
     return bool(mine.update(leased_until=timezone.now() + LEASE))
 
 
-def give_back(attempt: Attempt, problem: str) -> None:
+def give_back(attempt: Attempt, problem: Phrase) -> None:
     """Release an attempt for another try; after the last try it fails, with this problem as the reason."""
     # With the lease in the filter, a worker that lost it cannot change the attempt.
     state = State.FAILED if attempt.tries >= MOST_TRIES else State.WAITING
     Attempt.objects.filter(pk=attempt.pk, lease=attempt.lease, state=State.RUNNING).update(
-        state=state, problem=problem, lease=None, leased_until=None
+        state=state, problem=encode_phrase(problem), lease=None, leased_until=None
     )
 
 

@@ -20,6 +20,8 @@ from autograder.service.models import AuditEntry, CourseRecord
 
 ERASE, REDACTED = "erase", "redacted"
 """The action of the entry about an erasure, and the key under which it lists redacted entries."""
+VERIFY = "verify log"
+"""The action of an entry about a verification; ``after`` is the first broken entry, 0 for none."""
 _BEGIN = "0" * 64
 _APPENDING = 0x6175_6469
 """A number of our own among PostgreSQL's advisory locks."""
@@ -88,6 +90,16 @@ def find_broken_entry() -> int:
             return int(entry.pk)
         before = entry.digest
     return 0
+
+
+def verify_log(who: str, course: CourseRecord) -> None:
+    """Verify the whole chain, which belongs to all courses, and record the result."""
+    record_action(who, VERIFY, course.slug, course=course, after=find_broken_entry())
+
+
+def find_verification() -> AuditEntry | None:
+    """Return the entry about the last verification, in any course; None: there was none."""
+    return AuditEntry.objects.filter(action=VERIFY).order_by("-pk").first()
 
 
 def _load_redacted() -> Mapping[str, str]:

@@ -53,22 +53,29 @@ _SHOWN = 3
 """Number of faults that a message names."""
 
 
-def upload_draft(record: CourseRecord, archive: IO[bytes], by: Account) -> Draft:
+def upload_draft(record: CourseRecord, archive: IO[bytes], by: Account, *, name: str = "") -> Draft:
     """Store an uploaded archive, and have it checked.
+
+    Args:
+        record: the course.
+        archive: the content of the file.
+        by: who uploads it.
+        name: of the file, as Django cleans and shortens it.
 
     Raises:
         ServiceError: the archive is not the archive of one assignment; gives the reason.
     """
-    with _open_files(archive) as (name, _):
+    with _open_files(archive) as (assignment, _):
         archive.seek(0)
         digest = blobs.store_blobs([archive.read()])[0]
     with transaction.atomic():
-        audit.record_action(by.username, "upload draft", name, course=record, after=digest)
-        offer = Offer.objects.filter(course=record, assignment=name).first()
+        audit.record_action(by.username, "upload draft", assignment, course=record, after=digest)
+        offer = Offer.objects.filter(course=record, assignment=assignment).first()
         draft = Draft.objects.create(
             course=record,
-            assignment=name,
+            assignment=assignment,
             archive_id=digest,
+            archive_name=name,
             base_id=offer.version_id if offer else None,
             by=by,
             queued_at=timezone.now(),
@@ -159,7 +166,7 @@ def claim_draft(number: int) -> Draft | None:
         return None
     draft = Draft.objects.select_related("course", "base", "archive").get(pk=number)
     if draft.tries > MOST_TRIES:
-        _store_outcome(draft, [_make_finding(draft, "the worker stopped each time, for an unknown reason")])
+        _store_outcome(draft, [_make_finding(draft, str(build_localised_text("web.job-stopped")))])
         return None
     return draft
 

@@ -104,6 +104,8 @@ class Draft(models.Model):
     course = models.ForeignKey("service.CourseRecord", models.PROTECT, related_name="drafts")
     assignment = models.CharField(max_length=128)
     archive = models.ForeignKey("service.Blob", models.PROTECT, related_name="+")
+    archive_name = models.CharField(max_length=255, blank=True)
+    """The name of the uploaded file; empty: it is not known, as for drafts of earlier versions."""
     base = models.ForeignKey("service.Version", models.PROTECT, null=True, related_name="+")
     """The version offered at the upload: a draft that replaces another one is not offered."""
     version = models.ForeignKey("service.Version", models.PROTECT, null=True, related_name="+")

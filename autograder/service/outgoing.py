@@ -11,7 +11,7 @@ import ssl
 import threading
 from urllib.parse import urlsplit
 
-from autograder.core.errors import ServiceError
+from autograder.core.wording import format_size
 from autograder.service.refusals import RequestRefused
 
 PRIVATE = "AUTOGRADER_PRIVATE_ADDRESSES"
@@ -95,7 +95,7 @@ def send_request(method: str, address: str, body: bytes | None, headers: dict[st
     Redirects are not followed.
 
     Raises:
-        ServiceError: the address is not allowed, or the response is too large.
+        RequestRefused: the address is not allowed, or the response is too large.
         OSError, HTTPException: the other side cannot be reached, or is too slow.
     """
     parts, ip = urlsplit(address), resolve_address(address)
@@ -116,5 +116,5 @@ def send_request(method: str, address: str, body: bytes | None, headers: dict[st
         connection.abort()
         connection.close()
     if len(content) > MOST_BYTES:
-        raise ServiceError(f"the response is larger than {MOST_BYTES} bytes")
+        raise RequestRefused("response-large", most=format_size(MOST_BYTES))
     return response.status, content

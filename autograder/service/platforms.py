@@ -25,9 +25,11 @@ from pylti1p3.exception import LtiException
 from pylti1p3.service_connector import ServiceConnector
 
 from autograder.core.errors import ServiceError, describe_error
+from autograder.core.wording import Phrase, encode_phrase, join_phrases
 from autograder.course import find_name_fault
 from autograder.grading.assignment import Assignment
 from autograder.grading.store import Student
+from autograder.messages import build_localised_text
 from autograder.service import attempts, tasks
 from autograder.service.assignment_cache import AssignmentCache
 from autograder.service.models import (
@@ -39,16 +41,15 @@ from autograder.service.models import (
     Role,
 )
 from autograder.service.models_results import SentScore
+from autograder.service.refusals import RequestRefused
 from autograder.service.standings import load_standings
 from autograder.service.store import DatabaseStore
 
 SECONDS = 10.0
 """Time limit for a platform's answer."""
-REMOVED = "the staff of the course have removed this member; only they can add the member again"
 _MOST_PAGES = 200
 """Maximum number of pages of a list; ends the loop if a platform's pages form a cycle."""
 TAG = "autograder"
-_NO_COLUMN = "the platform does not allow creating a grade column; create a link with a grade there"
 _SENDING = 0x6C74_6900
 """A number of our own among PostgreSQL's advisory locks."""
 READ_ROSTER = "https://purl.imsglobal.org/spec/lti-nrps/scope/contextmembership.readonly"
@@ -73,7 +74,7 @@ class RosterSummary(Struct, frozen=True):
     """Outcome of importing a platform's class list."""
 
     students: int
-    refused: tuple[str, ...]
+    refused: tuple[Phrase, ...]
     """Members without a usable id, each with the reason."""
 
 
@@ -85,7 +86,7 @@ class RefusedByPlatformError(ServiceError):
         gone: the platform says that the resource does not exist.
     """
 
-    def __init__(self, text: str, *, gone: bool) -> None:
+    def __init__(self, text: Phrase, *, gone: bool) -> None:
         super().__init__(text)
         self.gone = gone
 
@@ -136,10 +137,13 @@ class PlatformClient:
             all_headers = {"Authorization": f"Bearer {self._tokens.get_access_token([scope])}", **headers}
             answer = self._session.request(method, address, headers=all_headers, data=body)
         except (requests.RequestException, LtiException, ValueError, KeyError, TypeError) as error:
-            raise ServiceError(f"{self._name} cannot be reached: {describe_error(error)}") from error
+            facts = {"platform": self._name, "error": describe_error(error)}
+            raise RequestRefused("platform-unreachable", **facts) from error
         if not answer.ok:
+            facts = {"platform": self._name, "request": f"{method} {address}"}
+            status = f"{answer.status_code} {answer.reason}"
             raise RefusedByPlatformError(
-                f"{self._name} refused {method} {address}: {answer.status_code} {answer.reason}",
+                build_localised_text("web.platform-refused", **facts, status=status),
                 gone=answer.status_code == requests.codes.not_found,
             )
         return answer
@@ -149,7 +153,7 @@ def _parse_json(answer: requests.Response, name: str) -> Any:
     try:
         return answer.json()
     except ValueError as error:
-        raise ServiceError(f"{name} did not return JSON at {answer.url}") from error
+        raise RequestRefused("platform-no-json", platform=name, address=answer.url) from error
 
 
 # ------------------------------------------------------------ class lists
@@ -163,20 +167,15 @@ def import_roster(connection: PlatformCourse, student: str) -> RosterSummary:
     """
     context = connection.context
     if not is_allowed(connection):
-        raise ServiceError("this platform is no longer allowed here")
+        raise RequestRefused("platform-not-allowed")
     if not context.memberships_url:
-        raise ServiceError(
-            "the platform provides no class list: its launches contain no address of the service Names and "
-            "Roles"
-        )
+        raise RequestRefused("platform-no-list")
     services = PlatformClient(context.deployment.registration)
     members: list[dict[str, Any]] = []
     for page in services.iterate_pages(READ_ROSTER, context.memberships_url, _ROSTER):
         listed = page.get("members") if isinstance(page, dict) else None
         if not isinstance(listed, list) or not all(_is_member(member) for member in listed):
-            raise ServiceError(
-                "the platform's class list is not valid: expected members with user_id and roles"
-            )
+            raise RequestRefused("platform-list-invalid")
         # NRPS 2.0: a member without a status is active. Pictures are not stored.
         members += [{"status": "Active", **member, "picture": None} for member in listed]
     try:
@@ -186,7 +185,7 @@ def import_roster(connection: PlatformCourse, student: str) -> RosterSummary:
             learners = [member for member in active if get_role(member["roles"]) == Role.STUDENT]
             return _enroll_members(connection, learners, student)
     except (DatabaseError, ValueError) as error:
-        raise ServiceError(f"the platform's class list cannot be stored: {describe_error(error)}") from error
+        raise RequestRefused("platform-list-unstored", error=describe_error(error)) from error
 
 
 def is_allowed(connection: PlatformCourse) -> bool:
@@ -211,7 +210,8 @@ def _enroll_members(
     connection: PlatformCourse, members: Sequence[Mapping[str, Any]], student: str
 ) -> RosterSummary:
     registration = connection.context.deployment.registration
-    refused, number = [], 0
+    refused: list[Phrase] = []
+    number = 0
     for member in members:
         claims = {
             **member,
@@ -223,7 +223,7 @@ def _enroll_members(
             find_or_create_student(connection.course, user, claims, student)
             number += 1
         except ServiceError as error:
-            refused.append(str(error))
+            refused.append(error.text)
     return RosterSummary(number, tuple(refused))
 
 
@@ -256,17 +256,17 @@ def find_or_create_student(
     )
     if existing is not None:
         if existing.member.removed_at:
-            raise ServiceError(f"{existing.member.student}: {REMOVED}")
+            raise RequestRefused("platform-member-removed", student=existing.member.student)
         return existing.member
     claim = claims.get("person_sourcedid" if student == "sourcedid" else student)
     name = claim.strip() if isinstance(claim, str) else ""
     if not name:
         who = f"{user.given_name} {user.family_name}".strip() or user.sub
-        raise ServiceError(f"{who}: the platform sends no {student}")
+        raise RequestRefused("platform-no-id", person=who, field=student)
     is_variable = name.startswith("$")
-    fault = "it is a variable that the platform did not replace" if is_variable else find_name_fault(name)
-    if fault:
-        raise ServiceError(f"{name!a}: {fault}")
+    variable = build_localised_text("web.platform-variable") if is_variable else ""
+    if fault := variable or find_name_fault(name):
+        raise RequestRefused("field-fault", field=ascii(name), reason=fault)
     students = Member.everyone.filter(course=course, role=Role.STUDENT)
     matching = students.filter(email__iexact=name) if student == "email" else students.filter(student=name)
     member = matching.first()
@@ -276,10 +276,10 @@ def find_or_create_student(
         )
         member = students.get(student=name)
     elif member.removed_at:
-        raise ServiceError(f"{name!a}: {REMOVED}")
+        raise RequestRefused("platform-member-removed", student=ascii(name))
     elif student == "sub" or PlatformMember.objects.filter(member=member).exists():
         # A platform's internal numbers are unrelated to equal ids on the class list.
-        raise ServiceError(f"{name!a}: this ID already belongs to somebody else")
+        raise RequestRefused("platform-id-taken", student=ascii(name))
     PlatformMember.objects.create(user=user, member=member)
     return member
 
@@ -343,23 +343,26 @@ def send_marks(offer: Offer, marks: Mapping[str, PublishedMark]) -> int:
         ServiceError: a platform could not be reached; the others were, and the failed marks are sent next
             time.
     """
-    sent, problems = 0, []
+    sent = 0
+    problems: list[Phrase] = []
     for connection in PlatformCourse.objects.filter(course=offer.course).select_related(
         "context__deployment__registration"
     ):
         if not (connection.context.can_publish_scores and is_allowed(connection)):
             continue
-        problem = ""
+        problem: Phrase = ""
         try:
             sent += _send_to_platform(connection, offer, marks)
         except ServiceError as error:
-            problem = str(error)
+            problem = error.text
         except DatabaseError as error:
-            problem = f"what the platform says of a place for marks cannot be kept: {describe_error(error)}"
+            problem = build_localised_text("web.platform-column-unstored", error=describe_error(error))
         problems += [problem] if problem else []
-        PlatformCourse.objects.filter(pk=connection.pk).update(problem=problem)
+        PlatformCourse.objects.filter(pk=connection.pk).update(
+            problem=encode_phrase(problem) if problem else ""
+        )
     if problems:
-        raise ServiceError("; ".join(problems))
+        raise ServiceError(join_phrases(problems))
     return sent
 
 
@@ -403,7 +406,7 @@ def _send_changes(
     if refused and len(refused) == len(changed) and all(entry.gone for entry in refused):
         item.delete()  # the platform deleted it; the next run looks for another
     if refused:
-        raise ServiceError(f"marks of {len(refused)} students were refused; the first: {refused[0]}")
+        raise RequestRefused("platform-marks-refused", number=len(refused), reason=refused[0].text)
     return len(changed)
 
 
@@ -431,7 +434,7 @@ def _create_line_item(
     """
     context = connection.context
     if not context.lineitems_url:
-        raise ServiceError(_NO_COLUMN)
+        raise RequestRefused("platform-no-column")
     facts = {"resourceId": offer.assignment, "tag": TAG}
     items: list[Any] = []
     if context.can_query_lineitems or context.can_manage_lineitems:
@@ -441,14 +444,14 @@ def _create_line_item(
     same = (entry for entry in items if isinstance(entry, dict) and facts.items() <= entry.items())
     platform_item = next(same, None)
     if platform_item is None and not context.can_manage_lineitems:
-        raise ServiceError(_NO_COLUMN)
+        raise RequestRefused("platform-no-column")
     if platform_item is None:
         wanted = {**facts, "scoreMaximum": float(first.possible), "label": offer.title}
         platform_item = services.create_item(
             AgsScope.MANAGE_LINEITEMS.value, context.lineitems_url, _ITEM, wanted
         )
     if not isinstance(platform_item, dict) or not isinstance(platform_item.get("id"), str):
-        raise ServiceError("the platform returned no address for the marks")
+        raise RequestRefused("platform-no-address")
     item: LtiLineItem = LtiLineItem.objects.create(
         context=context,
         url=platform_item["id"],

@@ -1,9 +1,10 @@
-"""Refusals of requests, with sentences of the catalogue."""
+"""Refusals of requests and errors of jobs, with sentences of the catalogue."""
 
 from __future__ import annotations
 
 from autograder import messages
-from autograder.core.errors import ServiceError
+from autograder.core.errors import AutograderError, ServiceError, describe_error
+from autograder.core.wording import LocalisedText, Phrase
 
 
 class RequestRefused(ServiceError):
@@ -21,3 +22,10 @@ class RequestRefused(ServiceError):
 
 class ActionRefused(RequestRefused):
     """The action does not fit the data as it is; the API answers with status 422 instead of 400."""
+
+
+def explain_error(error: Exception) -> Phrase:
+    """Return why a job failed, for pages: in every language; unexpected errors add their own text."""
+    if isinstance(error, AutograderError) and isinstance(error.text, LocalisedText):
+        return error.text
+    return messages.build_localised_text("web.job-error", error=describe_error(error))

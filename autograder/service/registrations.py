@@ -22,12 +22,12 @@ from lti_tool.lti_core.constants import AgsScope
 from lti_tool.models import LtiDeployment, LtiRegistration
 from msgspec import Struct, field
 
-from autograder.core.errors import ServiceError
 from autograder.service import audit, outgoing
 from autograder.service.models import Account
 from autograder.service.models_results import PlatformRegistration
 from autograder.service.platforms import READ_ROSTER
 from autograder.service.program_keys import hash_secret
+from autograder.service.refusals import RequestRefused
 
 VALID = timedelta(days=2)
 """How long an address for a registration works."""
@@ -102,20 +102,20 @@ def register_platform(token: str, address: str, secret: str, tool: ToolAddresses
         ServiceError: the token is not valid, or the platform's data are not; nothing is stored.
     """
     if not address:
-        raise ServiceError("open this address through your learning platform")
+        raise RequestRefused("registration-no-platform")
     now = timezone.now()
     unused = PlatformRegistration.objects.filter(
         digest=hash_secret(token), registration=None, expires_at__gt=now
     )
     # Atomic, and before any request: of two visitors with the same address only one gets further.
     if not unused.update(expires_at=now):
-        raise ServiceError("this address has been used, or it has expired")
+        raise RequestRefused("registration-used")
     headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {secret}"} if secret else {})
     configuration = _fetch("GET", address, None, headers, _Configuration)
     host = _get_host(configuration.issuer)
     # LTI Dynamic Registration 1.0: otherwise anybody could register another platform's issuer.
     if not configuration.issuer.startswith("https://") or host != _get_host(address):
-        raise ServiceError("the issuer is not the host that describes it")
+        raise RequestRefused("registration-issuer")
     for endpoint in (configuration.authorization_endpoint, configuration.token_endpoint):
         outgoing.resolve_address(endpoint)
     outgoing.resolve_address(configuration.jwks_uri)
@@ -143,9 +143,9 @@ def register_platform(token: str, address: str, secret: str, tool: ToolAddresses
             PlatformRegistration.objects.filter(digest=hash_secret(token)).update(registration=registration)
             audit.record_action(registration.name, "platform registered", registration.issuer)
     except ValidationError as error:
-        raise ServiceError(f"the platform cannot be stored: {' '.join(error.messages)}") from error
+        raise RequestRefused("registration-invalid", reason=" ".join(error.messages)) from error
     except (DatabaseError, ValueError) as error:
-        raise ServiceError("the platform's data cannot be stored") from error
+        raise RequestRefused("registration-unstored") from error
     return registration
 
 
@@ -161,13 +161,13 @@ def _fetch(method: str, address: str, body: bytes | None, headers: dict[str, str
     try:
         status, content = outgoing.send_request(method, address, body, headers)
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise ServiceError("the platform cannot be reached") from error
+        raise RequestRefused("registration-unreachable") from error
     if not 200 <= status < 300:
-        raise ServiceError(f"the platform responded with {status}")
+        raise RequestRefused("registration-status", status=status)
     try:
         return msgspec.json.decode(content, type=to)
     except (msgspec.MsgspecError, RecursionError) as error:
-        raise ServiceError("the platform did not send a valid description") from error
+        raise RequestRefused("registration-malformed") from error
 
 
 def _describe_tool(tool: ToolAddresses, configuration: _Configuration) -> dict[str, Any]:

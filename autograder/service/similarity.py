@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.app.similarity import SimilarClass, compare_works, select_individual_part
-from autograder.core.errors import describe_error
+from autograder.core.wording import Phrase, encode_phrase
 from autograder.course import Handin
 from autograder.grading.assignment import Assignment
 from autograder.grading.pipeline import SubmittedFiles
@@ -27,6 +27,7 @@ from autograder.service import attempts, tasks
 from autograder.service.assignment_cache import AssignmentCache
 from autograder.service.models import Offer
 from autograder.service.models_results import Comparison
+from autograder.service.refusals import explain_error
 
 
 class KeptPair(Struct, frozen=True):
@@ -43,7 +44,7 @@ class KeptComparison(Struct, frozen=True):
     works: int
     pairs: tuple[KeptPair, ...]
     """Most similar pair first."""
-    remarks: tuple[str, ...]
+    remarks: tuple[Phrase, ...]
     """Parts that were not compared, or only partly."""
 
 
@@ -69,7 +70,7 @@ def compare_class(number: int, loaded: AssignmentCache) -> None:
             _compute_comparison(offer, loaded.load_assignment(offer.version)), enc_hook=str
         )
     except Exception as error:  # noqa: BLE001 - any error is shown to staff, who can request it again
-        Comparison.objects.filter(offer=offer).update(problem=describe_error(error))
+        Comparison.objects.filter(offer=offer).update(problem=encode_phrase(explain_error(error)))
         return
     Comparison.objects.filter(offer=offer).update(pairs=comparison, made_at=timezone.now(), problem="")
 

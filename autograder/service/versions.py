@@ -19,7 +19,9 @@ from django.db.models import Max, Q
 from autograder import rubric as rubrics
 from autograder.core import atomic
 from autograder.core.errors import CourseError, ServiceError
+from autograder.core.wording import format_size
 from autograder.course import PRIVATE, Course, group_list, schedule
+from autograder.messages import build_localised_text
 from autograder.rubric import Rubric
 from autograder.service import blobs
 from autograder.service.models import CourseRecord, Offer, Version, VersionFile
@@ -40,13 +42,12 @@ def import_version(record: CourseRecord, course: Course, name: str) -> Version:
         ServiceError: the course in the database has another secret.
     """
     if course.load_secret() != bytes(record.secret):
-        raise ServiceError(
-            f"{course.root}: its secret is not that of the course {record.slug!r} in the database; variants "
-            "and hidden inputs would differ"
-        )
+        facts = {"folder": course.root, "course": repr(record.slug)}
+        raise ServiceError(build_localised_text("fault.version-secret", **facts))
     rubric = rubrics.load_rubric(course.locate_rubric(name))
     if not course.locate_release(name).is_dir():
-        raise CourseError(f"{course.locate_release(name)}: not released yet; run: autograder generate {name}")
+        facts = {"folder": course.locate_release(name), "assignment": name}
+        raise CourseError(build_localised_text("fault.version-unreleased", **facts))
     listing: dict[str, str] = {}
     path_by_digest: dict[str, Path] = {}
     digest_by_inode: dict[tuple[int, int], str] = {}
@@ -60,7 +61,8 @@ def import_version(record: CourseRecord, course: Course, name: str) -> Version:
         total += 0 if digest in path_by_digest else status.st_size
         path_by_digest.setdefault(digest, path)
         if total > MOST_BYTES:
-            raise CourseError(f"{name}: its files are larger than {MOST_BYTES >> 20} MB in total")
+            facts = {"assignment": name, "most": format_size(MOST_BYTES)}
+            raise CourseError(build_localised_text("fault.version-large", **facts))
     return _find_or_create(record, name, listing, map(_read_content, path_by_digest.values()), rubric.version)
 
 
@@ -84,7 +86,7 @@ def _find_or_create(
         )
         # The files were hashed before the lock; read again here, they may have changed in between.
         if not set(blobs.store_blobs(new)) <= set(listing.values()):
-            raise CourseError(f"{name}: its files were changed during the import; import it again")
+            raise CourseError(build_localised_text("fault.version-changed", assignment=name))
         VersionFile.objects.bulk_create(
             VersionFile(version=version, path=path, blob_id=blob_digest)
             for path, blob_digest in listing.items()
@@ -125,7 +127,8 @@ def load_rubric_file(version: Version) -> tuple[str, bytes]:
     path = _build_rubric_path(version)
     row = version.files.filter(path=path).first()
     if row is None:
-        raise ServiceError(f"version {version.number} of {version.assignment!r} has no {path}")
+        facts = {"number": version.number, "assignment": repr(version.assignment), "file": path}
+        raise ServiceError(build_localised_text("fault.version-lacks", **facts))
     return path, blobs.load_blobs([row.blob_id])[row.blob_id]
 
 
@@ -182,7 +185,8 @@ def _read_content(path: Path) -> bytes:
     try:
         return atomic.read_bytes(path, most=MOST_BYTES)
     except OSError as error:
-        raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
+        facts = {"file": path, "error": error.strerror}
+        raise CourseError(build_localised_text("fault.version-unreadable", **facts)) from error
 
 
 def create_or_update_offer(
@@ -272,7 +276,8 @@ def _make_path(version: Version, folder: Path, path: str) -> Path:
     """
     pure = PurePosixPath(path)
     if pure.is_absolute() or ".." in pure.parts:
-        raise ServiceError(f"version {version.pk}: {path!r} is not a path inside a course")
+        facts = {"number": version.pk, "file": repr(path)}
+        raise ServiceError(build_localised_text("fault.version-outside", **facts))
     (folder / pure).parent.mkdir(parents=True, exist_ok=True)
     return folder / pure
 

@@ -26,11 +26,13 @@ from msgspec import Struct
 
 from autograder.core.errors import describe_error
 from autograder.core.records import GradingResult
+from autograder.core.wording import Phrase
 from autograder.grading import assignment as assignments
 from autograder.grading.assignment import Assignment
 from autograder.grading.grades import SANDBOX_FAULT
 from autograder.grading.pipeline import Grader
 from autograder.grading.store import ResultKey
+from autograder.messages import build_localised_text
 from autograder.sandbox.base import Environment
 from autograder.sandbox.levels import Isolation, compute_environment_digest
 from autograder.sandbox.outside import cgroups
@@ -40,6 +42,7 @@ from autograder.service.assignment_cache import AssignmentCache
 from autograder.service.models import Attempt, TrialResult, Version
 from autograder.service.notices import sending
 from autograder.service.protection import retention
+from autograder.service.refusals import explain_error
 from autograder.service.trials import grading
 
 LOG = logging.getLogger("autograder.service.worker")
@@ -108,7 +111,7 @@ class Worker:
                 kept = self._grade_claimed(attempt, ready)
         except Exception as error:  # noqa: BLE001 - another worker may succeed
             LOG.warning("attempt %s could not be graded: %s", identifier, describe_error(error))
-            attempts.give_back(attempt, describe_error(error))
+            attempts.give_back(attempt, explain_error(error))
             return
         LOG.info(
             "attempt %s %s in %.3f s",
@@ -123,8 +126,8 @@ class Worker:
         connections.close_all()  # return it while grading: more graders than connections
         graded = ready.grader.grade(handed)
         # A failure of the sandbox is not the student's fault: try again, possibly on another machine.
-        if attempt.tries < attempts.MOST_TRIES and _find_fault(graded):
-            attempts.give_back(attempt, _find_fault(graded))
+        if attempt.tries < attempts.MOST_TRIES and (fault := _find_fault(graded)):
+            attempts.give_back(attempt, fault)
             tasks.enqueue_job(tasks.GRADING, attempt.pk)
             return False
         return attempts.keep_result(attempt, graded, assignment.rubric, ready.environment)
@@ -143,7 +146,7 @@ class Worker:
                 self._grade_trial_result(row, ready)
         except Exception as error:  # noqa: BLE001 - as above
             LOG.warning("attempt %s could not be tried: %s", row.attempt_id, describe_error(error))
-            grading.give_back(row, describe_error(error))
+            grading.give_back(row, explain_error(error))
 
     def _grade_trial_result(self, row: TrialResult, ready: _ReadyVersion) -> None:
         rubric, attempt = ready.grader.assignment.rubric, row.attempt
@@ -153,8 +156,8 @@ class Worker:
         if graded is None:
             connections.close_all()  # see above
             graded = ready.grader.grade(handed)
-        if row.tries < grading.MOST_TRIES and _find_fault(graded):
-            grading.give_back(row, _find_fault(graded))
+        if row.tries < grading.MOST_TRIES and (fault := _find_fault(graded)):
+            grading.give_back(row, fault)
         else:
             grading.keep_result(row, graded, rubric, key)
 
@@ -223,10 +226,11 @@ class Worker:
             raise
 
 
-def _find_fault(graded: GradingResult) -> str:
+def _find_fault(graded: GradingResult) -> Phrase:
     """Return the sandbox's failure, or an empty text: another attempt, elsewhere, may succeed."""
     notes = (note.text for note in graded.score.notes if note.code == SANDBOX_FAULT)
-    return next(notes, "")
+    text = next(notes, "")
+    return build_localised_text("web.job-sandbox", error=text) if text else ""
 
 
 @contextlib.contextmanager

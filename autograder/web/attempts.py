@@ -75,6 +75,7 @@ def show_attempts(request: HttpRequest, visit: Visit, offer: Offer, who: str) ->
         "rows": rows,
         "why": assignment_details.list_counting_reasons(offer, who, language),
         "head": head,
+        "instructor": visit.has_role(Role.INSTRUCTOR),
         "zone": assignment_details.find_course_zone(visit.course).key,
         "chosen": ChosenAttempt.objects.filter(attempt__in=group_attempts).exists(),
     }

@@ -64,7 +64,8 @@ def upload_assignment(request: HttpRequest, visit: Visit) -> HttpResponse:
     say, sent = get_words(request)["t"], request.FILES.get("archive")
     if sent is not None:
         try:
-            return _redirect_to_draft(visit, drafts.upload_draft(visit.course, sent.file, request.user))
+            draft = drafts.upload_draft(visit.course, sent.file, request.user, name=sent.name or "")
+            return _redirect_to_draft(visit, draft)
         except AutograderError as error:
             notices.error(request, say("refused", reason=error.text))
     else:

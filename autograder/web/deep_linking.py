@@ -20,9 +20,9 @@ from pylti1p3.deep_link_resource import DeepLinkResource
 from pylti1p3.exception import LtiException
 from pylti1p3.lineitem import LineItem
 
-from autograder.core.errors import ServiceError
 from autograder.service import attempts, platforms
 from autograder.service.models import CourseRecord, Member, Offer, PlatformCourse, Role
+from autograder.service.refusals import RequestRefused
 from autograder.web import assignment_details
 from autograder.web.guard import allow_anyone
 from autograder.web.responses import load_token, render_page
@@ -68,10 +68,10 @@ def show_choice(
     """Show the assignments of the course, of which an instructor chooses.
 
     Raises:
-        ServiceError: the person is not an instructor, there and here.
+        RequestRefused: the person is not an instructor, there and here.
     """
     if role != Role.INSTRUCTOR or member.role not in _LEADING:
-        raise ServiceError("only instructors of the course can choose assignments")
+        raise RequestRefused("launch-instructors-only")
     stated = lti_launch.get_claim(f"{_CLAIM}/deep_linking_settings")
     # The standard allows both booleans and texts.
     several = stated.get("accept_multiple") in (True, "true")

@@ -54,6 +54,7 @@ from autograder.service.models import (
     Role,
 )
 from autograder.service.models_results import PlatformRegistration
+from autograder.service.refusals import RequestRefused
 from autograder.web import deep_linking
 from autograder.web.account import may_become
 from autograder.web.adapters import create_account
@@ -253,7 +254,7 @@ def _redirect_to_connect(request: HttpRequest, lti_launch: LtiLaunch) -> HttpRes
 
 
 def _refuse_launch(request: HttpRequest, code: str, why: object, status: int = 400) -> HttpResponse:
-    reason = str(why) if isinstance(why, ServiceError) else ""
+    reason = why.text if isinstance(why, ServiceError) else ""
     detail = "" if reason else describe_error(why) if isinstance(why, BaseException) else why
     # Messages of a `ServiceError` may name a person, so the log omits them.
     LOG.warning("a launch was refused: %s %s", code, detail)
@@ -344,7 +345,7 @@ def _resolve_member(lti_launch: LtiLaunch, course: CourseRecord, role: Role | No
     if platform_member is not None:
         member = platform_member.member
         if member.removed_at:
-            raise ServiceError(platforms.REMOVED)
+            raise RequestRefused("platform-member-removed", student=member.student or member.last_name)
         _check_staff_role(Role(member.role), role)
     elif role == Role.STUDENT:
         member = platforms.find_or_create_student(
@@ -358,9 +359,7 @@ def _resolve_member(lti_launch: LtiLaunch, course: CourseRecord, role: Role | No
         member = Member.objects.create(course=course, role=role, email=user.email, **name)
         PlatformMember.objects.create(user=user, member=member)
     else:
-        raise ServiceError(
-            "the platform reports that you are neither a student nor an instructor of this course"
-        )
+        raise RequestRefused("launch-no-role")
     if member.account is None:
         user_account: Account | None = user.auth_user
         fits = user_account is not None and not user_account.is_superuser and may_become(user_account, member)
@@ -372,9 +371,7 @@ def _resolve_member(lti_launch: LtiLaunch, course: CourseRecord, role: Role | No
             member.account.username, "join", member.student or member.last_name, course=course
         )
     if member.account.is_superuser:
-        raise ServiceError(
-            "administrators of the service must sign in with their password, not through a platform"
-        )
+        raise RequestRefused("launch-administrator")
     return member
 
 
@@ -388,7 +385,7 @@ def _check_staff_role(here: Role, there: Role | None) -> None:
         {Role.INSTRUCTOR} if here in {Role.INSTRUCTOR, Role.ADMINISTRATOR} else {Role.INSTRUCTOR, Role.TA}
     )
     if here != Role.STUDENT and there not in enough:
-        raise ServiceError("the platform no longer reports that you are on the staff of this course")
+        raise RequestRefused("launch-no-staff")
 
 
 def _collect_identifiers(lti_launch: LtiLaunch) -> dict[str, Any]:
@@ -406,7 +403,7 @@ def _get_student_claim(registration: LtiRegistration) -> str:
             return platform.student
     row = PlatformRegistration.objects.filter(registration=registration).exclude(confirmed_at=None).first()
     if row is None:
-        raise ServiceError("this platform is no longer allowed here")
+        raise RequestRefused("platform-not-allowed")
     return str(row.student)
 
 
@@ -429,9 +426,9 @@ def _find_review(lti_launch: LtiLaunch, course: CourseRecord, member: Member) ->
     staff = member.role != Role.STUDENT
     # Students must not learn who else is in the course, or which assignments are hidden.
     if not staff and (student != member.student or offer is None or not offer.visible):
-        raise ServiceError("you may open your own submissions only")
+        raise RequestRefused("launch-own-only")
     if student is None or offer is None:
-        raise ServiceError("this student or this assignment is not known in the course")
+        raise RequestRefused("launch-unknown")
     parts = {"slug": course.slug, "assignment": offer.assignment}
     if staff:
         return reverse("staff-feedback", kwargs={**parts, "who": student})

@@ -21,7 +21,7 @@ from autograder.app.marking_sheets import (
     plan_sheet,
 )
 from autograder.core.errors import CourseError
-from autograder.core.wording import render_phrase
+from autograder.core.wording import Phrase
 from autograder.messages import build_localised_text
 from autograder.service import audit
 from autograder.service.marking import mark_entry
@@ -30,7 +30,6 @@ from autograder.service.store import DatabaseStore
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
 from autograder.web.responses import make_download, render_page
-from autograder.web.site import choose_language, get_words
 
 
 @require_role(Role.TA, "GET", "HEAD", "POST")
@@ -60,10 +59,11 @@ def _build_subject(offer: Offer) -> SheetSubject:
 
 
 def _enter_upload(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
+    problem: Phrase = ""
     try:
-        lines, problem = _read_lines(request.FILES.get("sheet")), ""
+        lines = _read_lines(request.FILES.get("sheet"))
     except CourseError as error:
-        lines, problem = [], render_phrase(error.text, choose_language(request))
+        lines, problem = [], error.text
     tried = "try" in request.POST
     done = None if problem else _enter_lines(request, visit, offer, lines, tried=tried)
     changes = () if done is None else done.plan.changes if tried else done.entered
@@ -91,7 +91,7 @@ def _read_lines(sent: Any) -> list[SheetLine]:
     return read_sheet(sent.read(MOST_BYTES + 1))
 
 
-def _exclude_double_marked(request: HttpRequest, plan: SheetPlan, marks: QuerySet[CellMark]) -> SheetPlan:
+def _exclude_double_marked(plan: SheetPlan, marks: QuerySet[CellMark]) -> SheetPlan:
     """Remove from a plan the answers that two people mark.
 
     A sheet holds the marks of one person, which would settle the answer alone.
@@ -105,10 +105,10 @@ def _exclude_double_marked(request: HttpRequest, plan: SheetPlan, marks: QuerySe
         for row in marks.select_related("place")
         if row.stage or mark_entry.needs_second_mark(row, shares.get(row.place_id, 0))
     }
-    say, kept, refused = get_words(request)["t"], [], [*plan.refused]
+    kept, refused = [], [*plan.refused]
     for change in plan.changes:
         if any((student, *cell) in of_two for student, cell, _ in change.marks):
-            refused.append(f"{change.place} ({change.who}): {say('sheet-of-two')}")
+            refused.append(change.explain(build_localised_text("web.sheet-of-two")))
         else:
             kept.append(change)
     return replace(plan, changes=tuple(kept), refused=tuple(refused))
@@ -124,7 +124,7 @@ def _enter_lines(
         audit.lock_log()
         list(marks.select_for_update(of=("self",)).order_by("pk").values_list("pk", flat=True))
         subject = _build_subject(offer)
-        plan = _exclude_double_marked(request, plan_sheet(subject, lines), marks)
+        plan = _exclude_double_marked(plan_sheet(subject, lines), marks)
         if tried or plan.errors:
             return SheetEntry(plan, (), plan.refused)
         done = enter_sheet(subject, plan, transaction.atomic)

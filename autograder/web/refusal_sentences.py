@@ -59,6 +59,55 @@ _PLATFORM_FILES: Mapping[str, str] = {
     "web.archive-no-time": "its submission time is not known; enter the time, or add the worksheet",
     "web.archive-later": "there is already a later attempt",
 }
+_PLATFORMS: Mapping[str, str] = {
+    "web.platform-not-allowed": "this platform is no longer allowed here",
+    "web.platform-unreachable": "{platform} cannot be reached: {error}",
+    "web.platform-refused": "{platform} refused {request}: {status}",
+    "web.platform-no-json": "{platform} did not return JSON at {address}",
+    "web.platform-no-list": (
+        "the platform provides no class list: its launches contain no address of the service Names and Roles"
+    ),
+    "web.platform-list-invalid": (
+        "the platform's class list is not valid: expected members with user_id and roles"
+    ),
+    "web.platform-list-unstored": "the platform's class list cannot be stored: {error}",
+    "web.platform-member-removed": (
+        "{student}: the staff of the course have removed this member; only they can add the member again"
+    ),
+    "web.platform-no-id": "{person}: the platform sends no {field}",
+    "web.platform-variable": "it is a variable that the platform did not replace",
+    "web.platform-id-taken": "{student}: this ID already belongs to somebody else",
+    "web.platform-column-unstored": "the platform's grade column cannot be stored: {error}",
+    "web.platform-marks-refused": "marks of {number} students were refused; the first: {reason}",
+    "web.platform-no-column": (
+        "the platform does not allow creating a grade column; create a link with a grade there"
+    ),
+    "web.platform-no-address": "the platform returned no address for the marks",
+    "web.registration-no-platform": "open this address through your learning platform",
+    "web.registration-used": "this address has been used, or it has expired",
+    "web.registration-issuer": "the issuer is not the host that describes it",
+    "web.registration-invalid": "the platform cannot be stored: {reason}",
+    "web.registration-unstored": "the platform's data cannot be stored",
+    "web.registration-unreachable": "the platform cannot be reached",
+    "web.registration-status": "the platform responded with {status}",
+    "web.registration-malformed": "the platform did not send a valid description",
+    "web.response-large": "the response is larger than {most}",
+    "web.launch-no-role": (
+        "the platform reports that you are neither a student nor an instructor of this course"
+    ),
+    "web.launch-administrator": (
+        "administrators of the service must sign in with their password, not through a platform"
+    ),
+    "web.launch-no-staff": "the platform no longer reports that you are on the staff of this course",
+    "web.launch-own-only": "you may open your own submissions only",
+    "web.launch-unknown": "this student or this assignment is not known in the course",
+    "web.launch-instructors-only": "only instructors of the course can choose assignments",
+}
+_JOBS: Mapping[str, str] = {
+    "web.job-stopped": "the worker stopped each time, for an unknown reason",
+    "web.job-sandbox": "the sandbox failed, which is not the student's fault ({error})",
+    "web.job-error": "there was an unexpected error ({error})",
+}
 _FORMS: Mapping[str, str] = {
     "web.field-fault": "{field}: {reason}",
     "web.expected-whole": "expected a whole number from {least} to {most}",
@@ -67,4 +116,13 @@ _FORMS: Mapping[str, str] = {
     "web.expected-other": "this value is not possible",
     "web.course-slug-taken": "There is already a course with this short name. Choose another one.",
 }
-REFUSALS: Mapping[str, str] = {**_ATTEMPTS, **_DRAFTS, **_TRIALS, **_WEBHOOKS, **_PLATFORM_FILES, **_FORMS}
+REFUSALS: Mapping[str, str] = {
+    **_ATTEMPTS,
+    **_DRAFTS,
+    **_TRIALS,
+    **_WEBHOOKS,
+    **_PLATFORM_FILES,
+    **_PLATFORMS,
+    **_JOBS,
+    **_FORMS,
+}

@@ -270,8 +270,12 @@ _STAFF: Mapping[str, str | tuple[str, str]] = {
     "web.before": "Before",
     "web.after": "After",
     "web.when": "Time",
+    "web.chain": "Hash chain",
+    "web.chain-verify": "Verify now",
+    "web.chain-unverified": "The hash chain of the log has not been verified yet.",
+    "web.chain-verified": "Last verified on {moment}.",
     "web.chain-whole": (
-        "The hash chain of the log is intact. It cannot show whether the latest entries were removed: to "
+        "The hash chain of the log was intact. It cannot show whether the latest entries were removed: to "
         "detect that, note the newest digest elsewhere."
     ),
     "web.chain-broken": "The log was changed: its hash chain breaks at entry {number}.",

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from msgspec import Struct
 
 from autograder.app.class_statistics import make_pseudonym
+from autograder.core.wording import render_phrase
 from autograder.marking.similarity.pairs import to_percent
 from autograder.marking.similarity.side_by_side import AlignedRow
 from autograder.pages.feedback.sanitise import to_printable_text
@@ -102,13 +103,14 @@ def _describe_comparison(
         )
         for entry in kept.pairs
     ]
+    language = choose_language(request)
     return {
         "kept": kept,
         "made": row.made_at,
-        "when": assignment_details.make_time_formatter(offer, choose_language(request)),
+        "when": assignment_details.make_time_formatter(offer, language),
         "older": Attempt.objects.filter(offer=offer, queued_at__gt=row.made_at).exists(),
         "pairs": pairs,
-        "remarks": [_format_remark(entry, called) for entry in kept.remarks],
+        "remarks": [_format_remark(render_phrase(entry, language), called) for entry in kept.remarks],
     }
 
 

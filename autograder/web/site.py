@@ -17,6 +17,7 @@ from django.urls import reverse
 from msgspec import Struct, field
 
 from autograder import messages
+from autograder.core.wording import decode_phrase, render_phrase
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.template_rendering import TEMPLATES, make_environment
 from autograder.rubric.timestamps import format_moment
@@ -245,6 +246,8 @@ def get_words(request: HttpRequest) -> dict[str, Any]:
     return {
         "language": language,
         "t": functools.partial(_translate, language),
+        "render": lambda phrase: render_phrase(phrase, language),
+        "stored": lambda text: render_phrase(decode_phrase(text), language),
         "counted": functools.partial(_translate_counted, language),
         "moment": lambda moment, zone="": format_moment(moment, zone or f"{moment:%Z}", language),
         "number": Labels(language).number,

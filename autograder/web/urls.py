@@ -78,6 +78,7 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/platforms/<int:connection>/list", lti.import_list, name="platform-list"),
     path("staff/platforms/<int:connection>/disconnect", lti.disconnect_course, name="disconnect"),
     path("staff/audit/", audit_log.show_audit_log, name="audit-log"),
+    path("staff/audit/verify", audit_log.verify_audit_log, name="verify-audit-log"),
     path("staff/audit/log.csv", audit_log.export_audit_log, name="export-audit-log"),
     path("staff/notifications/", notifications.show_notifications, name="notifications"),
     path("staff/notifications/points", notifications.set_mail_marks, name="mail-marks"),

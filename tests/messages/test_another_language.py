@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Callable
 from decimal import Decimal
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -43,7 +42,7 @@ from autograder.pages.paper.sheet import render_sheet as printed
 from autograder.rubric import Rubric
 from autograder.rubric.timestamps import Timing, Window
 from autograder.store.gradebook.book import format_comments
-from tests.messages.pseudo import LANGUAGE, accented, english, write
+from tests.messages.pseudo import LANGUAGE, accented, english, read, write
 from tests.notebook.test_student_check import KINDS, TEXT, question
 from tests.pages import examples
 from tests.rubric.test_exam import GOOD
@@ -100,36 +99,6 @@ def told(graded: GradingResult) -> GradingResult:
         more = {**texts, LANGUAGE: accented(texts["en"])} if texts else {}
         items.append(msgspec.structs.replace(one, student=msgspec.structs.replace(one.student, text=more)))
     return msgspec.structs.replace(graded, score=msgspec.structs.replace(graded.score, items=tuple(items)))
-
-
-class Words(HTMLParser):
-    """What people read of a page: its text, and the texts of pictures and frames; not code and its output."""
-
-    def __init__(self, source: str) -> None:
-        super().__init__()
-        self.found: list[str] = []
-        self._inside: list[str] = []
-        self.feed(source)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found += [value or "" for name, value in attrs if name in {"alt", "title", "aria-label"}]
-        if tag not in {"img", "meta", "br"}:
-            own = any(name == "class" and "prose" in (value or "").split() for name, value in attrs)
-            self._inside.append("pre" if own else tag)  # what students wrote, typeset
-
-    def handle_endtag(self, tag: str) -> None:
-        while self._inside and self._inside.pop() not in {tag, "pre"}:
-            pass
-
-    def handle_data(self, data: str) -> None:
-        if not {"pre", "code", "style", "math"} & set(self._inside):
-            self.found.append(data)
-
-
-def read(page: str) -> str:
-    """The words of a page."""
-    return " ".join(Words(page).found)
 
 
 def every_ending() -> GradingResult:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from autograder.core.errors import AutograderError, GradebookError, ServiceError
+from autograder.core.wording import decode_phrase
 from tests.service import course
 from tests.support import small_course
 
@@ -408,14 +409,14 @@ def test_a_killed_worker_costs_a_try_and_the_third_is_the_last(
         grading.sweep_trials()
     assert 0 == jobs()
     assert grading.claim_result(row.pk) is None
-    assert "stopped each time" in trials.compute_effect(trial).failed["ada"]
+    assert "stopped each time" in str(trials.compute_effect(trial).failed["ada"])
     assert 1 == trials.retry_failed(trial)
     assert (1, {}) == (jobs(), trials.compute_effect(trial).failed)
     claimed = grading.claim_result(row.pk)
     assert claimed is not None
     grading.give_back(claimed, "no memory")
     row.refresh_from_db()
-    assert ("no memory", None, 1) == (row.problem, row.leased_until, row.tries)
+    assert ("no memory", None, 1) == (decode_phrase(row.problem), row.leased_until, row.tries)
     trials.drop_trial(trial, by)
     assert grading.claim_result(row.pk) is None
 

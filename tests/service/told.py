@@ -41,7 +41,7 @@ def score(student: str, *differing: ItemResult) -> Score:
         for item in question.items:
             status = Status.NEEDS_REVIEW if item.manual else Status.PASSED
             points = max(item.points, Decimal(0)) if status is Status.PASSED else Decimal(0)
-            message = Message("review.manual") if item.manual else RIGHT
+            message = Message("review.person") if item.manual else RIGHT
             plain = ItemResult(question.id, item.id, status, points, item.points, message, "")
             items.append(own.get((question.id, item.id), plain))
     return Score(student, small_course.NAME, 1, tuple(items))

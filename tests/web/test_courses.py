@@ -70,7 +70,9 @@ def test_an_assignment_is_uploaded_and_offered(at: Small) -> None:
     draft = at.record.drafts.get()
     place, client = f"{at.base}staff/drafts/{draft.pk}/", at.client("instructor")
     assert "HX-Refresh" not in client.get(f"{place}progress").headers
-    assert small_link(draft.pk) in text(client.get(f"{at.base}staff/"))
+    listed = text(client.get(f"{at.base}staff/"))
+    assert small_link(draft.pk) in listed
+    assert "course.zip" in listed
     finding = {"paper": "course", "place": "small", "expected": "x", "got": "<script>", "remedy": "y"}
     type(draft).objects.filter(pk=draft.pk).update(state="failed", findings=[finding])
     assert "true" == client.get(f"{place}progress").headers["HX-Refresh"]

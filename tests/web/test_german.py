@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import csv
 import html
+import io
 import re
+import zipfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -19,36 +22,65 @@ from tests.web.people import Small
 
 PROGRAM = Path(catalogue.__file__).parents[1]
 CONVERTED = (
+    "app/collection.py",
+    "app/grade_files.py",
     "app/marking_sheet_rows.py",
+    "app/marking_sheets.py",
+    "app/similarity.py",
     "course/archives.py",
     "course/csv_rows.py",
     "course/group_list.py",
     "course/submission_folder.py",
     "exchange/platforms/class_lists.py",
     "exchange/platforms/csv_files.py",
+    "exchange/platforms/gradebooks.py",
+    "exchange/platforms/sources.py",
+    "exchange/platforms/staging.py",
+    "exchange/platforms/student_matching.py",
+    "exchange/platforms/worksheets.py",
     "notebook/document.py",
     "service/attempt_choice.py",
     "service/attempts.py",
     "service/drafts.py",
     "service/notices/webhooks.py",
     "service/platform_files.py",
+    "service/platforms.py",
+    "service/outgoing.py",
+    "service/registrations.py",
     "service/student_groups.py",
     "service/trials/rollout.py",
     "service/uploads.py",
+    "service/versions.py",
     "web/assignment_settings.py",
     "web/attempts.py",
     "web/courses.py",
+    "web/deep_linking.py",
+    "web/lti.py",
+    "web/marking_sheets.py",
     "web/platform_files.py",
     "web/regrade_requests.py",
     "web/student.py",
     "web/student_groups.py",
 )
 """Modules whose errors reach pages."""
-RAISED = {"CourseError", "NotebookError", "RubricError", "ServiceError", "SourceError"}
+SECOND = {"Match", "NotebookError", "RefusedFile", "refuse_file"}
+"""Errors and faults with their text as the second argument."""
+RAISED = {"CourseError", "RubricError", "ServiceError", "SourceError", *SECOND}
 FOR_AUTHORS = {
     "there is no column {}": "an option of the command line",
     "{}: {} cannot be read: {}": "a file in the folder of a course",
     "{}: cannot be read: {}": "a folder or archive on the command line",
+    "there is no such file or folder to collect from": "a path on the command line",
+    "{}: students: {} is {}, who is not in roster.csv": "a file in the folder of a course",
+    "{}: cannot be written: {}": "a file on the command line",
+    "{}: {}": "puts a path on the command line before another error",
+    "there is no grade cell {}": "an option of the command line",
+    "is there already, and may hold marks": "a file on the command line",
+    "the sheet has no rows": "a file on the command line",
+    "{}: assignment: {} is not in the course": "a file on the command line",
+    "expected a file that ends in .csv": "a file on the command line",
+    "--given: {}": "an option of the command line",
+    "the folder cannot be read: {}": "a folder on the command line",
     "there is no such file; hand it in": "a file in the folder of a course",
     "is a link, not a folder": "a folder of the course",
     "the course's class list is not usable: {}": "a list in the course's folder",
@@ -119,7 +151,7 @@ def test_no_error_is_written_in_english(module: str) -> None:
     written = []
     for name, call in list_calls(PROGRAM / module):
         if name in RAISED and call.args:
-            text = call.args[1] if name == "NotebookError" and len(call.args) > 1 else call.args[0]
+            text = call.args[1] if name in SECOND and len(call.args) > 1 else call.args[0]
             if isinstance(text, ast.Constant | ast.JoinedStr):
                 written.append(re.sub(r"\{.*?\}", "{}", ast.unparse(text)))
     assert [] == [text for text in written if not any(known in text for known in FOR_AUTHORS)]
@@ -192,6 +224,46 @@ def test_refusals_are_german_on_pages(at: Small) -> None:
         notices = list_notices(page)
         assert notices, (place, form)
         assert not [text for text in notices if ENGLISH.search(text)], (place, form, notices)
+
+
+def list_reported(page: str) -> list[str]:
+    """The entries of the lists on a page, without its menus."""
+    return [html.unescape(text) for text in re.findall(r"<li>([^<]*)</li>", page.partition("<main")[2])]
+
+
+def test_reports_of_uploads_are_german(at: Small) -> None:
+    """Why files of an archive and rows of a marking sheet are refused."""
+    attempt = course.handed_in(at.offer, "ada", course.released(at.folder))
+    assert attempt.number == 1
+    course.graded_without_a_box(at.offer)
+    at.account("student", "ada")
+    staff = f"{at.base}staff/a/{at.offer.assignment}/"
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in ("nobody/code.ipynb", "ada/timestamp.txt", "ada/notes.txt", "ada/Notes.txt", "ada/con"):
+            archive.writestr(name, b"x")
+    client = at.client("instructor", headers={"accept-language": "de"})
+    form = {"archive": file("x.zip", packed.getvalue()), "moment": "2026-02-12T10:20"}
+    reported = list_reported(client.post(f"{staff}platforms/", form).content.decode())
+    assert "nobody: niemand auf der Teilnehmerliste heißt ähnlich" in reported
+    assert len(reported) >= 5
+    sheet = f"{staff}mark/sheet.csv"
+    head, *rows = csv.reader(io.StringIO(b"".join(client.get(sheet)).decode("utf-8-sig")))
+    points = head.index("points")
+    for change in (
+        lambda row: [*row[:points], "many", *row[points + 1 :]],
+        lambda row: [*row[:points], "99", *row[points + 1 :]],
+        lambda row: ["exam", *row[1:]],
+        lambda row: [*row[:-1], row[-1][::-1]],
+    ):
+        written = io.StringIO()
+        csv.writer(written).writerows([head, *map(change, rows)])
+        page = client.post(sheet, {"sheet": file("marks.csv", written.getvalue().encode())})
+        errors = list_reported(page.content.decode())
+        assert errors
+        assert all(error.startswith("Zeile ") for error in errors)
+        reported += errors
+    assert [] == [text for text in reported if ENGLISH.search(text)]
 
 
 def test_only_the_wrong_field_is_marked(at: Small) -> None:

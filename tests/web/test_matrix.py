@@ -98,6 +98,7 @@ ALLOWED = {
     "reset-factor": (("superuser",), "POST"),
     "audit-log": (LEADING, "GET HEAD"),
     "export-audit-log": (LEADING, "GET HEAD"),
+    "verify-audit-log": (LEADING, "POST"),
     "notifications": (LEADING, "GET HEAD POST"),
     "mail-marks": (LEADING, "POST"),
     "remove-webhook": (LEADING, "POST"),

@@ -378,9 +378,8 @@ def test_changes_stand_in_the_log(at: Small) -> None:
 
 def test_dates_are_replaced_as_on_the_page(at: Small) -> None:
     """They are stored as exams.toml has them, logged, and told to students; extensions stay."""
-    from autograder.service.models_notices import Event
-
     from autograder.service.models import AuditEntry, Member
+    from autograder.service.models_results import Event
 
     Member.objects.create(course=at.record, role="student", student="zoe", account=at.account("stranger"))
     asking = program_of(at, "instructor")

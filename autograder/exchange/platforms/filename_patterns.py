@@ -25,6 +25,7 @@ from autograder.core import tables
 from autograder.core.errors import CourseError, RubricError
 from autograder.exchange.platforms import worksheets
 from autograder.exchange.platforms.student_matching import Identification
+from autograder.messages import build_localised_text
 from autograder.rubric import timestamps
 
 GROUPS = (
@@ -269,7 +270,9 @@ def match_name(pattern: NamePattern, path: str) -> Mapping[str, str] | None:
         # The ``regex`` module, because it supports a timeout and repeated group names.
         match = regex.fullmatch(pattern.path, path, regex.DOTALL, timeout=_SECONDS)
     except TimeoutError as error:
-        raise CourseError(f"collect.toml: pattern {pattern.name!r} takes too long for {path!a}") from error
+        raise CourseError(
+            build_localised_text("fault.pattern-slow", pattern=pattern.name, path=ascii(path))
+        ) from error
     return None if match is None else {name: value or "" for name, value in match.groupdict().items()}
 
 

@@ -9,6 +9,7 @@ from autograder.core.errors import CourseError
 from autograder.core.tables import join_names
 from autograder.exchange.platforms.csv_files import CsvTable, normalize_column, parse_table, strip_guard
 from autograder.exchange.platforms.worksheets import parse_number
+from autograder.messages import build_localised_text
 
 COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 """Columns by which Canvas identifies students."""
@@ -41,8 +42,13 @@ def find_column(columns: Sequence[str], title: str) -> str:
     fitting = exact or [column for column in columns if _is_title_match(column, title)]
     if len(fitting) > 1:
         raise CourseError(
-            f"the gradebook has {len(fitting)} columns that may be {title!r}: {join_names(fitting)}; state "
-            f'the whole name of the one that is meant: --title "{fitting[0].strip()}"'
+            build_localised_text(
+                "fault.gradebook-columns",
+                number=len(fitting),
+                title=repr(title),
+                columns=join_names(fitting),
+                first=fitting[0].strip(),
+            )
         )
     return fitting[0] if fitting else ""
 

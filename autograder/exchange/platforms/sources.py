@@ -14,11 +14,13 @@ from msgspec.structs import replace
 
 from autograder.core.errors import SourceError
 from autograder.core.tables import escape_name
+from autograder.core.wording import Phrase
 from autograder.course.archives import PackedFile, RefusedFile, SourceFiles, refuse_file
 from autograder.exchange.platforms import filename_patterns, worksheets
 from autograder.exchange.platforms.filename_patterns import CollectSettings, NamedFile
 from autograder.exchange.platforms.student_matching import Identification
 from autograder.exchange.platforms.worksheets import WorksheetRow
+from autograder.messages import build_localised_text
 from autograder.rubric.timestamps import FILE_NAME as STAMP
 from autograder.rubric.timestamps import parse_moment
 
@@ -56,9 +58,13 @@ def _read_metadata(data: bytes) -> dict[str, GradescopeSubmission]:
     try:
         content: Any = yaml.load(data, Loader=loader)  # noqa: S506 - both are safe loaders: plain data alone
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise SourceError(f"{METADATA_FILE}: not YAML that can be read: {str(error)[:200]}") from error
+        raise SourceError(
+            build_localised_text("fault.metadata-yaml", file=METADATA_FILE, error=str(error)[:200])
+        ) from error
     if not isinstance(content, Mapping):
-        raise SourceError(f"{METADATA_FILE}: expected a table of submissions, got {type(content).__name__}")
+        raise SourceError(
+            build_localised_text("fault.metadata-table", file=METADATA_FILE, given=type(content).__name__)
+        )
     return {str(key): _read_submission(value) for key, value in content.items() if isinstance(value, Mapping)}
 
 
@@ -101,18 +107,17 @@ class AnonymityRule(Struct, frozen=True, eq=False):
 
     names: re.Pattern[str]
     hint: str
-    """Advice for staff."""
+    """Code of the advice for staff."""
 
 
 _ANONYMOUS: Mapping[str, AnonymityRule] = {
     "moodle": AnonymityRule(
         _BLIND,
-        "blind marking hides who it is; reveal the identities in Moodle, and download the files or the "
-        "worksheet (--worksheet) again",
+        "fault.moodle-blind",
     ),
     "canvas": AnonymityRule(
         re.compile(r"anon_.*"),
-        "anonymous grading hides who it is; turn it off in Canvas, and download the files again",
+        "fault.canvas-anonymous",
     ),
 }
 
@@ -146,7 +151,7 @@ class FoundAttempt(Struct, frozen=True, eq=False):
     moment: datetime | None = None
     late: bool = False
     """The platform marks it as late."""
-    hint: str = ""
+    hint: Phrase = ""
     """Why the platform's names do not identify the student, and what to do; empty: they do."""
 
 
@@ -177,9 +182,10 @@ def read_source(listing: SourceFiles, wanted: WantedAttempts) -> SourceContents:
     zone = wanted.settings.get_zone()
     named, faults = [], [*listing.refused]
     for entry in listing.entries:
-        named_file, fault = filename_patterns.read_name(pattern, entry.path, zone), ""
+        named_file = filename_patterns.read_name(pattern, entry.path, zone)
+        fault: Phrase = ""
         if named_file is None and not filename_patterns.is_platform_file(pattern, entry.path):
-            fault = f"its name is none of a download of {pattern.name}"
+            fault = build_localised_text("fault.platform-name", platform=pattern.name)
         elif named_file is not None and pattern.name == "exchange":
             named_file, fault = _read_exchange(named_file, entry, wanted)
         if fault:
@@ -194,21 +200,21 @@ def read_source(listing: SourceFiles, wanted: WantedAttempts) -> SourceContents:
 
 def _read_exchange(
     named_file: NamedFile, entry: PackedFile, wanted: WantedAttempts
-) -> tuple[NamedFile | None, str]:
+) -> tuple[NamedFile | None, Phrase]:
     """Split ``<student>+<assignment>`` if either contains a ``+``; return also why it is refused, if it is.
 
     The course's own assignments determine where the student's name ends.
     """
     if _OFFSET.search(named_file.attempt):
-        return named_file, "its time has an offset from UTC behind a +, and so nobody can say when it was"
+        return named_file, build_localised_text("fault.exchange-offset")
     parts = f"{named_file.identity.id}+{named_file.assignment}".split("+")
     heads = [("+".join(parts[:position]), "+".join(parts[position:])) for position in range(1, len(parts))]
     known_splits = [head for head in heads if head[1] in {wanted.assignment, *wanted.other_assignments}]
     # Without a known assignment any split is possible; several make the name ambiguous.
     fitting = known_splits or heads
     if len(fitting) > 1:
-        options = " or ".join(f"{student!a} and {name!a}" for student, name in fitting)
-        return named_file, f"its + do not tell student and assignment apart ({options}); rename the folder"
+        options = " | ".join(f"{student!a} + {name!a}" for student, name in fitting)
+        return named_file, build_localised_text("fault.exchange-plus", options=options)
     student, assignment = fitting[0]
     named_file = replace(named_file, identity=replace(named_file.identity, id=student), assignment=assignment)
     fault = _find_owner_fault(entry, named_file.identity, wanted) if assignment == wanted.assignment else ""
@@ -271,7 +277,7 @@ def _keep_apart(named: Named) -> list[tuple[NamedFile, PackedFile]]:
     return separated
 
 
-def _find_owner_fault(entry: PackedFile, identity: Identification, wanted: WantedAttempts) -> str:
+def _find_owner_fault(entry: PackedFile, identity: Identification, wanted: WantedAttempts) -> Phrase:
     """Return why an exchange folder is not the named student's: every user can write there."""
     if wanted.any_owner or entry.owner < 0:
         return ""
@@ -281,10 +287,10 @@ def _find_owner_fault(entry: PackedFile, identity: Identification, wanted: Wante
 
         account = pwd.getpwuid(entry.owner).pw_name
     except (ImportError, KeyError):
-        account = f"number {entry.owner}"
+        account = str(entry.owner)
     if account == identity.id:
         return ""
-    return f"it belongs to the account {account}, not to {identity.id}; --any-owner takes it all the same"
+    return build_localised_text("fault.exchange-owner", account=account, student=identity.id)
 
 
 def _apply_worksheet(named_file: NamedFile, wanted: WantedAttempts) -> NamedFile:
@@ -319,7 +325,8 @@ def _group_attempts(named: Named, anonymous: AnonymityRule | None = None) -> tup
         moment = max((item.moment for item in names if item.moment), default=None)
         late = any(item.late for item in names)
         entries = {name: entry for name, (_, entry) in files.items()}
-        hint = anonymous.hint if anonymous and anonymous.names.fullmatch(identity.name) else ""
+        hidden = anonymous and anonymous.names.fullmatch(identity.name)
+        hint = build_localised_text(anonymous.hint) if anonymous and hidden else ""
         attempt = FoundAttempt(identity.label, (identity,), entries, moment, late, hint)
         # Sorted by student, then by time, so that the order of files in an archive has no influence.
         attempts.append((attempt, (attempt.label, *max(map(_get_order, names)), names[0].attempt)))
@@ -350,12 +357,12 @@ def _read_gradescope(listing: SourceFiles, metadata: list[PackedFile]) -> Source
         if position >= 0:
             files.setdefault(parts[position], {})["/".join(parts[position + 1 :])] = entry
         elif entry not in metadata:
-            faults.append(refuse_file(entry.path, "it lies in no folder of a submission"))
+            faults.append(refuse_file(entry.path, build_localised_text("fault.gradescope-folder")))
     attempts = []
     for folder, inside in files.items():
         submission = submission_by_folder.get(folder)
         people = submission.submitters if submission else ()
-        label = " and ".join(item.label for item in people) or folder
+        label = ", ".join(item.label for item in people) or folder
         attempts.append(
             FoundAttempt(
                 label,
@@ -377,9 +384,8 @@ def _read_folders(listing: SourceFiles, wanted: WantedAttempts) -> SourceContent
     moments: dict[str, datetime] = {}
     for entry in listing.entries:
         if not entry.path.startswith(wrapping):
-            faults.append(
-                refuse_file(entry.path, f"it lies outside of {wrapping!a}, where the students' files are")
-            )
+            reason = build_localised_text("fault.outside-wrapping", folder=ascii(wrapping))
+            faults.append(refuse_file(entry.path, reason))
             continue
         who, inside, file = entry.path[len(wrapping) :].partition("/")
         if not inside:
@@ -395,7 +401,7 @@ def _read_folders(listing: SourceFiles, wanted: WantedAttempts) -> SourceContent
         elif believed and inner_path:
             moments |= _read_stamp(who, entry)
         else:
-            reason = "a student may have written it; --from nbgrader believes it in <student>/<assignment>/"
+            reason = build_localised_text("fault.stamp-by-student")
             faults.append(refuse_file(entry.path, reason))
     timed = [(replace(item, moment=moments.get(item.identity.id)), entry) for item, entry in named]
     return SourceContents(wanted.platform or filename_patterns.FOLDERS, _group_attempts(timed), tuple(faults))

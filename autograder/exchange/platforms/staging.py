@@ -16,6 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from autograder.core.errors import SourceError
+from autograder.core.wording import Phrase
 from autograder.course.archives import (
     MOST_ATTEMPT,
     MOST_FILE,
@@ -27,6 +28,7 @@ from autograder.course.archives import (
     refuse_file,
 )
 from autograder.course.submission_folder import expand_archives, place_files
+from autograder.messages import build_localised_text
 from autograder.rubric.timestamps import FILE_NAME as STAMP
 
 
@@ -69,7 +71,7 @@ def prepare_attempt(
         # Archives stay open until all of their members are copied.
         for name, entry in expand_archives(files, expected, label, faults, opened):
             if name in expanded:
-                faults.append(refuse_file(f"{label}: {name}", "there is another file of this name"))
+                faults.append(refuse_file(f"{label}: {name}", build_localised_text("fault.twice")))
             expanded.setdefault(name, entry)
         names = place_files(expanded, expected)
         kept = _write_files(
@@ -121,13 +123,13 @@ def _write_files(
         )
         fault = fault or find_size_fault(entry.size, total, MOST_ATTEMPT)
         if not fault and len(kept) >= MOST_FILES:
-            fault = f"there are more than {MOST_FILES:,} files"
+            fault = build_localised_text("fault.files-too-many", most=MOST_FILES)
         if not fault:
             try:
                 kept[place] = _copy_file(entry, folder / place)
                 total += entry.size
             except SourceError as error:
-                fault = str(error)
+                fault = error.text
                 # A partly written file must not be graded.
                 (folder / place).unlink(missing_ok=True)
         if fault:
@@ -135,12 +137,12 @@ def _write_files(
     return kept
 
 
-def _find_stamp_fault(place: str) -> str:
+def _find_stamp_fault(place: str) -> Phrase:
     """Return why a student's timestamp.txt is refused."""
-    return "when something was handed in is not the student's to say" if place.casefold() == STAMP else ""
+    return build_localised_text("fault.stamp") if place.casefold() == STAMP else ""
 
 
-def _find_collision(place: str, kept: Mapping[str, str], spelled: dict[str, str]) -> str:
+def _find_collision(place: str, kept: Mapping[str, str], spelled: dict[str, str]) -> Phrase:
     """Return why a file conflicts with the others on a disk that ignores case; empty if it does not."""
     parts = place.split("/")
     for count in range(1, len(parts) + 1):
@@ -148,10 +150,10 @@ def _find_collision(place: str, kept: Mapping[str, str], spelled: dict[str, str]
         # Every parent folder is checked as well: "A/x" and "a/y" collide.
         there = spelled.setdefault(unicodedata.normalize("NFC", part).casefold(), part)
         if there != part:
-            return f"it cannot be told from {there!a} where large and small letters are the same"
+            return build_localised_text("fault.same-case", name=ascii(there))
         if (count < len(parts) and part in kept) or (count == len(parts) and _is_folder(part, kept)):
-            return f"{part!a} is a file and a folder"
-    return "it is there twice" if place in kept else ""
+            return build_localised_text("fault.file-and-folder", name=ascii(part))
+    return build_localised_text("fault.twice") if place in kept else ""
 
 
 def _is_folder(place: str, kept: Mapping[str, str]) -> bool:
@@ -172,7 +174,7 @@ def _copy_file(entry: PackedFile, target: Path) -> str:
         for part in entry.read_chunks():
             size += len(part)
             if size > min(entry.size, MOST_FILE):
-                raise SourceError("it is longer than it says")
+                raise SourceError(build_localised_text("fault.longer"))
             digest.update(part)
             file.write(part)
     return digest.hexdigest()

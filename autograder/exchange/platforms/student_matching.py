@@ -10,6 +10,9 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
+from autograder.core.tables import escape_name
+from autograder.core.wording import Phrase
+from autograder.messages import build_localised_text
 from autograder.rubric.variants.draws import normalise_id
 
 _ALIKE = 0.6
@@ -58,7 +61,7 @@ class Match(Struct, frozen=True):
     """Identified student, or a suggestion."""
 
     student: str = ""
-    suggestion: str = ""
+    suggestion: Phrase = ""
     """Sentence with possible students, if none was identified."""
 
 
@@ -109,9 +112,7 @@ class Register:
         # Without a class list there is nothing to compare with, so only a stated id is usable.
         if not self._students:
             return (
-                Match(identity.id)
-                if identity.id
-                else Match("", "there is no class list: no name tells an id")
+                Match(identity.id) if identity.id else Match("", build_localised_text("fault.match-no-list"))
             )
         several: set[str] = set()
         for matches in self._list_candidates(identity):
@@ -120,7 +121,10 @@ class Register:
             # Keep looking: weaker evidence may still be unique.
             several = several or matches
         if several:
-            return Match("", f"{len(several)} students are called so: {', '.join(sorted(several))}")
+            students = ", ".join(sorted(several))
+            return Match(
+                "", build_localised_text("fault.match-several", number=len(several), students=students)
+            )
         return Match("", self._suggest_student(identity))
 
     def _list_candidates(self, identity: Identification) -> Iterable[set[str]]:
@@ -150,17 +154,17 @@ class Register:
                 break
         return ids
 
-    def _suggest_student(self, identity: Identification) -> str:
+    def _suggest_student(self, identity: Identification) -> Phrase:
         """Return a sentence with the most similar students."""
         texts = {_simplify_text(listed.name): listed for listed in self.students} | {
             _simplify_text(listed.id): listed for listed in self.students
         }
         close = difflib.get_close_matches(_simplify_text(identity.label), texts, n=_SUGGESTED, cutoff=_ALIKE)
         near = list(dict.fromkeys(texts[text].id for text in close))
-        suggestions = " or ".join(
-            f"{student} ({self._students[normalise_id(student)].name})" for student in near
-        )
-        return f"did you mean {suggestions}?" if near else "nobody on the class list has a similar name"
+        if not near:
+            return build_localised_text("fault.match-nobody")
+        students = ", ".join(f"{student} ({self._students[normalise_id(student)].name})" for student in near)
+        return build_localised_text("fault.match-similar", students=escape_name(students))
 
 
 def _normalize_text(text: str) -> str:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from autograder.core.errors import CourseError
 from autograder.exchange.platforms.csv_files import CsvTable, parse_table
 from autograder.exchange.platforms.student_matching import Identification
+from autograder.messages import build_localised_text
 from autograder.rubric.timestamps import resolve_local_time
 
 COLUMNS: Mapping[str, Sequence[str]] = {
@@ -181,4 +182,4 @@ def check_fillable(sheet: Worksheet) -> None:
         CourseError: the worksheet has no column for them.
     """
     if sheet.find_index("grade") < 0:
-        raise CourseError("the worksheet has no column for grades; download it again, with all columns")
+        raise CourseError(build_localised_text("fault.worksheet-grade"))

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from autograder.core.records import GradingResult, Score
+from autograder.core.wording import Phrase
 from autograder.grading.grades import CellName, PersonMark
 from autograder.marking.mark_follower import MarkFollower
 from autograder.marking.moves import (
@@ -35,7 +36,7 @@ class TrialEffect(Struct, frozen=True):
     moved: tuple[StudentMove, ...]
     waiting: tuple[str, ...]
     """Students with an attempt that is still being graded, by the trial or by the offered version."""
-    failed: Mapping[str, str]
+    failed: Mapping[str, Phrase]
     """Reason for a failure in the trial, by student."""
     changes: tuple[RubricChange, ...]
 

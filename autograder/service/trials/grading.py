@@ -14,9 +14,11 @@ from django.utils import timezone
 from msgspec import Struct
 
 from autograder.core.records import GradingResult
+from autograder.core.wording import Phrase, decode_phrase, encode_phrase
 from autograder.grading import grades
 from autograder.grading.batch import with_handin
 from autograder.grading.store import GradedEntry, ResultKey
+from autograder.messages import build_localised_text
 from autograder.rubric import Rubric
 from autograder.service import attempts, tasks, versions
 from autograder.service.models import State, TrialResult, VersionTrial
@@ -96,12 +98,11 @@ def _select_failed(trial: VersionTrial) -> QuerySet[TrialResult]:
     return trial.results.filter(free, result=None, tries__gte=MOST_TRIES)
 
 
-def load_failures(trial: VersionTrial) -> dict[str, str]:
+def load_failures(trial: VersionTrial) -> dict[str, Phrase]:
     """Return, by student, the reason why an attempt could not be graded in the trial."""
     rows = _select_failed(trial).values_list("attempt__student", "problem")
-    return {
-        who: problem or "the worker stopped each time, for an unknown reason" for who, problem in sorted(rows)
-    }
+    stopped = build_localised_text("web.job-stopped")
+    return {who: decode_phrase(problem) if problem else stopped for who, problem in sorted(rows)}
 
 
 def measure_progress(trial: VersionTrial) -> TrialProgress:
@@ -143,9 +144,11 @@ def extend_lease(row: TrialResult) -> None:
     TrialResult.objects.filter(pk=row.pk, result=None).update(leased_until=timezone.now() + LEASE)
 
 
-def give_back(row: TrialResult, problem: str) -> None:
+def give_back(row: TrialResult, problem: Phrase) -> None:
     """Release a result for another try; after the last try it fails, with this problem as the reason."""
-    TrialResult.objects.filter(pk=row.pk, result=None).update(problem=problem, leased_until=None)
+    TrialResult.objects.filter(pk=row.pk, result=None).update(
+        problem=encode_phrase(problem), leased_until=None
+    )
     if row.tries < MOST_TRIES:
         tasks.enqueue_job(tasks.TRIALS, row.pk)
 

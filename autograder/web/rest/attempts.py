@@ -11,6 +11,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router
 
+from autograder.core.wording import decode_phrase
 from autograder.notebook.student.transport import ONCE
 from autograder.service import attempts
 from autograder.service.models import Attempt, AttemptFile, Offer, Role, Scope
@@ -152,6 +153,6 @@ def _describe_attempt(visit: Visit, attempt: Attempt, counting: set[str]) -> dic
         "submitted_at": attempt.submitted_at,
         "graded_at": attempt.graded_at,
         "counts": str(attempt.pk) in counting,
-        "problem": attempt.problem if visit.staff else "",
+        "problem": str(decode_phrase(attempt.problem)) if visit.staff else "",
         "files": [{"name": row.name, "size": row.size, "sha256": row.blob_id} for row in attempt.files.all()],
     }

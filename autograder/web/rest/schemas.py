@@ -137,7 +137,7 @@ class AssignmentChange(Data):
     published: bool | None = None
 
 
-class SlipDays(Data):
+class SlipDaysData(Data):
     """Slip days of an assignment."""
 
     days: Number
@@ -159,7 +159,7 @@ class TimesIn(Data):
     grace_minutes: Number | None = None
     penalty: Table | None = None
     late_days: DayLength | None = None
-    slip_days: SlipDays | None = None
+    slip_days: SlipDaysData | None = None
 
 
 class ExtensionData(Data):

@@ -1,0 +1,188 @@
+"""Every page in an invented language: no sentence stands on it that is not in the catalogue."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from autograder.core.wording import encode_phrase
+from autograder.messages import build_localised_text, catalogue
+from tests.messages import pseudo
+from tests.service import told
+from tests.support import small_course
+from tests.web.people import Small
+from tests.web.test_matrix import ALLOWED, _keys, drafted, routes, tried
+from tests.web.test_similar_page import class_of, compared
+
+# German in the eyes of Django: it knows no invented languages.
+LANGUAGE = "de"
+BY = ("superuser", "student", "instructor")
+"""Who looks at a page: the first of these who may."""
+NOT_HERE = {"lti-connect": "begins at a learning platform; see test_lti.py"}
+TITLES = r'(?:en = |title=)"([^"]*)"'
+DATA = (
+    *(
+        "nbexam",
+        "English",
+        "Deutsch",
+        "ipynb",
+        "coursecheck",
+        "function",
+        "softplus",
+        "Europe/Berlin",
+        "UTC",
+        "https",
+        "example",
+        "org",
+        "events",
+        "zip",
+    ),
+    *("ada", "bob", "cem", "dia", "eva", "fay", "zoe", "Lovelace", "red", "norms", "Maths", "autograder"),
+    *("min", "code", "formulas", "small", "mlp", "why", "softmax", "student", "instructor", "draft"),
+)
+"""Names and ids of this class, and what keeps its spelling in every language."""
+
+
+@pytest.fixture(scope="module")
+def locale(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of languages with the invented one in place of German."""
+    folder = tmp_path_factory.mktemp("locale")
+    pseudo.write(folder, LANGUAGE)
+    return folder
+
+
+@pytest.fixture
+def full(at: Small, locale: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """A class with something on every page; the parts of the addresses of its pages."""
+    from django.utils import timezone
+
+    from autograder.service import audit, program_keys
+    from autograder.service.marking import answers, mark_entry, regrade_requests
+    from autograder.service.models import CellMark, Member, Scope
+    from autograder.service.models_results import Webhook
+    from autograder.service.refusals import RequestRefused
+
+    monkeypatch.setattr(catalogue, "LOCALE", locale)
+    instructor, rubric = at.account("instructor"), told.RUBRIC
+    for who in ("cem", "zoe"):
+        Member.objects.create(course=at.record, role="student", student=who, last_name="Lovelace")
+    class_of(at)
+    compared(at)
+    lost = told.told("mlp", "formula", told.UNKNOWN, "1"), told.told("places", "scored", told.UNKNOWN)
+    for who in ("ada", "bob"):
+        attempt = told.graded(at.offer, at.folder, who, *lost)
+    at.offer.groups = {"red": ["cem", "dia"]}
+    at.offer.times = {
+        "start": "2026-02-12T10:00:00",
+        "end": "2031-02-03T10:00:00",
+        "zone": "Europe/Berlin",
+        "late": "penalty",
+        "penalty": {"steps": [{"after_hours": 0, "take": "5"}], "unit": "percent"},
+        "slip_days": {"days": 5, "most": 2, "place": 0},
+        "students": {"bob": {"extra_minutes": 30}},
+    }
+    told.published(at.offer)
+    problem = encode_phrase(build_localised_text("web.job-stopped"))
+    at.offer.attempts.filter(student="eva").update(state="failed", problem=problem)
+    question = rubric.get_question("mlp")
+    request = regrade_requests.make_request(at.offer, "bob", question, question.get_item("formula"), "norms")
+    row = CellMark.objects.get(place__course=at.record, place__cell="mlp-why", student="ada")
+    cell = answers.find_cell(rubric, "formulas", "mlp-why")
+    assert cell is not None
+    marks = mark_entry.GivenMarks({"why": Decimal("0.5")}, "norms", flagged=True)
+    mark_entry.save_marks({row.pk: row.revision}, cell, marks, instructor)
+    draft, trial = drafted(at), tried(at)
+    type(draft).objects.filter(pk=draft.pk).update(archive_name="draft.zip")
+    Webhook.objects.create(
+        course=at.record,
+        address="https://example.org/events",
+        problem=encode_phrase(RequestRefused("webhook-status", status=500).text),
+    )
+    program_keys.create_key(instructor, "norms", [Scope.READ], course=at.record, expires_at=timezone.now())
+    who, record = instructor.username, at.record
+    audit.record_action(who, "times", "small", course=record, before={}, after=at.offer.times)
+    audit.record_action(who, "add member", "ada", course=record, after={"role": "student", "student": "ada"})
+    counts = {"reason": "norms", "submitted": "2026-02-12T10:00:00+00:00", "counts": True}
+    audit.record_action(who, "upload attempt", "small: ada 2", course=record, after=counts)
+    audit.record_action(who, "mark sheet", "small", course=record, after={"ada: mlp-why": "0.5"})
+    audit.record_action(
+        who, "collect", "small", course=record, after={"students": ["ada"], "archive": "x.zip"}
+    )
+    audit.record_action(who, "erase", "red", course=record, after={audit.REDACTED: {"1": "0" * 64}})
+    audit.verify_log(who, record)
+    return {
+        "slug": record.slug,
+        "assignment": at.offer.assignment,
+        "number": 1,
+        "name": "code.ipynb",
+        "who": "ada",
+        "identifier": attempt.pk,
+        "member": Member.objects.get(course=record, student="cem").pk,
+        "kind": "account",
+        "person": at.account("student").pk,
+        "place": row.place_id,
+        "answer": row.pk,
+        "trial": trial.pk,
+        "draft": draft.pk,
+        "request": request.pk,
+    }
+
+
+def find_reader(name: str) -> str | None:
+    """Who looks at a route's page; None: it has none."""
+    roles, methods = ALLOWED[name]
+    if "GET" not in methods.split() or name in NOT_HERE:
+        return None
+    return next(role for role in BY if role in roles)
+
+
+PAGES = {name: reader for name in ALLOWED if (reader := find_reader(name))}
+
+
+def read(at: Small, page: str) -> str:
+    """The words of a page without the texts of the course."""
+    from autograder.service.models import CourseRecord
+
+    text = pseudo.read(page)
+    texts = [
+        # Administrators see the courses of other tests, too.
+        *(name for course in CourseRecord.objects.values_list("title", "slug") for name in course),
+        at.offer.title,
+        "for <b>staff</b>",
+        "Because",
+        *re.findall(TITLES, f"{small_course.RUBRIC} {small_course.CHECKS}"),
+    ]
+    texts += [f"{at.record.slug}-{role}" for role in BY]
+    for own in sorted({*texts}, key=len, reverse=True):
+        text = text.replace(own, " ")
+    # Digests are no words, though some of them have letters only.
+    return re.sub(r"[0-9a-f]{32,}|[0-9a-f]{12}…", " ", text)
+
+
+def test_every_page_speaks_it(at: Small, full: dict[str, Any]) -> None:
+    """Each route that shows a page: its texts, its title, and its labels for screen readers."""
+    ids = re.findall(r'\b(?:id|kind|code|name|answer) = "([^"]*)"', small_course.RUBRIC)
+    known = frozenset(word for name in (*DATA, *ids) for word in re.findall(r"[A-Za-z]+", name))
+    clients = {role: at.client(role, headers={"accept-language": LANGUAGE}) for role in set(PAGES.values())}
+    seen, left = set(), []
+    for name, reader in PAGES.items():
+        parts = {**full, "number": full["request"] if name == "request" else full["number"]}
+        place = reverse(name, kwargs={key: parts[key] for key in _keys(name)})
+        with contextlib.closing(clients[reader].get(place, follow=True)) as answer:
+            assert 200 == answer.status_code, name
+            if "text/html" not in answer.headers["Content-Type"]:
+                continue
+            words = pseudo.english(read(at, answer.content.decode()), known)
+        seen.add(name)
+        if words:
+            left.append(name)
+            print(name, *words)
+    assert [] == left
+    assert len(seen) > 40
+    assert {name for name, _ in routes()} > seen
