@@ -15,7 +15,7 @@ from tests.support.served import Served
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("assignments", "rubrics", "reference")
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.long, pytest.mark.slow]
 
 
 def run(*words: str | Path, cwd: Path) -> str:

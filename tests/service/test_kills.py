@@ -26,7 +26,7 @@ from tests.support.leftovers import descendants
 from tests.support.served import Served, wait_for
 from tests.support.thorough import THOROUGH
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
+pytestmark = [pytest.mark.long, pytest.mark.sandbox, pytest.mark.apart]
 NAME = small_course.NAME
 KILLS = 30 if THOROUGH else 6
 STUDENTS = tuple(f"s{number:02}" for number in range(24 if THOROUGH else 8))

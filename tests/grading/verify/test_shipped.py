@@ -17,7 +17,7 @@ from autograder.course import Course
 from tests.grading.verify.test_verify import verified
 from tests.support.thorough import rotating
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
+pytestmark = [pytest.mark.long, pytest.mark.sandbox, pytest.mark.apart]
 
 ROOT = Path(__file__).parents[3]
 SHIPPED = sorted(folder.name for folder in (ROOT / "assignments").iterdir() if folder.is_dir())
