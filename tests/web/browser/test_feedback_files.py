@@ -1,13 +1,13 @@
 """Pages that are files, of the demo's class, in a real browser: nobody is kept from reading them.
 
-At both widths, light and dark, as they open and with all unfolded; the staff's table is sorted by its script.
+On a laptop or on a telephone, light or dark, as they open and with all unfolded; the staff's table is
+sorted by its script.
 """
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from autograder.authoring.demo import SUBJECTS
 from tests.cli.conftest import graded
 from tests.cli.running import STUDENTS
-from tests.support.thorough import sample
+from tests.support.thorough import rotating
 from tests.web.browser.reader import HEIGHT, NARROW, RULES, WIDE
 
 __all__ = ["graded"]
@@ -61,7 +61,7 @@ def faults(page: Page) -> list[str]:
     return found + ["wider than the window"] * (page.evaluate(_OVER) > 0)
 
 
-@pytest.mark.parametrize(("width", "scheme"), sample(list(product((WIDE, NARROW), ("light", "dark"))), 2))
+@pytest.mark.parametrize(("width", "scheme"), rotating([(WIDE, "light"), (NARROW, "dark")], 2))
 def test_everybody_can_read_the_pages(graded: Path, browser: Browser, scheme: str, width: int) -> None:
     """Axe finds nothing on the longest page of a student, nor on those for staff, with all unfolded."""
     context = browser.new_context(
