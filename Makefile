@@ -9,9 +9,8 @@ SERVE_ARGS ?=
 PYTEST_ARGS ?=
 PEERS ?= build/peers
 BENCH_ARGS ?= --plot build/peers.svg
-WORKERS = 2
 # One thread for each worker: more would only wait for each other.
-PYTEST = OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal
 
 .PHONY: demo serve test test-all security bench docs format clean
 demo: $(STAMP)
@@ -30,9 +29,7 @@ test: $(STAMP)
 	$(PYTEST) -m 'not apart and not slow$(if $(MARKS), and ($(MARKS)))' $(PYTEST_ARGS)
 
 # What continuous integration runs besides: tests that take seconds each, and those that take minutes. Of the
-# adversarial suites it is a part, another one every day; THOROUGH=1 runs all of every list. One worker more than in
-# `make test`: many of these tests wait, for a browser, a time limit or a process that is started again.
-test-all: WORKERS = 3
+# adversarial suites it is a part, another one every day; THOROUGH=1 runs all of every list.
 test-all: $(STAMP)
 	$(PYTEST) -o faulthandler_timeout=2400 -m '(apart or slow)$(if $(MARKS), and ($(MARKS)))' $(PYTEST_ARGS)
 
