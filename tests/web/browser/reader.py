@@ -139,7 +139,8 @@ class Reader:
     def looks(self, name: str) -> None:
         """Whatever must hold of every page, at every width, light and dark.
 
-        On a desk the page is laid out as on a laptop, and on a telephone it is dark: axe looks at these two.
+        Axe looks at a laptop, light, and at a telephone, dark. On a desk only the text is larger: no
+        rule of our own style sheets begins there.
         """
         self.looked_at.append(name)
         for width, scheme in ((WIDE, "light"), (NARROW, "dark"), (WIDEST, "dark")):
