@@ -64,12 +64,12 @@ def sandboxes() -> Iterator[pool.Pool]:
 
 
 def pytest_configure() -> None:
-    """Choose the part of the adversarial suites before worker processes start, which inherit it."""
+    """Choose the part of the rotating tests before worker processes start, which inherit it."""
     current_rotation()
 
 
 def pytest_report_header() -> str:
-    """Say which part of the adversarial suites is run."""
+    """Say which part of the rotating tests is run."""
     return describe_rotation()
 
 

@@ -38,7 +38,7 @@ def test_many_threads_at_a_time() -> None:
     gc.set_threshold(20)
     try:
         with ThreadPoolExecutor(4) as threads:
-            trees = list(threads.map(littering, [SOURCE] * 200))
+            trees = list(threads.map(littering, [SOURCE] * 100))
     finally:
         sys.setswitchinterval(interval)
         gc.set_threshold(*thresholds)

@@ -24,8 +24,8 @@ from tests.support.regraded_class import NAME, accept_13, hand_in
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
 APPLY = RegradeChoice(apply=True, reason="13 was right as well.")
-SECONDS = 2
-"""The limit of a call in the small course."""
+SECONDS = 1
+"""The limit of a cell, a call and a check in this class: every loop takes that long."""
 ENDLESS_CALL = "def softmax(x):\n    while True:\n        pass"
 ENDLESS_CELL = f"{small_course.SOFTMAX}\nwhile True:\n    pass"
 
@@ -45,9 +45,19 @@ def endings(monkeypatch: pytest.MonkeyPatch) -> Counter[Ending]:
     return counted
 
 
+def make_course(folder: Path) -> None:
+    """Write the small course with short limits, and release it."""
+    course = small_course.small_course(folder)
+    for limit in ("cell_seconds", "call_seconds"):
+        small_course.changed(course.locate_rubric(NAME), f"{limit} = 2", f"{limit} = {SECONDS}")
+    checks = course.reference / "checks" / "softmax.py"
+    checks.write_text(checks.read_text("utf-8").replace("seconds=3", f"seconds={SECONDS}"), "utf-8")
+    generate_release(course, NAME)
+
+
 def make_class(folder: Path, softmax: str) -> Course:
     """Make a class of three, one of whom hands in an endless loop."""
-    generate_release(small_course.small_course(folder), NAME)
+    make_course(folder)
     hand_in(folder, "ada", layers_answer="layers = 12", softmax_answer=small_course.SOFTMAX)
     hand_in(folder, "eve", layers_answer="layers = 13", softmax_answer=softmax)
     hand_in(folder, "zoe", layers_answer="layers = 13", softmax_answer=small_course.SOFTMAX)
@@ -93,7 +103,7 @@ LOOPS = {
 
 def make_class_of_loops(folder: Path) -> Course:
     """Make a class of endless loops and, at its end, two students with right answers."""
-    generate_release(small_course.small_course(folder), NAME)
+    make_course(folder)
     for student, softmax in {**LOOPS, "y": small_course.SOFTMAX, "z": small_course.SOFTMAX}.items():
         hand_in(folder, student, layers_answer="layers = 12", softmax_answer=softmax)
     return Course.from_folder(folder)

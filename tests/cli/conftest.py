@@ -13,7 +13,7 @@ from tests.support.made_once import made_once
 
 @pytest.fixture(scope="session")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A demo course of eight students, graded once. Not to be changed by a test."""
+    """A demo course of six students, graded once. Not to be changed by a test."""
 
     def make(folder: Path) -> None:
         done = run_cold("demo", "--students", str(STUDENTS), "--folder", str(folder))

@@ -16,7 +16,7 @@ from tests.redteam.exam import NAME, Exam
 from tests.redteam.lab import ATTACKS as ON_LAB
 from tests.redteam.lab import Lab
 from tests.redteam.lab_uploads import HANDED_FILES
-from tests.redteam.uploads import UPLOADS, Case
+from tests.redteam.uploads import UPLOADS, Case, Upload
 from tests.redteam.world import World
 
 HandIn = Callable[[Path], None]
@@ -47,7 +47,9 @@ def here() -> list[Attack]:
     return [attack for attack in ATTACKS.values() if attack.machine in {"", platform.machine()}]
 
 
-def entrants(exam: Exam, world: World, attacks: Sequence[Attack]) -> list[Entrant]:
+def entrants(
+    exam: Exam, world: World, attacks: Sequence[Attack], uploads: Sequence[Upload] = UPLOADS
+) -> list[Entrant]:
     """The whole class. Attackers are told where everything lies that they should not reach."""
     targets = {**world.targets(), "files": [*world.paths(), *_worth_reading(exam)]}
     hostile = [
@@ -57,7 +59,7 @@ def entrants(exam: Exam, world: World, attacks: Sequence[Attack]) -> list[Entran
     case = Case(exam)
     hostile += [
         (upload.student, upload.kind, upload.title, "attack", _upload(upload.hand_in, case), upload.graded)
-        for upload in UPLOADS
+        for upload in uploads
     ]
     honest = [("control", control.title, _notebook(control.paper(exam))) for control in CONTROLS]
     honest += [("classmate", f"answer key {number}", _notebook(exam.key)) for number in range(4)]

@@ -1,8 +1,8 @@
 """The red team's run, as ``python -m tests.redteam`` makes it, looked at line by line.
 
 Every attacker hands in a notebook of the shipped exam beside honest classmates, and all of it goes through
-the whole product. The run is made once, with a rotating part of the attacks, or with all of them
-(`THOROUGH=1`). Each of them attacks a box in ``test_boxes``.
+the whole product. The run is made once, with a rotating part of the attacks and of the uploads, or with all
+of them (`THOROUGH=1`). Each of them attacks a box in ``test_boxes``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from tests.support.thorough import rotating
 pytestmark = [pytest.mark.long, pytest.mark.sandbox, pytest.mark.apart]
 
 ATTACKS = rotating(here(), parts=30)
-HOSTILE = [one.name for one in (*ATTACKS, *UPLOADS)]
+HANDED_IN = rotating(UPLOADS, parts=4)
+HOSTILE = [one.name for one in (*ATTACKS, *HANDED_IN)]
 HONEST = [control.title for control in CONTROLS]
 
 
@@ -33,7 +34,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campaign]:
     root = tmp_path_factory.mktemp("redteam")
     exam = Exam.made(root / "course")
     with opened(root / "world") as world:
-        yield run(exam, entrants(exam, world, ATTACKS), world)
+        yield run(exam, entrants(exam, world, ATTACKS, HANDED_IN), world)
 
 
 @pytest.fixture(scope="module")

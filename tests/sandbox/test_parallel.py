@@ -114,7 +114,7 @@ def test_parallel_notebook_gives_the_right_answer(
 
 
 @pytest.mark.apart
-@pytest.mark.parametrize("notebook", rotating(NOTEBOOKS), ids=lambda notebook: notebook.title)
+@pytest.mark.parametrize("notebook", rotating(NOTEBOOKS, parts=6), ids=lambda notebook: notebook.title)
 def test_parallel_notebook_gives_the_same_right_answer_beside_busy_neighbours(
     sandbox: NamespaceSandbox, plain_sandbox: NamespaceSandbox, notebook: HonestNotebook
 ) -> None:

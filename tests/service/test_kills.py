@@ -26,7 +26,7 @@ from tests.support.leftovers import descendants
 from tests.support.served import Served, wait_for
 from tests.support.thorough import THOROUGH
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
+pytestmark = [pytest.mark.long, pytest.mark.sandbox, pytest.mark.apart]
 NAME = small_course.NAME
 KILLS = 30 if THOROUGH else 6
 STUDENTS = tuple(f"s{number:02}" for number in range(24 if THOROUGH else 8))
@@ -126,7 +126,7 @@ def test_workers_come_and_go(tmp_path: Path) -> None:
             _ended(running)
             workers[place] = None if running else _worker(service)
 
-        for number, student in enumerate(STUDENTS * 3):
+        for number, student in enumerate(STUDENTS * 2):
             answers = CLASS[sorted(CLASS)[number % len(CLASS)]]
             service.hand_in(NAME, keys[student], course.answered(folder, **answers), tmp_path / student)
             if number % 6 == 0:
@@ -135,7 +135,7 @@ def test_workers_come_and_go(tmp_path: Path) -> None:
         while service.rows(UNFINISHED) != [(0,)]:
             assert time.monotonic() < until, "not all are graded"
             change()
-            time.sleep(chance.uniform(1, 3))
+            time.sleep(chance.uniform(2, 6))  # a worker takes some seconds to start
         for one in workers:
             _ended(one)
         _the_same_marks(service, tmp_path)

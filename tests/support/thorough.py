@@ -2,8 +2,8 @@
 
 `sample` is for long lists of like cases of which each is told from the others in the same way; the part is
 the same in every run. What must hold for each single case is not sampled. `rotating` is for the adversarial
-suites, which take longer than one run may: another part every day. The header of a test run says which day's
-part it is, and ``ROTATION`` with that number repeats it on another day.
+suites and others that take longer than one run may: another part every day. The header of a test run says
+which day's part it is, and ``ROTATION`` with that number repeats it on another day.
 """
 
 from __future__ import annotations
@@ -42,6 +42,6 @@ def rotating(cases: Sequence[T], parts: int = 3) -> list[T]:
 def describe_rotation() -> str:
     """Return the line for the header of a test run."""
     if THOROUGH:
-        return "adversarial suites: all of them"
+        return "rotating tests: all of them"
     number = current_rotation()
-    return f"adversarial suites: part {number} ({VARIABLE}={number} repeats it, THOROUGH=1 runs all)"
+    return f"rotating tests: part {number} ({VARIABLE}={number} repeats it, THOROUGH=1 runs all)"

@@ -95,6 +95,7 @@ QUESTIONS = {
     "derive": (3, ATTEND.replace(", ".join(f'"{name}"' for name in FORBIDDEN), '"autograd"')),
     "flex": (3, ATTEND.replace(", ".join(f'"{name}"' for name in FORBIDDEN), '"flex_attention"')),
     "layer": (1, LAYER),
+    "brief": (3, ATTEND.replace("title=", "seconds=2, title=")),
 }
 HEAD = "import math\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
 RIGHT = f"{HEAD}def attend(q, k, v):\n    return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v\n"
@@ -187,11 +188,17 @@ def attend(q, k, v):
 
 
 @pytest.mark.parametrize(
-    "source", [HELPER, TRACE, CAUTIOUS], ids=["by a process", "by a trace", "if it works"]
+    ("source", "question"),
+    [
+        pytest.param(HELPER, "brief", id="by a process"),  # it answers nobody there, and is waited for
+        pytest.param(TRACE, "attend", id="by a trace"),
+        pytest.param(CAUTIOUS, "attend", id="if it works"),
+    ],
 )
-def test_what_is_forbidden_fails_in_a_box_of_its_own(source: str, sit: Sit) -> None:
+def test_what_is_forbidden_fails_in_a_box_of_its_own(source: str, question: str, sit: Sit) -> None:
     """What was kept of it before comes out otherwise there."""
-    assert {("forbidden.look", Decimal(0))} == {(one.code, one.points) for one in sit(source).values()}
+    results = sit(source, question)
+    assert {("forbidden.look", Decimal(0))} == {(one.code, one.points) for one in results.values()}
 
 
 @pytest.mark.parametrize(

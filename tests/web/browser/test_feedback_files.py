@@ -1,44 +1,33 @@
 """Pages that are files, of the demo's class, in a real browser: nobody is kept from reading them.
 
-At both widths, light and dark, as they open and with all unfolded; the staff's table is sorted by its script.
+On a laptop or on a telephone, light or dark, as they open and with all unfolded; the staff's table is
+sorted by its script.
 """
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from autograder.app import demo_run
 from autograder.authoring.demo import SUBJECTS
-from tests.support.made_once import made_once
-from tests.support.thorough import sample
+from tests.cli.conftest import graded
+from tests.cli.running import STUDENTS
+from tests.support.thorough import rotating
 from tests.web.browser.reader import HEIGHT, NARROW, RULES, WIDE
+
+__all__ = ["graded"]
 
 pytestmark = [pytest.mark.apart, pytest.mark.sandbox]
 
-STUDENTS = 3
 _ARGUMENTS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
 _AXE = Axe()
 _OVER = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 _UNFOLD = "() => document.querySelectorAll('details').forEach(one => { one.open = true })"
-
-
-@pytest.fixture(scope="module")
-def class_(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The demo's class in both assignments, graded, with its pages."""
-
-    def make(folder: Path) -> None:
-        course, people = demo_run.make_course(folder, students=STUDENTS, seed=1)
-        for assignment in people:
-            demo_run.run_demo(course, assignment, people[assignment])
-
-    return made_once(tmp_path_factory, "demo-pages", make)
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +42,10 @@ def browser() -> Iterator[Browser]:
         made.close()
 
 
-def longest(class_: Path) -> list[Path]:
+def longest(graded: Path) -> list[Path]:
     """The longest page of a student in each assignment: the one with most to read."""
     return [
-        max(class_.glob(f"feedback/*/{subject.assignment}/*.html"), key=lambda page: page.stat().st_size)
+        max(graded.glob(f"feedback/*/{subject.assignment}/*.html"), key=lambda page: page.stat().st_size)
         for subject in SUBJECTS
     ]
 
@@ -72,8 +61,8 @@ def faults(page: Page) -> list[str]:
     return found + ["wider than the window"] * (page.evaluate(_OVER) > 0)
 
 
-@pytest.mark.parametrize(("width", "scheme"), sample(list(product((WIDE, NARROW), ("light", "dark"))), 2))
-def test_everybody_can_read_the_pages(class_: Path, browser: Browser, scheme: str, width: int) -> None:
+@pytest.mark.parametrize(("width", "scheme"), rotating([(WIDE, "light"), (NARROW, "dark")], 2))
+def test_everybody_can_read_the_pages(graded: Path, browser: Browser, scheme: str, width: int) -> None:
     """Axe finds nothing on the longest page of a student, nor on those for staff, with all unfolded."""
     context = browser.new_context(
         viewport={"width": width, "height": HEIGHT},
@@ -82,22 +71,22 @@ def test_everybody_can_read_the_pages(class_: Path, browser: Browser, scheme: st
     )
     page = context.new_page()
     wrong = {}
-    for file in (*longest(class_), *class_.glob("staff/*.html")):
+    for file in (*longest(graded), *graded.glob("staff/*.html")):
         page.goto(file.as_uri())
-        wrong[str(file.relative_to(class_))] = ["wider than the window"] * (page.evaluate(_OVER) > 0)
+        wrong[str(file.relative_to(graded))] = ["wider than the window"] * (page.evaluate(_OVER) > 0)
         page.evaluate(_UNFOLD)
-        wrong[str(file.relative_to(class_))] += faults(page)
+        wrong[str(file.relative_to(graded))] += faults(page)
     context.close()
     assert 2 * len(SUBJECTS) == len(wrong)
     assert {} == {name: found for name, found in wrong.items() if found}
 
 
-def test_the_staffs_table_is_sorted_under_its_own_policy(class_: Path, browser: Browser) -> None:
+def test_the_staffs_table_is_sorted_under_its_own_policy(graded: Path, browser: Browser) -> None:
     """By points, up and then down; the policy lets this script run and says nothing on the console."""
     page = browser.new_page()
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
-    page.goto((class_ / "staff" / f"{SUBJECTS[0].assignment}.html").as_uri())
+    page.goto((graded / "staff" / f"{SUBJECTS[0].assignment}.html").as_uri())
 
     def points() -> list[float]:
         cells = page.locator("table.sortable tbody td[data-label=Points]").all()
@@ -117,11 +106,11 @@ def test_the_staffs_table_is_sorted_under_its_own_policy(class_: Path, browser: 
     page.close()
 
 
-def test_an_exam_is_a_few_sheets_of_paper(class_: Path, browser: Browser) -> None:
+def test_an_exam_is_a_few_sheets_of_paper(graded: Path, browser: Browser) -> None:
     """What is folded on the screen is a line on paper; the demo's exam had some sixty sheets."""
     page = browser.new_page()
     sheets: list[int] = []
-    for file in class_.glob(f"feedback/*/{SUBJECTS[0].assignment}/*.html"):
+    for file in graded.glob(f"feedback/*/{SUBJECTS[0].assignment}/*.html"):
         page.goto(file.as_uri())
         sheets.append(page.pdf(format="A4").count(b"/Type /Page\n"))
     page.close()

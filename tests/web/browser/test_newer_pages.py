@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.thorough import rotating
 from tests.web.browser.reader import SHOTS, Reader
 from tests.web.people import Small
 from tests.web.test_changed_marks import feedback, give, published
@@ -45,7 +46,7 @@ def full(at: Small) -> Small:
     return at
 
 
-@pytest.mark.parametrize(("language", "scheme"), [("en", "light"), ("de", "dark")])
+@pytest.mark.parametrize(("language", "scheme"), rotating([("en", "light"), ("de", "dark")], 2))
 def test_the_newer_pages(full: Small, reader: Callable[..., Reader], language: str, scheme: str) -> None:
     """Nobody is kept from reading them; without a script as well; few sheets of paper."""
     one = reader(locale=language, color_scheme=scheme)
