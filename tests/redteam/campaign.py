@@ -232,8 +232,13 @@ def waiting(graded: GradingResult) -> frozenset[str]:
 
 
 def unrecorded(graded: GradingResult) -> frozenset[str]:
-    """The items that wait because code hid what it does, or because what was written cannot be read."""
+    """The items that wait because code hid what it does, or because what was submitted cannot be read.
+
+    Values that a check cannot compute with are such answers, and files that nobody asked for beside a notebook
+    that earned nothing.
+    """
     unread = ("forbidden.look", "unreadable.", "formula.not-a-formula", "number.", "shape.")
+    unread += ("code.review", "review.unread")
     items = (item for item in graded.score.items if item.code.startswith(unread))
     return frozenset(f"{item.question}.{item.item}" for item in items)
 

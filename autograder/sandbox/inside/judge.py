@@ -482,8 +482,8 @@ class Judge:
         error_class = kind if is_instance(kind, type) else self._proxies.get_exception_class(kind)
         if not issubclass(error_class, BaseException):
             return CannotJudge("the student's code raised something that is no exception")
-        # Raised as themselves, these would pass every `except Exception` of a test.
-        if issubclass(error_class, SystemExit | KeyboardInterrupt | GeneratorExit):
+        # Raised as themselves, these would pass every `except Exception` of a test and of ours.
+        if not issubclass(error_class, Exception):
             return StudentExit(f"{name}: {text}")
         arguments = args or ([text] if text else [])
         if self._proxies.find_student_handle(error_class) is not None:

@@ -101,6 +101,10 @@ ANSWERS: dict[str, tuple[str, Mapping[str, str]]] = {
         TOP + "    if len(a) > 3: raise KeyError('here')\n    return sorted(a + b)",
         {"values": "0 raised", "short": "0 needs.lacking"},
     ),
+    "raises what is no Exception": (
+        "class Mine(BaseException): pass\n" + TOP + "    if len(a) > 3: raise Mine\n    return sorted(a + b)",
+        {"values": "0 raised", "short": "0 needs.lacking"},
+    ),
     "another name": ("def marge(a, b): ...", dict.fromkeys(("values", "refused"), "0 name.missing")),
     "not written": ("", dict.fromkeys(ITEMS, "0 no-answer")),
     "remembers": (
