@@ -8,7 +8,7 @@ MEMBERS: Mapping[str, str | tuple[str, str]] = {
     "web.all-roles": "All roles",
     "web.all-actions": "All actions",
     "web.audit-no-match": "No entry matches.",
-    "web.audit-about": "Target, or student ID",
+    "web.audit-about": "Target or student ID",
     "web.audit-of": "Changes of marks and attempts",
     "web.audit-after-hours": "after hours",
     "web.audit-take": "deduction",
