@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hmac
+import sys
 from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError
+from django.contrib.auth.models import AnonymousUser
+from django.db import DatabaseError, InterfaceError, OperationalError
 from django.db.models import Count, Min
 from django.http import HttpRequest, HttpResponse, HttpResponseForbidden
 from django.shortcuts import render
@@ -73,6 +75,28 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 def render_error(request: HttpRequest, exception: Any = None, *, status: int) -> HttpResponse:
     """Render the page, or the answer of the API, for a status of an error."""
     del exception
+    if _is_outage():
+        status = 503
+        _stop_asking(request)
     if request.path.startswith("/api/"):
         return render_sentence(request, status, f"error-{status}")
     return render(request, "error.html", {"code": f"error-{status}"}, status=status, using="jinja2")
+
+
+def _is_outage() -> bool:
+    """Decide whether the error that is being handled comes from a database that does not respond."""
+    # Django does not pass the error of a 500 to its handler, but calls it while it handles the error.
+    # A session that cannot be saved becomes a bad request, with the database's error as its context.
+    error = sys.exc_info()[1]
+    while error is not None and not isinstance(error, (OperationalError, InterfaceError)):
+        error = error.__context__
+    return error is not None
+
+
+def _stop_asking(request: HttpRequest) -> None:
+    """Keep the rest of a request from the database: each further question would wait for it as well."""
+    request.user = AnonymousUser()
+    request.__dict__.pop("_messages", None)  # Django's, in the session
+    # The session stays in place: without it, its middleware would delete the cookie and sign the user out.
+    if hasattr(request, "session"):
+        request.session.modified = False
