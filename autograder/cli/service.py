@@ -155,5 +155,5 @@ def restore(
     from autograder.cli import report
     from autograder.web import maintenance
 
-    maintenance.restore_backup(folder, course, database_url)
-    report.print_line(f"restored into {course}; run: autograder serve {course}")
+    database = maintenance.restore_backup(folder, course, database_url)
+    report.print_line(f"restored into {course} and {database}; run: autograder serve {course}")

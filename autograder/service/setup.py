@@ -110,6 +110,16 @@ def build_database_settings(url: str) -> dict[str, Any]:
     }
 
 
+def describe_database(url: str) -> str:
+    """Return a database's name, host and port, without user and password.
+
+    Raises:
+        ServiceError: the URL is not a PostgreSQL URL.
+    """
+    parts = build_database_settings(url)
+    return f"the database {parts['NAME']} at {parts['HOST'] or 'localhost'}, port {parts['PORT'] or 5432}"
+
+
 def build_mail_settings(url: str) -> dict[str, Any]:
     """Return Django's settings for a mail server; without one, e-mails are written to standard output.
 

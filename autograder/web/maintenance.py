@@ -82,8 +82,11 @@ def create_backup(folder: Path, course: Path, url: str = "") -> None:
     partial.rename(folder / _DUMP)
 
 
-def restore_backup(folder: Path, course: Path, url: str = "") -> None:
+def restore_backup(folder: Path, course: Path, url: str = "") -> str:
     """Restore a backup into a service that has no data yet: a new course folder, or an empty database.
+
+    Returns:
+        The database, without its password.
 
     Raises:
         ServiceError: the backup is incomplete, or the target already has data.
@@ -108,9 +111,10 @@ def restore_backup(folder: Path, course: Path, url: str = "") -> None:
         atomic.write_bytes(service_folder / name, data, mode=0o600)
     if url:
         _restore_dump(url, folder)
-        return
+        return setup.describe_database(url)
     with postgres.EmbeddedPostgres(service_folder / "database") as database:
         _restore_dump(database.url, folder)
+    return f"its embedded database (no {setup.DATABASE_URL} is set)"
 
 
 def _restore_dump(url: str, folder: Path) -> None:

@@ -83,6 +83,7 @@ class Service:
         # If a later step fails, everything that was opened is closed in reverse order.
         with contextlib.ExitStack() as opened:
             if not self._url:
+                self._refuse_missing_url()
                 self._database = opened.enter_context(EmbeddedPostgres(self._folder / "database"))
                 self._url = self._database.url
             loaded = AssignmentCache()
@@ -128,6 +129,14 @@ class Service:
                 _end_process(self._worker)
         self._ended.close()
         self._over.set()
+
+    def _refuse_missing_url(self) -> None:
+        # The key of the sessions is created after the database: without an embedded one, it was another one.
+        if (self._folder / "session-key").exists() and not (self._folder / "database").exists():
+            raise ServiceError(
+                f"{self._folder}: the service of this folder has a PostgreSQL database of its own; set "
+                f"{setup.DATABASE_URL} to its URL (for a new service, serve another folder)"
+            )
 
     def import_course(self) -> None:
         """Import the course's folder into the database, or update the database from it.
