@@ -279,8 +279,10 @@ def run_worker(
         with contextlib.suppress(OSError):
             Path("/proc/self/autogroup").write_text(str(_BEHIND), encoding="ascii")
         threading.Thread(target=_stop_at_end_of_input, args=(stop,), daemon=True).start()
+    concurrency = workers or os.cpu_count() or 1
     with processes.handle_signals(stop.set), Worker(isolation) as worker:
-        run_worker(worker, concurrency=workers or os.cpu_count() or 1, stop=stop)
+        LOG.info("worker started: concurrency %d, isolation %s", concurrency, isolation.value)
+        run_worker(worker, concurrency=concurrency, stop=stop)
     setup.close_connections()
 
 
