@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hmac
+import logging
 import sys
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import DisallowedHost
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.db.models import Count, Min
 from django.http import HttpRequest, HttpResponse, HttpResponseForbidden
@@ -19,6 +21,7 @@ from autograder.service.models import Attempt, State
 from autograder.web.guard import allow_anyone
 from autograder.web.rest.problems import render_sentence
 
+LOG = logging.getLogger("autograder.web.operation")
 _HERE = {"127.0.0.1", "::1", ""}
 
 
@@ -74,7 +77,13 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 def render_error(request: HttpRequest, exception: Any = None, *, status: int) -> HttpResponse:
     """Render the page, or the answer of the API, for a status of an error."""
-    del exception
+    if isinstance(exception, DisallowedHost):
+        LOG.warning(
+            "refused a request for the host %.100s; allowed: %s (set the public address with --address, and "
+            "let the proxy pass the Host header on)",
+            request.headers.get("Host", ""),
+            ", ".join(settings.ALLOWED_HOSTS),
+        )
     if _is_outage():
         status = 503
         _stop_asking(request)
