@@ -122,6 +122,24 @@ def describe_database(url: str) -> str:
     return f"the database {parts['NAME']} at {parts['HOST'] or 'localhost'}, port {parts['PORT'] or 5432}"
 
 
+def check_database(url: str) -> None:
+    """Check that a database responds, for a sentence at the start instead of a traceback later.
+
+    Raises:
+        ServiceError: it does not, or the URL is not a PostgreSQL URL.
+    """
+    import psycopg
+
+    name = describe_database(url)
+    try:
+        psycopg.connect(url, connect_timeout=PATIENCE_SECONDS).close()
+    except psycopg.OperationalError as error:
+        reason = " ".join(str(error).split())
+        raise ServiceError(
+            f"{name}, does not respond; start it, or correct {DATABASE_URL} or --database-url ({reason})"
+        ) from error
+
+
 def build_mail_settings(url: str) -> dict[str, Any]:
     """Return Django's settings for a mail server; without one, e-mails are written to standard output.
 

@@ -31,6 +31,7 @@ def get_folder(course: Path) -> Path:
 def _open_database(course: Path, url: str) -> Iterator[str]:
     configured_url = url or os.environ.get(setup.DATABASE_URL, "")
     with postgres.open_database(get_folder(course) / "database", configured_url) as running:
+        setup.check_database(running)
         yield running
 
 
@@ -120,6 +121,7 @@ def restore_backup(folder: Path, course: Path, url: str = "") -> str:
 def _restore_dump(url: str, folder: Path) -> None:
     import psycopg
 
+    setup.check_database(url)
     with psycopg.connect(url) as connection:
         row = connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone()
     if row is None or row[0]:

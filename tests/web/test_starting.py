@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from autograder.core.errors import ServiceError
 from autograder.service import setup
 from autograder.service.postgres import EmbeddedPostgres
+from autograder.web import processes
 from autograder.web.maintenance import get_folder
 from tests.cli.running import run
 
@@ -71,3 +74,45 @@ def test_restore_names_the_database(database: EmbeddedPostgres, tmp_path: Path) 
     assert "the database second at " in named.stdout
     assert psycopg.conninfo.conninfo_to_dict(database.url)["password"] not in named.stdout
     assert f"embedded database (no {setup.DATABASE_URL} is set)" in embedded.stdout
+
+
+@pytest.mark.parametrize("command", ["serve", "worker", "backup", "backup --as-course", "restore"])
+def test_a_database_that_does_not_respond_is_named(command: str, tmp_path: Path) -> None:
+    """By its host and port; the password stays out of the message."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    make_keys(tmp_path)
+    copy = tmp_path / "copy"
+    if command == "restore":
+        copy.mkdir()
+        for name in ("receipt-key", "session-key", "database.dump"):
+            (copy / name).write_bytes((get_folder(tmp_path) / "receipt-key").read_bytes())
+    words = {
+        "serve": ["serve", str(tmp_path)],
+        "worker": ["worker"],
+        "backup": ["backup", str(copy), "--course", str(tmp_path)],
+        "backup --as-course": ["backup", str(copy), "--course", str(tmp_path), "--as-course", "exam"],
+        "restore": ["restore", str(copy), "--course", str(tmp_path / "new")],
+    }[command]
+    told = refuse(*words, "--database-url", f"postgresql://us:of-us@127.0.0.1:{port}/exams")
+    assert f"the database exams at 127.0.0.1, port {port}, does not respond" in told
+    assert "of-us" not in told
+
+
+def test_a_port_that_is_taken_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the message says how to choose another one."""
+    monkeypatch.setattr(processes, "_PATIENCE_SECONDS", 0.0)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ServiceError, match=rf"cannot listen at 127\.0\.0\.1, port {port}: .*--port"):
+            processes.open_sockets("127.0.0.1", port)
+
+
+@pytest.mark.parametrize(
+    "address", ["exams.example.org", "https://exams.example.org/", "ftp://exams.example.org", "https://"]
+)
+def test_serve_refuses_an_address_that_is_none(address: str, tmp_path: Path) -> None:
+    """Links to the pages begin with it."""
+    told = refuse("serve", str(tmp_path), "--address", address)
+    assert f"expected an address such as https://exams.example.org; got {address!r}" in told
+    assert not get_folder(tmp_path).exists()
