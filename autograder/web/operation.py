@@ -11,7 +11,7 @@ from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import DisallowedHost
 from django.db import DatabaseError, InterfaceError, OperationalError
-from django.db.models import Count, Min
+from django.db.models import Case, Count, Min, Value, When
 from django.http import HttpRequest, HttpResponse, HttpResponseForbidden
 from django.shortcuts import render
 from django.utils import timezone
@@ -45,13 +45,17 @@ def show_metrics(request: HttpRequest) -> HttpResponse:
     # Takes the same time for every wrong key.
     if not (hmac.compare_digest(secret.encode(), key.encode()) if key else local):
         return HttpResponseForbidden("these figures are not for you\n", content_type="text/plain")
-    counts = dict(Attempt.objects.values_list("state").annotate(Count("pk")))
-    oldest = Attempt.objects.filter(state=State.WAITING).aggregate(since=Min("queued_at"))["since"]
-    waits = (timezone.now() - oldest).total_seconds() if oldest else 0.0
+    now = timezone.now()
+    # An attempt whose worker died waits for another one, which only then changes its state.
+    left = When(state=State.RUNNING, leased_until__lt=now, then=Value(State.WAITING.value))
+    states = Attempt.objects.annotate(current=Case(left, default="state")).values_list("current")
+    rows = {state: row for state, *row in states.annotate(Count("pk"), Min("queued_at"))}
+    oldest = rows.get(State.WAITING, (0, None))[1]
+    waits = (now - oldest).total_seconds() if oldest else 0.0
     lines = [
         "# HELP autograder_attempts Attempts by state.",
         "# TYPE autograder_attempts gauge",
-        *(f'autograder_attempts{{state="{state}"}} {counts.get(state, 0)}' for state in State),
+        *(f'autograder_attempts{{state="{state}"}} {rows.get(state, (0,))[0]}' for state in State),
         "# HELP autograder_oldest_waiting_seconds Age of the attempt that waits longest.",
         "# TYPE autograder_oldest_waiting_seconds gauge",
         f"autograder_oldest_waiting_seconds {waits:.3f}",
