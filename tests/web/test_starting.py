@@ -116,3 +116,44 @@ def test_serve_refuses_an_address_that_is_none(address: str, tmp_path: Path) -> 
     told = refuse("serve", str(tmp_path), "--address", address)
     assert f"expected an address such as https://exams.example.org; got {address!r}" in told
     assert not get_folder(tmp_path).exists()
+
+
+def list_files(folder: Path) -> list[str]:
+    """Return the names of everything below a folder."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+@pytest.mark.parametrize("made_before", [False, True])
+def test_a_failed_backup_can_be_repeated(
+    database: EmbeddedPostgres, tmp_path: Path, made_before: bool
+) -> None:
+    """It leaves the folder as it was: missing, or empty."""
+    course, copy = tmp_path / "course", tmp_path / "copy"
+    make_keys(course)
+    if made_before:
+        copy.mkdir()
+    words = ["backup", str(copy), "--course", str(course), "--database-url"]
+    before = list_files(tmp_path)
+    refuse(*words, f"{database.url}-missing")
+    assert before == list_files(tmp_path)
+    assert 0 == run(*words, database.url).returncode
+
+
+@pytest.mark.usefixtures("no_url")
+def test_a_refused_restore_leaves_nothing(database: EmbeddedPostgres, tmp_path: Path) -> None:
+    """In a database with tables, or from a damaged dump into a new embedded one; files before stay."""
+    full = make_database(database, "full")
+    with psycopg.connect(full, autocommit=True) as connection:
+        connection.execute("CREATE TABLE kept (number integer)")
+    source, copy, course = tmp_path / "source", tmp_path / "copy", tmp_path / "new"
+    make_keys(source)
+    assert 0 == run("backup", str(copy), "--course", str(source), "--database-url", full).returncode
+    before = list_files(tmp_path)
+    told = refuse("restore", str(copy), "--course", str(course), "--database-url", full)
+    assert "the database is not empty" in told
+    assert before == list_files(tmp_path)
+    (copy / "database.dump").write_bytes(b"damaged")
+    course.mkdir()
+    (course / "notes.txt").touch()
+    assert "pg_restore: " in refuse("restore", str(copy), "--course", str(course))
+    assert ["notes.txt"] == list_files(course)
