@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from autograder.cli import service
 from autograder.core.errors import ServiceError
 from autograder.service import setup
 from autograder.service.postgres import EmbeddedPostgres
@@ -157,3 +159,17 @@ def test_a_refused_restore_leaves_nothing(database: EmbeddedPostgres, tmp_path: 
     (course / "notes.txt").touch()
     assert "pg_restore: " in refuse("restore", str(copy), "--course", str(course))
     assert ["notes.txt"] == list_files(course)
+
+
+@pytest.mark.parametrize("command", ["serve", "worker", "backup", "restore"])
+def test_the_missing_extra_is_named(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands of the service are in every installation, its packages are not."""
+    monkeypatch.setitem(sys.modules, "django", None)
+    call: dict[str, Callable[[], None]] = {
+        "serve": lambda: service.serve(tmp_path),
+        "worker": service.worker,
+        "backup": lambda: service.backup(tmp_path / "copy", tmp_path),
+        "restore": lambda: service.restore(tmp_path / "copy", tmp_path),
+    }
+    with pytest.raises(ServiceError, match=r"pip install 'nbexam\[service\]'"):
+        call[command]()
