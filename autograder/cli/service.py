@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from autograder.cli.options import FULL, HERE, CourseOption, IsolationOption, WorkersOption
+from autograder.core.errors import ServiceError
 
 DatabaseOption = Annotated[
     str,
@@ -16,6 +18,11 @@ DatabaseOption = Annotated[
         help="postgresql://user:password@host/name. Default: AUTOGRADER_DATABASE_URL, or an embedded one.",
     ),
 ]
+
+
+def _require_packages() -> None:
+    if importlib.util.find_spec("django") is None:
+        raise ServiceError("the service is not installed; run: pip install 'nbexam[service]'")
 
 
 def serve(
@@ -58,6 +65,7 @@ def serve(
 
     Nothing has to be set up: a database comes along, and a worker is started beside the pages.
     """
+    _require_packages()
     from autograder.cli import report
     from autograder.web import logs, server
     from autograder.web.processes import ServiceOptions
@@ -98,6 +106,7 @@ def worker(
     ] = False,
 ) -> None:
     """Grade submissions of the service on this machine. It needs only the database."""
+    _require_packages()
     from autograder.web import logs, server
 
     logs.configure_logging()
@@ -135,6 +144,7 @@ def backup(
     ] = "",
 ) -> None:
     """Back up all data of the service, also while it runs."""
+    _require_packages()
     from autograder.cli import report
     from autograder.web import maintenance
 
@@ -152,8 +162,9 @@ def restore(
     database_url: DatabaseOption = "",
 ) -> None:
     """Restore a backup into a course folder or database that has no data of a service yet."""
+    _require_packages()
     from autograder.cli import report
     from autograder.web import maintenance
 
-    maintenance.restore_backup(folder, course, database_url)
-    report.print_line(f"restored into {course}; run: autograder serve {course}")
+    database = maintenance.restore_backup(folder, course, database_url)
+    report.print_line(f"restored into {course} and {database}; run: autograder serve {course}")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,7 @@ from msgspec import Struct
 from autograder.core import atomic
 from autograder.core.errors import ServiceError
 
+LOG = logging.getLogger("autograder.service.setup")
 APPS = (
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -110,6 +112,34 @@ def build_database_settings(url: str) -> dict[str, Any]:
     }
 
 
+def describe_database(url: str) -> str:
+    """Return a database's name, host and port, without user and password.
+
+    Raises:
+        ServiceError: the URL is not a PostgreSQL URL.
+    """
+    parts = build_database_settings(url)
+    return f"the database {parts['NAME']} at {parts['HOST'] or 'localhost'}, port {parts['PORT'] or 5432}"
+
+
+def check_database(url: str) -> None:
+    """Check that a database responds, for a sentence at the start instead of a traceback later.
+
+    Raises:
+        ServiceError: it does not, or the URL is not a PostgreSQL URL.
+    """
+    import psycopg
+
+    name = describe_database(url)
+    try:
+        psycopg.connect(url, connect_timeout=PATIENCE_SECONDS).close()
+    except psycopg.OperationalError as error:
+        reason = " ".join(str(error).split())
+        raise ServiceError(
+            f"{name}, does not respond; start it, or correct {DATABASE_URL} or --database-url ({reason})"
+        ) from error
+
+
 def build_mail_settings(url: str) -> dict[str, Any]:
     """Return Django's settings for a mail server; without one, e-mails are written to standard output.
 
@@ -151,16 +181,17 @@ def migrate_tables() -> None:
     with connections["default"].cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [_MIGRATING])
         try:
-            _refuse_newer_tables()
+            loader = MigrationLoader(connections["default"])
+            _refuse_newer_tables(loader)
+            _log_migrations(loader)
             call_command("migrate", interactive=False, verbosity=0)
             call_command("createcachetable", _CACHE, verbosity=0)
         finally:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [_MIGRATING])
 
 
-def _refuse_newer_tables() -> None:
+def _refuse_newer_tables(loader: MigrationLoader) -> None:
     # Django ignores migrations that it does not know, and half of the pages would fail later.
-    loader = MigrationLoader(connections["default"])
     migrations = {*loader.disk_migrations, *loader.replacements}
     migrations |= {old for migration in loader.replacements.values() for old in migration.replaces}
     newer = sorted(
@@ -171,6 +202,16 @@ def _refuse_newer_tables() -> None:
             f"the database was updated by a newer version ({newer[-1][1]}); install that version again, or "
             "restore the backup from before the upgrade into an empty database"
         )
+
+
+def _log_migrations(loader: MigrationLoader) -> None:
+    missing = loader.graph.nodes.keys() - loader.applied_migrations.keys()
+    if missing:
+        before, after = (
+            max((name for app, name in migrations if app == "service"), default="none")
+            for migrations in (loader.applied_migrations, loader.graph.nodes)
+        )
+        LOG.info("updating the tables from %s to %s (migrations: %d)", before, after, len(missing))
 
 
 _CACHE = "service_cache"

@@ -6,6 +6,7 @@ Each of them works whether the service is running or not.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ def get_folder(course: Path) -> Path:
 def _open_database(course: Path, url: str) -> Iterator[str]:
     configured_url = url or os.environ.get(setup.DATABASE_URL, "")
     with postgres.open_database(get_folder(course) / "database", configured_url) as running:
+        setup.check_database(running)
         yield running
 
 
@@ -67,23 +69,30 @@ def create_backup(folder: Path, course: Path, url: str = "") -> None:
     Raises:
         ServiceError: the folder is not empty, there is no database, or it cannot be copied.
     """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if any(folder.iterdir()):
-        raise ServiceError(f"{folder}: expected an empty folder")
-    for name in KEYS:
-        atomic.write_bytes(folder / name, setup.load_or_create_key(get_folder(course), name), mode=0o600)
-    # The dump gets its final name only when it is complete, so `restore_backup` never reads half of one.
     partial = folder / f"{_DUMP}.part"
-    partial.touch(0o600)
-    with _open_database(course, url) as database_url:
-        _run_program(
-            "pg_dump", database_url, "--format=custom", "--no-owner", "--no-privileges", f"--file={partial}"
-        )
-    partial.rename(folder / _DUMP)
+    with _remove_on_failure(folder, partial, *(folder / name for name in KEYS)):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise ServiceError(f"{folder}: expected an empty folder")
+        # The dump gets its final name only when it is complete, so `restore_backup` never reads half of one.
+        partial.touch(0o600)
+        with _open_database(course, url) as database_url:
+            _run_program(
+                "pg_dump",
+                database_url,
+                *("--format=custom", "--no-owner", "--no-privileges", f"--file={partial}"),
+            )
+        for name in KEYS:
+            key = setup.load_or_create_key(get_folder(course), name)
+            atomic.write_bytes(folder / name, key, mode=0o600)
+        partial.rename(folder / _DUMP)
 
 
-def restore_backup(folder: Path, course: Path, url: str = "") -> None:
+def restore_backup(folder: Path, course: Path, url: str = "") -> str:
     """Restore a backup into a service that has no data yet: a new course folder, or an empty database.
+
+    Returns:
+        The database, without its password.
 
     Raises:
         ServiceError: the backup is incomplete, or the target already has data.
@@ -97,25 +106,45 @@ def restore_backup(folder: Path, course: Path, url: str = "") -> None:
         raise ServiceError(
             f"{service_folder}: there is already a service in this folder; restore into another one"
         )
-    for name in KEYS:
-        data = atomic.read_bytes(folder / name)
-        # Never overwrite a key: receipts that it signed could no longer be verified.
-        if (service_folder / name).exists() and atomic.read_bytes(service_folder / name) != data:
-            raise ServiceError(
-                f"{service_folder / name}: another key than that of the backup; restore elsewhere"
-            )
-        service_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        atomic.write_bytes(service_folder / name, data, mode=0o600)
-    if url:
-        _restore_dump(url, folder)
-        return
-    with postgres.EmbeddedPostgres(service_folder / "database") as database:
-        _restore_dump(database.url, folder)
+    # A key that a refused restore left would be that of a service without data.
+    new = [course, service_folder.parent, service_folder, service_folder / "database"]
+    with _remove_on_failure(*new, *(service_folder / name for name in KEYS)):
+        for name in KEYS:
+            data = atomic.read_bytes(folder / name)
+            # Never overwrite a key: receipts that it signed could no longer be verified.
+            if (service_folder / name).exists() and atomic.read_bytes(service_folder / name) != data:
+                raise ServiceError(
+                    f"{service_folder / name}: another key than that of the backup; restore elsewhere"
+                )
+            service_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            atomic.write_bytes(service_folder / name, data, mode=0o600)
+        if url:
+            _restore_dump(url, folder)
+            return setup.describe_database(url)
+        with postgres.EmbeddedPostgres(service_folder / "database") as database:
+            _restore_dump(database.url, folder)
+        return f"its embedded database (no {setup.DATABASE_URL} is set)"
+
+
+@contextmanager
+def _remove_on_failure(*paths: Path) -> Iterator[None]:
+    """Remove those of the files and folders that an operation creates, if it fails."""
+    new = [path for path in paths if not path.exists()]
+    try:
+        yield
+    except BaseException:
+        for path in new:
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+        raise
 
 
 def _restore_dump(url: str, folder: Path) -> None:
     import psycopg
 
+    setup.check_database(url)
     with psycopg.connect(url) as connection:
         row = connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone()
     if row is None or row[0]:

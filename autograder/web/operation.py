@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hmac
+import logging
+import sys
 from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError
-from django.db.models import Count, Min
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import DisallowedHost
+from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db.models import Case, Count, Min, Value, When
 from django.http import HttpRequest, HttpResponse, HttpResponseForbidden
 from django.shortcuts import render
 from django.utils import timezone
@@ -17,6 +21,7 @@ from autograder.service.models import Attempt, State
 from autograder.web.guard import allow_anyone
 from autograder.web.rest.problems import render_sentence
 
+LOG = logging.getLogger("autograder.web.operation")
 _HERE = {"127.0.0.1", "::1", ""}
 
 
@@ -40,13 +45,17 @@ def show_metrics(request: HttpRequest) -> HttpResponse:
     # Takes the same time for every wrong key.
     if not (hmac.compare_digest(secret.encode(), key.encode()) if key else local):
         return HttpResponseForbidden("these figures are not for you\n", content_type="text/plain")
-    counts = dict(Attempt.objects.values_list("state").annotate(Count("pk")))
-    oldest = Attempt.objects.filter(state=State.WAITING).aggregate(since=Min("queued_at"))["since"]
-    waits = (timezone.now() - oldest).total_seconds() if oldest else 0.0
+    now = timezone.now()
+    # An attempt whose worker died waits for another one, which only then changes its state.
+    left = When(state=State.RUNNING, leased_until__lt=now, then=Value(State.WAITING.value))
+    states = Attempt.objects.annotate(current=Case(left, default="state")).values_list("current")
+    rows = {state: row for state, *row in states.annotate(Count("pk"), Min("queued_at"))}
+    oldest = rows.get(State.WAITING, (0, None))[1]
+    waits = (now - oldest).total_seconds() if oldest else 0.0
     lines = [
         "# HELP autograder_attempts Attempts by state.",
         "# TYPE autograder_attempts gauge",
-        *(f'autograder_attempts{{state="{state}"}} {counts.get(state, 0)}' for state in State),
+        *(f'autograder_attempts{{state="{state}"}} {rows.get(state, (0,))[0]}' for state in State),
         "# HELP autograder_oldest_waiting_seconds Age of the attempt that waits longest.",
         "# TYPE autograder_oldest_waiting_seconds gauge",
         f"autograder_oldest_waiting_seconds {waits:.3f}",
@@ -72,7 +81,35 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 def render_error(request: HttpRequest, exception: Any = None, *, status: int) -> HttpResponse:
     """Render the page, or the answer of the API, for a status of an error."""
-    del exception
+    if isinstance(exception, DisallowedHost):
+        LOG.warning(
+            "refused a request for the host %.100s; allowed: %s (set the public address with --address, and "
+            "let the proxy pass the Host header on)",
+            request.headers.get("Host", ""),
+            ", ".join(settings.ALLOWED_HOSTS),
+        )
+    if _is_outage():
+        status = 503
+        _stop_asking(request)
     if request.path.startswith("/api/"):
         return render_sentence(request, status, f"error-{status}")
     return render(request, "error.html", {"code": f"error-{status}"}, status=status, using="jinja2")
+
+
+def _is_outage() -> bool:
+    """Decide whether the error that is being handled comes from a database that does not respond."""
+    # Django does not pass the error of a 500 to its handler, but calls it while it handles the error.
+    # A session that cannot be saved becomes a bad request, with the database's error as its context.
+    error = sys.exc_info()[1]
+    while error is not None and not isinstance(error, (OperationalError, InterfaceError)):
+        error = error.__context__
+    return error is not None
+
+
+def _stop_asking(request: HttpRequest) -> None:
+    """Keep the rest of a request from the database: each further question would wait for it as well."""
+    request.user = AnonymousUser()
+    request.__dict__.pop("_messages", None)  # Django's, in the session
+    # The session stays in place: without it, its middleware would delete the cookie and sign the user out.
+    if hasattr(request, "session"):
+        request.session.modified = False

@@ -23,6 +23,7 @@ import msgspec
 import waitress
 from waitress.task import ThreadedTaskDispatcher
 
+from autograder.core.errors import ServiceError
 from autograder.sandbox.levels import Isolation
 from autograder.service import setup
 from autograder.web import site
@@ -83,17 +84,19 @@ def open_sockets(host: str, port: int) -> list[socket.socket]:
     """Open sockets that listen at every address of a host.
 
     Raises:
-        OSError: the port is taken.
+        ServiceError: the port is taken, or the host is not one of this machine.
     """
     listeners: list[socket.socket] = []
-    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     try:
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         for family, _, _, _, address in dict.fromkeys(addresses):
             listeners.append(_bind_socket(family, address))
-    except OSError:
+    except OSError as error:
         for listener in listeners:
             listener.close()
-        raise
+        raise ServiceError(
+            f"cannot listen at {host}, port {port}: {error.strerror}; choose another --port or --host"
+        ) from error
     return listeners
 
 

@@ -31,6 +31,10 @@ _COMMON: Mapping[str, str | tuple[str, str]] = {
     "web.error-500": (
         "Something went wrong on our side. Attempts for which you have a receipt are safe. Try again."
     ),
+    "web.error-503": (
+        "The service is not available at the moment. Attempts for which you have a receipt are safe. Try "
+        "again in a few minutes."
+    ),
     "web.csrf": (
         "Nothing was saved: this form was open too long, or it came from another page. Go back, copy what "
         "you entered, reload the page, and send the form again."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -38,13 +39,17 @@ _BEHIND = 10
 """The niceness of the worker: users wait for the pages, so those have priority."""
 
 
+_ADDRESS = re.compile(r"https?://[^\s/?#]+")
+"""A public address: links append a path to it."""
+
+
 class Service:
     """The service of a course folder, or of an empty one, as a context manager.
 
     `run` answers requests until the process is stopped.
 
     Raises:
-        ServiceError: the database does not start, or a file of the service is not usable.
+        ServiceError: the database does not start, or an option or a file of the service is not usable.
         CourseError, RubricError: the course is not usable.
     """
 
@@ -61,6 +66,10 @@ class Service:
             folders: course folders that the parent process has already imported.
             metrics: shared memory of the parent process; None: this is the first process.
         """
+        if options.address and not _ADDRESS.fullmatch(options.address):
+            raise ServiceError(
+                f"--address: expected an address such as https://exams.example.org; got {options.address!r}"
+            )
         self._options = options
         self._folder = get_folder(options.course)
         self.slug = options.slug
@@ -83,8 +92,10 @@ class Service:
         # If a later step fails, everything that was opened is closed in reverse order.
         with contextlib.ExitStack() as opened:
             if not self._url:
+                self._refuse_missing_url()
                 self._database = opened.enter_context(EmbeddedPostgres(self._folder / "database"))
                 self._url = self._database.url
+            setup.check_database(self._url)
             loaded = AssignmentCache()
             opened.callback(loaded.close)
             bench = Bench()
@@ -128,6 +139,14 @@ class Service:
                 _end_process(self._worker)
         self._ended.close()
         self._over.set()
+
+    def _refuse_missing_url(self) -> None:
+        # The key of the sessions is created after the database: without an embedded one, it was another one.
+        if (self._folder / "session-key").exists() and not (self._folder / "database").exists():
+            raise ServiceError(
+                f"{self._folder}: the service of this folder has a PostgreSQL database of its own; set "
+                f"{setup.DATABASE_URL} to its URL (for a new service, serve another folder)"
+            )
 
     def import_course(self) -> None:
         """Import the course's folder into the database, or update the database from it.
@@ -178,7 +197,7 @@ class Service:
             ready: is called when the first request can be answered.
 
         Raises:
-            OSError: the port is taken.
+            ServiceError: the port is taken.
         """
         self._sockets = processes.open_sockets(self._options.host, self._options.port)
         threading.Thread(target=self._watch_processes, daemon=True).start()
@@ -255,9 +274,9 @@ def run_worker(
         ServiceError: no database is configured, or it is not PostgreSQL.
         SandboxUnavailable: this machine lacks a layer of confinement.
     """
-    setup.configure_django(
-        site.build_offline_settings(database_url or os.environ.get(setup.DATABASE_URL, ""))
-    )
+    url = database_url or os.environ.get(setup.DATABASE_URL, "")
+    setup.check_database(url)
+    setup.configure_django(site.build_offline_settings(url))
     setup.migrate_tables()
     from autograder.service import blobs
     from autograder.service.worker import Worker, run_worker
@@ -270,8 +289,10 @@ def run_worker(
         with contextlib.suppress(OSError):
             Path("/proc/self/autogroup").write_text(str(_BEHIND), encoding="ascii")
         threading.Thread(target=_stop_at_end_of_input, args=(stop,), daemon=True).start()
+    concurrency = workers or os.cpu_count() or 1
     with processes.handle_signals(stop.set), Worker(isolation) as worker:
-        run_worker(worker, concurrency=workers or os.cpu_count() or 1, stop=stop)
+        LOG.info("worker started: concurrency %d, isolation %s", concurrency, isolation.value)
+        run_worker(worker, concurrency=concurrency, stop=stop)
     setup.close_connections()
 
 

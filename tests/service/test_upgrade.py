@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
+from django.db import connections
 from psycopg import sql
 
 from autograder.core.errors import ServiceError
@@ -59,6 +61,31 @@ def test_tables_of_a_newer_release_are_refused(service_database: EmbeddedPostgre
         finally:
             connection.execute("DELETE FROM django_migrations WHERE name = '9999_later'")
     setup.migrate_tables()
+
+
+def test_an_update_of_the_tables_is_logged_once(
+    service_database: EmbeddedPostgres, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From which migration to which; nothing if there is nothing to do."""
+    from django.db.migrations.recorder import MigrationRecorder
+
+    del service_database
+    applied = MigrationRecorder.applied_migrations
+
+    def forget_newest(recorder: MigrationRecorder) -> Any:
+        return {entry: row for entry, row in applied(recorder).items() if entry != newest}
+
+    newest = max(
+        entry for entry in applied(MigrationRecorder(connections["default"])) if entry[0] == "service"
+    )
+    with caplog.at_level("INFO", "autograder.service.setup"), monkeypatch.context() as patch:
+        setup.migrate_tables()
+        patch.setattr(setup, "call_command", lambda *_, **__: None)
+        patch.setattr(MigrationRecorder, "applied_migrations", forget_newest)
+        setup.migrate_tables()
+    (line,) = caplog.messages
+    assert re.fullmatch(rf"updating the tables from \d{{4}}_\w+ to {newest[1]} \(migrations: 1\)", line)
+    assert f"from {newest[1]}" not in line
 
 
 def read_tables(url: str, columns: dict[str, list[str]] | None = None) -> Rows:

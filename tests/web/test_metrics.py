@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.db import connection
 from django.urls import get_resolver
+from django.utils import timezone
 
 from autograder.web.request_metrics import (
     BOUNDS,
@@ -112,6 +114,24 @@ def test_the_queue_and_the_workers_are_counted(at: Small) -> None:
     assert 86_400 <= after["autograder_oldest_waiting_seconds", ()]
     assert 2 == after["autograder_workers", ()]  # one of three readers, and one that is about to report
     assert 3 == tasks.QUEUE_READERS
+
+
+def test_an_attempt_of_a_dead_worker_waits(at: Small) -> None:
+    """It runs while its lease lasts; after that it waits for another worker, with its age."""
+    from autograder.service import attempts
+
+    before = read_metrics(at)
+    attempt = course.handed_in(at.offer, "ada", course.released(at.folder))
+    assert attempts.claim_attempt(attempt.pk)
+    running = read_metrics(at)
+    type(attempt).objects.filter(pk=attempt.pk).update(
+        leased_until=timezone.now() - timedelta(seconds=1), queued_at=timezone.now() - timedelta(days=2)
+    )
+    after = read_metrics(at)
+    waits, runs = (("autograder_attempts", (("state", state),)) for state in ("waiting", "running"))
+    assert (0, 1) == (running[waits] - before[waits], running[runs] - before[runs])
+    assert (1, 0) == (after[waits] - before[waits], after[runs] - before[runs])
+    assert 2 * 86_400 <= after["autograder_oldest_waiting_seconds", ()]
 
 
 def test_processes_count_together_and_a_successor_goes_on(at: Small) -> None:

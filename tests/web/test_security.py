@@ -211,9 +211,12 @@ def test_nobody_makes_an_account_without_an_invitation(at: Small) -> None:
     assert "sessionid" not in client.cookies or answer.status_code != 302
 
 
-def test_another_host_is_refused(at: Small) -> None:
-    """A forged Host header would lead invitations elsewhere."""
-    assert 400 == at.client().get("/app/", headers={"host": "evil.example"}).status_code
+def test_another_host_is_refused(at: Small, caplog: pytest.LogCaptureFixture) -> None:
+    """A forged Host header would lead invitations elsewhere; the log says why, for who set it wrong."""
+    with caplog.at_level("WARNING", "autograder.web.operation"):
+        assert 400 == at.client().get("/app/", headers={"host": "evil.example"}).status_code
+    (line,) = [record.getMessage() for record in caplog.records if record.name == "autograder.web.operation"]
+    assert "refused a request for the host evil.example; allowed: testserver" in line
 
 
 def test_what_students_write_is_text(at: Small) -> None:

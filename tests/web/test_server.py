@@ -68,6 +68,8 @@ def test_from_one_command_to_a_mark(folder: Path, tmp_path: Path) -> None:
     lines = [json.loads(line) for line in log.splitlines()]
     assert {"time", "level", "of"} <= set.intersection(*(set(line) for line in lines))
     assert key not in log
+    assert 1 == len(re.findall(r"updating the tables from none to \d{4}_", log))
+    assert "worker started: concurrency 1, isolation namespaces" in log
 
 
 def _restored(folder: Path, at: Path) -> None:
