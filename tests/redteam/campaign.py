@@ -234,8 +234,8 @@ def waiting(graded: GradingResult) -> frozenset[str]:
 def unrecorded(graded: GradingResult) -> frozenset[str]:
     """The items that wait because code hid what it does, or because what was submitted cannot be read.
 
-    Values that a check cannot compute with are such answers, and files that nobody asked for beside a notebook
-    that earned nothing.
+    Values that a check cannot compute with are such answers, and files that nobody asked for beside a
+    notebook that earned nothing.
     """
     unread = ("forbidden.look", "unreadable.", "formula.not-a-formula", "number.", "shape.")
     unread += ("code.review", "review.unread")
