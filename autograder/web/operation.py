@@ -86,7 +86,7 @@ def render_error(request: HttpRequest, exception: Any = None, *, status: int) ->
             "refused a request for the host %.100s; allowed: %s (set the public address with --address, and "
             "let the proxy pass the Host header on)",
             request.headers.get("Host", ""),
-            ", ".join(settings.ALLOWED_HOSTS),
+            ", ".join(dict.fromkeys(settings.ALLOWED_HOSTS)),
         )
     if _is_outage():
         status = 503
