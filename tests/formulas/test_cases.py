@@ -114,6 +114,16 @@ def test_arguments_that_may_never_decide_go_to_a_person(first: str, second: str)
     assert equal(first, second) is None
 
 
+@pytest.mark.parametrize("number", [78, 111, 161, 227, 246, 260])
+def test_a_tie_in_one_formula_hides_no_difference(number: int) -> None:
+    """With these points the argument that differs, for one head, only decides where the other has a tie."""
+    least = "2*d_ff - 4*n_heads, 4*d_model, n_heads*n"
+    first, second = f"min(2*n_heads^2*d_model, {least})", f"min({least})"
+    comparer = Comparer(Points(VOCABULARY.domains, f"secret {number}".encode()))
+    with pytest.raises(Undecided):
+        comparer.is_equal(parse(first, VOCABULARY), parse(second, VOCABULARY))
+
+
 def test_argument_that_decides_only_inside_an_idle_maximum_is_undecided() -> None:
     """The maximum is above the other argument of the minimum at all sampled points.
 

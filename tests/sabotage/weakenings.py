@@ -453,8 +453,8 @@ ESCAPING = (
         (
             Edit(
                 "autograder/web/student.py",
-                "signing.loads(token, salt=FRAME_SALT, max_age=FRAME_SECONDS)",
-                "signing.loads(token, salt=FRAME_SALT)",
+                "load_token(token, FRAME_SALT, FRAME_SECONDS)",
+                "load_token(token, FRAME_SALT, None)",
             ),
         ),
         ("students' web pages",),
@@ -465,8 +465,8 @@ ESCAPING = (
         (
             Edit(
                 "autograder/web/marking/pages.py",
-                "signing.loads(token, salt=_FRAMES, max_age=FRAME_SECONDS)",
-                "signing.loads(token, salt=_FRAMES)",
+                "load_token(token, _FRAMES, FRAME_SECONDS)",
+                "load_token(token, _FRAMES, None)",
             ),
         ),
         ("marking pages",),

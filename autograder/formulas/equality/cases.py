@@ -132,13 +132,19 @@ def is_equal_by_cases(first: Node, second: Node, points: Points, equal: Equal) -
             (points.get_point_inside(index), True),
             (points.get_point_anywhere(index), False),
         ):
+            here: tuple[set[Decision], set[Decision]] = set(), set()
             try:
-                left = _select_branches(first, point, seen[0], (), cached_equal)
-                right = _select_branches(second, point, seen[1], (), cached_equal)
+                left = _select_branches(first, point, here[0], (), cached_equal)
+                right = _select_branches(second, point, here[1], (), cached_equal)
             except _Tie:  # whole numbers are equal by chance, others are not
                 is_open = is_open or not (inside or rounded)
                 continue
-            if left is None or right is None or cached_equal(left, right):
+            if left is None or right is None:
+                continue
+            # Only what decides where both were compared: a tie of one of them can hide a difference.
+            seen[0].update(here[0])
+            seen[1].update(here[1])
+            if cached_equal(left, right):
                 continue
             if inside and _is_different_at(left, right, point):
                 return False
