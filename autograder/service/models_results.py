@@ -164,7 +164,7 @@ class Event(models.Model):
     offer = models.ForeignKey("service.Offer", models.CASCADE, related_name="+")
     kind = models.CharField(max_length=24, choices=[(kind.value, kind.value) for kind in EventKind])
     about = models.CharField(max_length=64)
-    """Tells two events of a kind apart: an attempt, a request, a time."""
+    """Distinguishes two events of a kind: an attempt, a request, a time."""
     student = models.CharField(max_length=128, blank=True)
     """The only student it is about; empty: several."""
     attempt = models.PositiveIntegerField(null=True)
