@@ -6,7 +6,9 @@ The service is started by its usual command, on this machine.
    the small one of the tests, with one answer to mark by hand and no PyTorch, so that grading on the same
    machine keeps up: the pages are measured, and not the sandbox. Seconds from sending a request to the whole
    answer, redirects included; for a submission this is the page with the receipt. A connection for each
-   person, without a proxy.
+   person, without a proxy. With ``--kills K`` worker, database and web processes get SIGKILL in turns, and
+   people try again as patient ones do. Requests fail then, but nothing may be lost: the facts count receipts
+   without an attempt, attempts without a result, and results that no attempt or more than one has.
 2. ``workers``: equally many submissions of the demo's exam wait, and one worker grades them, then two; each
    one submission at a time, on a separate processor with its boxes. The measure is the work between a
    worker's first result and its last: each submission counts the seconds that it takes one worker alone.
@@ -25,12 +27,14 @@ import argparse
 import contextlib
 import json
 import os
+import random
 import re
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -38,6 +42,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from service_class import Exam, RequestFailed
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -49,6 +54,7 @@ from tests.service.course import answered  # noqa: E402
 from tests.service.course import small as release_small_course  # noqa: E402
 from tests.support import small_course  # noqa: E402
 from tests.support.accounts import PASSWORD  # noqa: E402
+from tests.support.leftovers import descendants  # noqa: E402
 from tests.support.served import Served, wait_for  # noqa: E402
 
 EXAM = "dl4nlp-exam"
@@ -88,8 +94,8 @@ def _is_complete(files: dict[str, bytes]) -> bool:
     return True
 
 
-def measure_exam(folder: Path, students: int, minutes: float) -> dict[str, Any]:
-    """Let a class sit an exam."""
+def measure_exam(folder: Path, students: int, minutes: float, kills: int = 0) -> dict[str, Any]:
+    """Let a class sit an exam, and kill parts of the service meanwhile."""
     files = {
         f"student-{number:04}": answered(folder, mlp_why=f"There are two matrices, says student {number}.")
         for number in range(students)
@@ -102,6 +108,7 @@ def measure_exam(folder: Path, students: int, minutes: float) -> dict[str, Any]:
         service.accounts(["instructor"], role="instructor")
         prepared = time.monotonic() - began
         used = read_processor_seconds(service.pages())
+        first_process = service.pid
         page = f"/app/c/{service.slug}/a/{small_course.NAME}/"
         staff_page = f"/app/c/{service.slug}/staff/a/{small_course.NAME}/"
         exam = Exam(
@@ -111,10 +118,14 @@ def measure_exam(folder: Path, students: int, minutes: float) -> dict[str, Any]:
             seconds=60 * minutes,
             files=files,
             password=PASSWORD,
+            patient=bool(kills),
         )
         began = time.monotonic()
         people, others = exam.start(assistants)
+        killer = threading.Thread(target=kill_parts, args=(service, kills, began, 60 * minutes))
+        killer.start()
         queue = watch_queue(service, exam, began, 60 * minutes)
+        killer.join()
         with contextlib.suppress(RequestFailed):
             exam.publish_marks("instructor")
         exam.published.set()
@@ -123,12 +134,16 @@ def measure_exam(folder: Path, students: int, minutes: float) -> dict[str, Any]:
         exam.over.set()
         for thread in others:
             thread.join()
-        used = read_processor_seconds(service.pages()) - used
+        # Processes that were killed cannot be asked.
+        used = read_processor_seconds(service.pages()) - (used if service.pid == first_process else 0)
         ((marked,),) = service.rows("SELECT count(*) FROM service_cellmark WHERE points IS NOT NULL")
         sizes = service.rows("SELECT pg_database_size(current_database()), count(*) FROM service_attempt")
+        losses = count_losses(service, exam)
     return {
         "students": students,
         "minutes": minutes,
+        "kills": kills,
+        **losses,
         "accounts_seconds": round(prepared, 1),
         "submissions": exam.submissions,
         "marked_answers": marked,
@@ -139,6 +154,43 @@ def measure_exam(folder: Path, students: int, minutes: float) -> dict[str, Any]:
         "database_kb_per_attempt": round(sizes[0][0] / 1024 / max(1, sizes[0][1])),
         "requests": exam.recorder.summarize_kinds(),
         "queue": queue,
+    }
+
+
+def kill_parts(service: Served, kills: int, began: float, seconds: float) -> None:
+    """Kill worker, database and web processes in turns during the exam; serve again after the latter."""
+    chance = random.Random(7)
+    for number in range(kills):
+        moment = began + seconds * (number + chance.uniform(0.1, 0.9)) / kills
+        time.sleep(max(0.0, moment - time.monotonic()))
+        victim = ("worker", "database", "web")[number % 3]
+        left = descendants(service.pid) if victim == "web" else []
+        service.kill(victim)
+        if victim == "web":
+            wait_for(lambda left=left: not any(map(is_alive, left)), 300, "left of a killed service")
+            service.start()
+
+
+def is_alive(process: int) -> bool:
+    """Return whether a process runs; one that nobody has waited for does not."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
+    except OSError:
+        return False
+
+
+def count_losses(service: Served, exam: Exam) -> dict[str, int]:
+    """Count what was lost or doubled, by the receipts that students were shown."""
+    attempts = service.rows("SELECT student, number, digest, result_id FROM service_attempt")
+    results = service.rows("SELECT student, submission FROM service_storedresult")
+    known = {(student, number) for student, number, _, _ in attempts}
+    shown = {(name, int(address.split("/")[-2])) for name, address in exam.receipts}
+    submitted = {(student, digest) for student, _, digest, _ in attempts}
+    return {
+        "receipts_without_attempt": len(shown - known),
+        "attempts_without_result": sum(result is None for *_, result in attempts),
+        "results_without_attempt": len(set(results) - submitted),
+        "doubled_results": len(results) - len(set(results)),
     }
 
 
@@ -156,10 +208,13 @@ def watch_queue(service: Served, exam: Exam, began: float, seconds: float) -> li
     samples: list[dict[str, float]] = []
     while True:
         time.sleep(min(10.0, seconds / 12))
-        ((waiting, running),) = service.rows(
-            "SELECT count(*) FILTER (WHERE state = 'waiting'), count(*) FILTER (WHERE state = 'running')"
-            " FROM service_attempt"
-        )
+        try:
+            ((waiting, running),) = service.rows(
+                "SELECT count(*) FILTER (WHERE state = 'waiting'), count(*) FILTER (WHERE state = 'running')"
+                " FROM service_attempt"
+            )
+        except psycopg.OperationalError:  # it was killed just now
+            continue
         passed = time.monotonic() - began
         samples.append({"seconds": round(passed), "waiting": waiting, "running": running})
         # A student who was kept waiting for a page submits after the end.
@@ -324,6 +379,7 @@ def main() -> None:
     parser.add_argument("phases", nargs="*", metavar="PHASE", help=f"of {', '.join(phases)}; default: all")
     parser.add_argument("--students", type=int, default=1000, help="who sit the exam")
     parser.add_argument("--minutes", type=float, default=10, help="duration of the exam")
+    parser.add_argument("--kills", type=int, default=0, help="during the exam")
     parser.add_argument(
         "--class", type=int, default=20, dest="papers", help="students whose work workers grade"
     )
@@ -338,7 +394,9 @@ def main() -> None:
         if "exam" in chosen:
             folder = Path(temporary) / "small"
             folder.mkdir()
-            figures["exam"] = measure_exam(release_small_course(folder), options.students, options.minutes)
+            figures["exam"] = measure_exam(
+                release_small_course(folder), options.students, options.minutes, options.kills
+            )
             if not options.json:
                 print(format_exam(figures["exam"]), flush=True)
         if compared := [name for name in phases[1:] if name in chosen]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import http
 import http.client
 import random
 import re
@@ -29,6 +30,9 @@ _TIMEOUT_SECONDS = 300.0
 _IDLE_SECONDS = 30.0
 """A connection that was idle for so long is opened again: the server closes it after a minute."""
 _MARKING_SECONDS = 3.0
+_RELOAD_SECONDS = 3.0
+_GIVE_UP_SECONDS = 300.0
+"""How long a patient person tries again."""
 _REDIRECTS = range(300, 400)
 
 
@@ -78,10 +82,18 @@ def summarize_times(seconds: Sequence[float]) -> dict[str, float]:
 
 
 class Person:
-    """A person with a browser: one connection, cookies, redirects."""
+    """A person with a browser: one connection, cookies, redirects.
 
-    def __init__(self, port: int, name: str, recorder: Recorder) -> None:
+    Args:
+        port: of the service.
+        name: of the account.
+        recorder: of all requests, failed ones included.
+        patient: try again while the service does not answer, or answers that it cannot.
+    """
+
+    def __init__(self, port: int, name: str, recorder: Recorder, *, patient: bool = False) -> None:
         self.name = name
+        self._patient = patient
         self._port = port
         self._recorder = recorder
         self._cookies: dict[str, str] = {}
@@ -148,17 +160,22 @@ class Person:
         check: Callable[[str], object] = lambda _: True,
         statuses: Sequence[int] = (200,),
     ) -> str:
-        started, failure, text = time.monotonic(), "", ""
-        try:
-            status, text = send()
-            failure = "" if status in statuses and check(text) else f"status {status}"
-        except (OSError, http.client.HTTPException) as error:
-            self.close()
-            failure = type(error).__name__
-        self._recorder.add_request(kind, time.monotonic() - started, failure)
-        if failure:
-            raise RequestFailed(f"{self.name}: {kind}: {failure}")
-        return text
+        until = time.monotonic() + (_GIVE_UP_SECONDS if self._patient else 0)
+        while True:
+            started, failure, text, status = time.monotonic(), "", "", 0
+            try:
+                status, text = send()
+                failure = "" if status in statuses and check(text) else f"status {status}"
+            except (OSError, http.client.HTTPException) as error:
+                self.close()
+                failure = type(error).__name__
+            self._recorder.add_request(kind, time.monotonic() - started, failure)
+            if not failure:
+                return text
+            is_outage = not status or status >= http.HTTPStatus.INTERNAL_SERVER_ERROR
+            if not is_outage or time.monotonic() > until:
+                raise RequestFailed(f"{self.name}: {kind}: {failure}")
+            time.sleep(_RELOAD_SECONDS)
 
     def _follow(
         self, method: str, address: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
@@ -217,6 +234,7 @@ class Exam:
         seconds: duration.
         files: contents that a student submits, by student and name.
         password: of everybody.
+        patient: people try again while the service does not answer.
     """
 
     def __init__(
@@ -228,15 +246,19 @@ class Exam:
         seconds: float,
         files: Mapping[str, Mapping[str, bytes]],
         password: str,
+        patient: bool = False,
     ) -> None:
         self.recorder = Recorder()
         self.published = threading.Event()
         self.over = threading.Event()
         """Set when TAs stop."""
         self.submissions = 0
+        self.receipts: set[tuple[str, str]] = set()
+        """Students, and the addresses of the receipts that they were shown."""
         self.gave_up: list[str] = []
         self._port, self._page, self._staff_page = port, page, staff_page
         self._seconds, self._files, self._password = seconds, files, password
+        self._patient = patient
         self._to_submit = set(files)
         self._lock = threading.Lock()
         self._started = time.monotonic()
@@ -259,13 +281,13 @@ class Exam:
 
     def publish_marks(self, instructor: str) -> None:
         """Publish the marks as an instructor, and let students look."""
-        person = Person(self._port, instructor, self.recorder)
+        person = Person(self._port, instructor, self.recorder, patient=self._patient)
         page = person.sign_in(self._password, self._staff_page)
         person.post("publish", f"{self._staff_page}published", page, {"wanted": "yes"})
         self.published.set()
 
     def _run(self, act: Callable[[Person, random.Random], None], name: str) -> None:
-        person = Person(self._port, name, self.recorder)
+        person = Person(self._port, name, self.recorder, patient=self._patient)
         try:
             act(person, random.Random(name))
         except RequestFailed as error:
@@ -300,13 +322,14 @@ class Exam:
         page = person.get("assignment", self._page)
         files = self._files[person.name]
         seen = person.post("submit, to the receipt", self._page, page, {}, files=files, check=_RECEIPT.search)
+        state, receipt = seen, _RECEIPT.search(seen)
+        assert receipt
         with self._lock:
             self.submissions += 1
+            self.receipts.add((person.name, receipt[1]))
             if last:
                 self._to_submit.discard(person.name)
         end = float("inf") if last else self._started + 0.74 * self._seconds
-        state, receipt = seen, _RECEIPT.search(seen)
-        assert receipt
         while (poll := _POLL.search(state)) and time.monotonic() < end and not self.published.is_set():
             time.sleep(int(poll[2]) / 1000)
             state = person.get("poll", html.unescape(poll[1]))
