@@ -468,6 +468,24 @@ def test_the_document_is_served(at: Small) -> None:
     assert at.record.slug not in reply.content.decode()
 
 
+def test_generators_of_clients_recognise_files() -> None:
+    """They know a file by its format, which version 3.1 has replaced by the media type."""
+    operations = [operation for path in document()["paths"].values() for operation in path.values()]
+    sent = [
+        operation["requestBody"]["content"]["multipart/form-data"]["schema"]["properties"]["files"]["items"]
+        for operation in operations
+        if "multipart/form-data" in operation.get("requestBody", {}).get("content", {})
+    ]
+    received = [
+        content["schema"]
+        for operation in operations
+        for content in next(iter(operation["responses"].values())).get("content", {}).values()
+        if "contentMediaType" in content["schema"]
+    ]
+    assert (1, 4) == (len(sent), len(received))
+    assert {"binary"} == {schema["format"] for schema in (*sent, *received)}
+
+
 def test_a_key_is_made_with_scopes_on_the_account_page(at: Small) -> None:
     """With its course and its end; without a scope there is none."""
     from autograder.service.models import ProgramKey

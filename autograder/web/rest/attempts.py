@@ -19,7 +19,7 @@ from autograder.service.protection.accesses import Access, record_accesses
 from autograder.web import assignment_details
 from autograder.web.guard import Visit
 from autograder.web.responses import send_stored_file
-from autograder.web.rest.access import add_route, open_visit
+from autograder.web.rest.access import add_route, describe_file, open_visit
 from autograder.web.rest.schemas import (
     AttemptOut,
     AttemptPage,
@@ -32,7 +32,7 @@ from autograder.web.site import choose_language
 from autograder.web.student import create_attempt, read_contents
 
 ROUTER = Router(tags=["attempts"])
-_FILES = {"type": "array", "items": {"type": "string", "contentMediaType": "application/octet-stream"}}
+_FILES = {"type": "array", "items": describe_file("application/octet-stream")}
 _FORM = {"type": "object", "properties": {"files": _FILES}, "required": ["files"]}
 _UPLOAD = {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}}
 
