@@ -84,7 +84,6 @@ _REASONS = (
     ("not found", "git-no-repository"),
     ("does not appear to be a git repository", "git-no-repository"),
     ("requested URL returned error: 30", "git-redirect"),
-    (f"died of signal {int(signal.SIGXFSZ)}", "git-large"),
 )
 """Git's errors in English, and our sentences."""
 
@@ -218,10 +217,12 @@ class _Git:
             self.run("fetch", *options, remote, ref, most=MOST_BYTES)
             return self.run("rev-parse", "--verify", "FETCH_HEAD^{commit}").decode("ascii").strip()
         except _Failed as error:
-            values = {"ref": ref, "most": format_size(MOST_BYTES)}
+            # Git does not say so: the limit kills the program that writes, and its file is left.
+            if any(file.stat().st_size >= MOST_BYTES for file in self.repository.glob("objects/pack/*")):
+                raise RequestRefused("git-large", most=format_size(MOST_BYTES)) from error
             for text, code in _REASONS:
                 if text in error.text:
-                    raise RequestRefused(code, **values) from error
+                    raise RequestRefused(code, ref=ref) from error
             said = [line for line in error.text.splitlines() if line.startswith(("fatal:", "error:"))]
             text = escape_name(said[-1].partition(": ")[2]) if said else f"git: {error.status}"
             raise RequestRefused("git-failed", error=text) from error
