@@ -34,6 +34,7 @@ from autograder.core.wording import LocalisedText, Phrase, format_size
 from autograder.course import PRIVATE, Course, find_name_fault
 from autograder.course.archives import PackedFile, open_archive
 from autograder.course.submission_folder import join_file_faults
+from autograder.grading.verify import VerifyFinding, localise_paper
 from autograder.messages import build_localised_text
 from autograder.service import audit, blobs, course_transfer, git_repositories, tasks, trials, versions
 from autograder.service.git_repositories import GitSource
@@ -63,6 +64,12 @@ class DraftFinding(Struct, frozen=True):
     expected: Phrase
     got: Phrase
     remedy: Phrase
+
+    @classmethod
+    def from_verify(cls, finding: VerifyFinding) -> DraftFinding:
+        """Return a finding of `verify`."""
+        paper, *rest = astuple(finding)
+        return cls(localise_paper(paper), *rest)
 
     def cut_text(self, text: str) -> DraftFinding:
         """Return the finding without a text wherever it occurs."""
@@ -285,7 +292,7 @@ def check_draft(draft: Draft, isolation: Isolation) -> None:
             isolation=isolation,
             watch=_ProgressWriter(draft),
         )
-        findings, version = [DraftFinding(*astuple(finding)) for finding in verification.findings], None
+        findings, version = [DraftFinding.from_verify(finding) for finding in verification.findings], None
         if not findings:
             try:
                 version = _make_version(draft, course, isolation)
@@ -349,8 +356,8 @@ def _make_version(draft: Draft, course: Course, isolation: Isolation) -> Version
 
 
 def _make_finding(draft: Draft, problem: Phrase) -> DraftFinding:
-    course, usable = map(build_localised_text, ("web.draft-course", "web.draft-usable"))
-    return DraftFinding(course, draft.assignment, usable, problem, "")
+    usable = build_localised_text("web.draft-usable")
+    return DraftFinding(localise_paper("course"), draft.assignment, usable, problem, "")
 
 
 def _store_outcome(draft: Draft, findings: list[DraftFinding], version: Version | None = None) -> None:

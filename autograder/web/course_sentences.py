@@ -70,7 +70,6 @@ COURSES: Mapping[str, str | tuple[str, str]] = {
     "web.draft-expected": "Expected",
     "web.draft-got": "Found",
     "web.draft-remedy": "What to do",
-    "web.draft-course": "course",
     "web.draft-usable": "an assignment that can be used",
     "web.publish-open": "The marks of this assignment are not complete yet:",
     "web.publish-answers": ("1 answer awaits marking.", "{number} answers await marking."),

@@ -163,7 +163,7 @@ def test_a_named_mistake_that_loses_nothing_is_right(code: str, remedy: str) -> 
     """The rubric is wrong there; a wrong answer that nobody named shows what the check does not notice."""
     trial = Trial("x", "", ("a",), codes={"a": code})
     (finding,) = build_row(trial, FIRST, RUBRIC, score(), {}).findings
-    assert finding.remedy.startswith(remedy)
+    assert str(finding.remedy).startswith(remedy)
 
 
 def test_what_a_trial_is_not_blamed_for() -> None:
