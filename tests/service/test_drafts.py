@@ -211,6 +211,8 @@ def test_check_reports_what_is_wrong(record: CourseRecord, by: Account, folder: 
     draft.refresh_from_db()
     assert "failed" == draft.state
     assert "small.toml" in draft.findings[0]["got"]
+    assert "Kurs" == draft.findings[0]["paper"]["text"]["de"]
+    assert "Berichtigen Sie" in draft.findings[0]["remedy"]["text"]["de"]
     assert "/autograder-draft-" not in str(draft.findings), "paths are those of the course"
     with pytest.raises(ServiceError, match="has not passed"):
         drafts.offer_draft(draft, by)
