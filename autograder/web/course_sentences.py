@@ -13,7 +13,7 @@ COURSES: Mapping[str, str | tuple[str, str]] = {
     "web.course-title": "Title",
     "web.course-slug": "Short name in addresses (letters, digits, - and _)",
     "web.drafts": "Drafts",
-    "web.upload-assignment": "Upload assignment",
+    "web.upload-assignment": "Upload an assignment, or fetch it from Git",
     "web.upload-assignment-told": (
         "A zip archive of a course folder with one assignment: rubrics/<assignment>.toml, the source "
         "notebooks in assignments/<assignment>/, and the reference solution and checks in reference/. A new "
