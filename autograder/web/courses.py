@@ -19,7 +19,7 @@ from autograder.service.git_repositories import GitSource
 from autograder.service.models import CourseRecord, Role
 from autograder.service.models_results import Draft
 from autograder.service.refusals import RequestRefused
-from autograder.web import assignment_details
+from autograder.web import assignment_details, staff
 from autograder.web.guard import Visit, require_role, require_superuser
 from autograder.web.responses import render_page, stop_cutting
 from autograder.web.site import choose_language, get_words
@@ -77,7 +77,7 @@ def upload_assignment(request: HttpRequest, visit: Visit) -> HttpResponse:
             )
     except AutograderError as error:
         notices.error(request, say("refused", reason=error.text))
-        return redirect("staff", slug=visit.course.slug)
+        return staff.render_course(request, visit)
     return _redirect_to_draft(visit, draft)
 
 
