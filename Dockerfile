@@ -30,10 +30,10 @@ RUN /opt/nbexam/bin/pip install "$(echo /wheels/nbexam-*.whl)[course,service,obj
 
 FROM ${BASE}
 # tini collects processes whose parent has ended, and passes SIGTERM on. Folders and files belong to root, so neither
-# the service nor student code can change the program.
+# the service nor student code can change the program. Workers fetch assignments with git.
 # hadolint ignore=DL3008
 RUN apt-get update \
-    && apt-get install --yes --no-install-recommends tini \
+    && apt-get install --yes --no-install-recommends ca-certificates git tini \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 10001 --user-group --no-create-home --home-dir /tmp --shell /usr/sbin/nologin nbexam \
     && install --directory --owner=nbexam --group=nbexam /srv/course

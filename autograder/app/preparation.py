@@ -28,6 +28,7 @@ from autograder.grading.release_generation import generate_release as release
 from autograder.grading.release_generation import list_kept_back
 from autograder.grading.verify import Mark, Matrix, MutatedCell, Row, Verification, VerifyFinding
 from autograder.grading.verify.explanation import Explainer
+from autograder.messages import build_localised_text
 from autograder.pages.paper.sheet import Size, make_sheet, render_sheet
 from autograder.questions.repair import RepairCheck
 from autograder.rubric import Rubric
@@ -117,7 +118,7 @@ def build_and_verify(
             name,
             "a rubric, notebooks and references that fit together",
             str(error),
-            "correct what the message names",
+            build_localised_text("verify.correct-named"),
         )
         return Verification(name, (finding,), seconds=time.monotonic() - started)
 
@@ -275,7 +276,7 @@ def check_handed_out_listings(loaded: Assignment) -> Iterator[VerifyFinding]:
                 question.id,
                 "the listing with all faults, as the checks state them",
                 got,
-                f"let this stand above the solution:\n{faulty}",
+                build_localised_text("verify.listing", listing=faulty),
             )
 
 

@@ -394,7 +394,7 @@ def _show_finding(out: Console, number: int, finding: VerifyFinding) -> None:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for name in ("expected", "got", "remedy"):
-        table.add_row("what to do" if name == "remedy" else name, escape(getattr(finding, name)))
+        table.add_row("what to do" if name == "remedy" else name, escape(str(getattr(finding, name))))
     out.print(table)
 
 

@@ -31,6 +31,7 @@ AREAS = (
     "autograder.messages.notebook",
     "autograder.messages.page",
     "autograder.messages.student",
+    "autograder.messages.verify",
     "autograder.web.sentences",
 )
 """The modules with tables. They are read when a sentence is first requested."""

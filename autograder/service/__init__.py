@@ -14,6 +14,7 @@ module              content
 `members`           members: added, removed, restored, imported from a class list
 `offers`            whether students see an assignment and their marks; `openings`: working times that began
 `drafts`            uploaded assignments that are checked before they can be offered
+`git_repositories`  assignments that are fetched from a repository for a draft
 `assignment_cache`  assignments from the database, written to disk and loaded once for each version
 `tasks`, `worker`   the queues (Procrastinate) and the process that works on them
 `platforms`         learning platforms: class lists from them, marks to them; `registrations`: new ones

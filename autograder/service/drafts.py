@@ -1,8 +1,9 @@
-"""Drafts: assignments that instructors upload. A worker checks them before they can be offered.
+"""Drafts: assignments that instructors upload or keep in Git. A worker checks them before they are offered.
 
-An archive holds the rubric, the source notebooks and the reference of one assignment, as they lie in a course
-folder. Nothing in it is run by the pages or by the worker itself: reference and checks are imported only in
-the sandbox, which has neither the network nor the files and keys of the service.
+An archive, uploaded or fetched by the worker, holds the rubric, the source notebooks and the reference of one
+assignment, as they lie in a course folder. Nothing in it is run by the pages or by the worker itself:
+reference and checks are imported only in the sandbox, which has neither the network nor the files and keys of
+the service.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import msgspec
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
+from msgspec import Struct
 from msgspec.structs import astuple
 
 from autograder.app import Isolation, Listener, preparation
@@ -28,13 +30,14 @@ from autograder.core import atomic
 from autograder.core.errors import AutograderError, SandboxError, ServiceError, SourceError
 from autograder.core.paths import find_path_fault, is_below
 from autograder.core.tables import escape_name
-from autograder.core.wording import Phrase, format_size
+from autograder.core.wording import LocalisedText, Phrase, format_size
 from autograder.course import PRIVATE, Course, find_name_fault
 from autograder.course.archives import PackedFile, open_archive
 from autograder.course.submission_folder import join_file_faults
-from autograder.grading.verify import VerifyFinding
+from autograder.grading.verify import VerifyFinding, localise_paper
 from autograder.messages import build_localised_text
-from autograder.service import audit, blobs, course_transfer, tasks, trials, versions
+from autograder.service import audit, blobs, course_transfer, git_repositories, tasks, trials, versions
+from autograder.service.git_repositories import GitSource
 from autograder.service.models import Account, CourseRecord, Offer, Version, VersionTrial
 from autograder.service.models_results import Draft
 from autograder.service.refusals import RequestRefused
@@ -53,6 +56,32 @@ _SHOWN = 3
 """Number of faults that a message names."""
 
 
+class DraftFinding(Struct, frozen=True):
+    """A `VerifyFinding` of `autograder.grading.verify`, or another problem, in all languages that it has."""
+
+    paper: Phrase
+    place: Phrase
+    expected: Phrase
+    got: Phrase
+    remedy: Phrase
+
+    @classmethod
+    def from_verify(cls, finding: VerifyFinding) -> DraftFinding:
+        """Return a finding of `verify`."""
+        paper, *rest = astuple(finding)
+        return cls(localise_paper(paper), *rest)
+
+    def cut_text(self, text: str) -> DraftFinding:
+        """Return the finding without a text wherever it occurs."""
+        return DraftFinding(*(_remove_text(phrase, text) for phrase in astuple(self)))
+
+
+def _remove_text(phrase: Phrase, text: str) -> Phrase:
+    if isinstance(phrase, str):
+        return phrase.replace(text, "")
+    return LocalisedText({language: words.replace(text, "") for language, words in phrase.text.items()})
+
+
 def upload_draft(record: CourseRecord, archive: IO[bytes], by: Account, *, name: str = "") -> Draft:
     """Store an uploaded archive, and have it checked.
 
@@ -68,18 +97,42 @@ def upload_draft(record: CourseRecord, archive: IO[bytes], by: Account, *, name:
     with _open_files(archive) as (assignment, _):
         archive.seek(0)
         digest = blobs.store_blobs([archive.read()])[0]
+    draft = Draft(course=record, assignment=assignment, archive_id=digest, archive_name=name, by=by)
+    return _enqueue_draft(draft, "upload draft", digest)
+
+
+def request_draft(record: CourseRecord, source: GitSource, assignment: str, by: Account) -> Draft:
+    """Have an assignment fetched from a repository, and checked.
+
+    Args:
+        record: the course.
+        source: where it is, as somebody states it.
+        assignment: its name.
+        by: who asks for it.
+
+    Raises:
+        ServiceError: address, branch, folder or name cannot be used; gives the reason.
+    """
+    source = git_repositories.check_source(source)
+    _check_assignment_name(assignment)
+    draft = Draft(
+        course=record,
+        assignment=assignment,
+        git_address=source.address,
+        git_ref=source.ref,
+        git_folder=source.folder,
+        by=by,
+    )
+    return _enqueue_draft(draft, "fetch draft", source.address)
+
+
+def _enqueue_draft(draft: Draft, action: str, content: str) -> Draft:
     with transaction.atomic():
-        audit.record_action(by.username, "upload draft", assignment, course=record, after=digest)
-        offer = Offer.objects.filter(course=record, assignment=assignment).first()
-        draft = Draft.objects.create(
-            course=record,
-            assignment=assignment,
-            archive_id=digest,
-            archive_name=name,
-            base_id=offer.version_id if offer else None,
-            by=by,
-            queued_at=timezone.now(),
-        )
+        audit.record_action(draft.by.username, action, draft.assignment, course=draft.course, after=content)
+        offer = Offer.objects.filter(course=draft.course, assignment=draft.assignment).first()
+        draft.base_id = offer.version_id if offer else None
+        draft.queued_at = timezone.now()
+        draft.save()
         tasks.enqueue_job(tasks.DRAFTS, draft.pk)
     return draft
 
@@ -128,12 +181,16 @@ def _find_assignment(files: dict[str, PackedFile]) -> str:
     if len(rubrics) != 1:
         raise RequestRefused("draft-one-rubric", number=len(rubrics))
     name = rubrics[0].removeprefix("rubrics/").removesuffix(".toml")
-    if find_name_fault(name) or find_path_fault(name):
-        raise RequestRefused("draft-name", name=ascii(name))
+    _check_assignment_name(name)
     faults = [(escape_name(path), fault) for path in files if (fault := _find_file_fault(path, name))]
     if faults:
         raise ServiceError(join_file_faults(faults[:_SHOWN]))
     return name
+
+
+def _check_assignment_name(name: str) -> None:
+    if find_name_fault(name) or find_path_fault(name):
+        raise RequestRefused("draft-name", name=ascii(name))
 
 
 def _find_file_fault(path: str, name: str) -> Phrase:
@@ -166,7 +223,7 @@ def claim_draft(number: int) -> Draft | None:
         return None
     draft = Draft.objects.select_related("course", "base", "archive").get(pk=number)
     if draft.tries > MOST_TRIES:
-        _store_outcome(draft, [_make_finding(draft, str(build_localised_text("web.job-stopped")))])
+        _store_outcome(draft, [_make_finding(draft, build_localised_text("web.job-stopped"))])
         return None
     return draft
 
@@ -181,7 +238,7 @@ def _select_own(draft: Draft) -> QuerySet[Draft]:
     return Draft.objects.filter(pk=draft.pk, tries=draft.tries, state="running", settled="")
 
 
-def give_back(draft: Draft, problem: str) -> None:
+def give_back(draft: Draft, problem: Phrase) -> None:
     """Release a draft for another try; after the last one it fails with this problem."""
     if draft.tries < MOST_TRIES:
         _select_own(draft).update(state="waiting", queued_at=timezone.now())
@@ -214,11 +271,17 @@ class _ProgressWriter(Listener):
 
 
 def check_draft(draft: Draft, isolation: Isolation) -> None:
-    """Build and verify a claimed draft; without findings it becomes a version.
+    """Build and verify a claimed draft, which is fetched first; without findings it becomes a version.
 
     Raises:
         SandboxError: the sandbox failed, which says nothing about the draft.
     """
+    if draft.archive_id is None:
+        try:
+            _fetch_archive(draft)
+        except ServiceError as error:
+            _store_outcome(draft, [_make_finding(draft, error.text)])
+            return
     with tempfile.TemporaryDirectory(prefix="autograder-draft-") as folder:
         course = _lay_out(draft, Path(folder))
         verification = preparation.build_and_verify(
@@ -229,20 +292,39 @@ def check_draft(draft: Draft, isolation: Isolation) -> None:
             isolation=isolation,
             watch=_ProgressWriter(draft),
         )
-        findings, version = list(verification.findings), None
+        findings, version = [DraftFinding.from_verify(finding) for finding in verification.findings], None
         if not findings:
             try:
                 version = _make_version(draft, course, isolation)
             except SandboxError:
                 raise
             except AutograderError as error:
-                findings = [_make_finding(draft, str(error))]
+                findings = [_make_finding(draft, error.text)]
         # Authors know the paths of their course, not those of this machine.
-        above = f"{course.root}{os.sep}"
-        findings = [
-            VerifyFinding(*(text.replace(above, "") for text in astuple(finding))) for finding in findings
-        ]
+        findings = [finding.cut_text(f"{course.root}{os.sep}") for finding in findings]
     _store_outcome(draft, findings, version)
+
+
+def _fetch_archive(draft: Draft) -> None:
+    """Fetch the archive of a claimed draft, and store it.
+
+    Raises:
+        ServiceError: it cannot be fetched, or it is not allowed; gives the reason.
+    """
+    source = GitSource(draft.git_address, draft.git_ref, draft.git_folder)
+    with (
+        git_repositories.fetch_assignment(source, draft.assignment) as (commit, archive),
+        _open_files(archive),  # validates it as an upload
+    ):
+        archive.seek(0)
+        digest = blobs.store_blobs([archive.read()])[0]
+    with transaction.atomic():
+        audit.record_action(
+            draft.by.username, "upload draft", draft.assignment, course=draft.course, after=digest
+        )
+        if not _select_own(draft).update(archive=digest, git_commit=commit):
+            raise RequestRefused("draft-was-settled")
+    draft.archive_id, draft.git_commit = digest, commit
 
 
 def _lay_out(draft: Draft, folder: Path) -> Course:
@@ -273,11 +355,12 @@ def _make_version(draft: Draft, course: Course, isolation: Isolation) -> Version
     return versions.import_version(draft.course, course, draft.assignment)
 
 
-def _make_finding(draft: Draft, problem: str) -> VerifyFinding:
-    return VerifyFinding("course", draft.assignment, "an assignment that can be used", problem, "")
+def _make_finding(draft: Draft, problem: Phrase) -> DraftFinding:
+    usable = build_localised_text("web.draft-usable")
+    return DraftFinding(localise_paper("course"), draft.assignment, usable, problem, "")
 
 
-def _store_outcome(draft: Draft, findings: list[VerifyFinding], version: Version | None = None) -> None:
+def _store_outcome(draft: Draft, findings: list[DraftFinding], version: Version | None = None) -> None:
     state = "failed" if version is None else "passed"
     _select_own(draft).update(state=state, findings=msgspec.to_builtins(findings), version=version)
 

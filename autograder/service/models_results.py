@@ -8,7 +8,7 @@ import uuid
 from django.db import models
 
 MOST_ADDRESS = 500
-"""Maximum length of the address of a webhook, in characters."""
+"""Maximum length of the address of a webhook or a repository, in characters."""
 
 
 class ShownMarks(models.Model):
@@ -99,13 +99,21 @@ class OpenedAssignment(models.Model):
 
 
 class Draft(models.Model):
-    """An uploaded assignment that a worker checks before it is offered (`autograder.service.drafts`)."""
+    """An assignment, uploaded or fetched, that a worker checks first (`autograder.service.drafts`)."""
 
     course = models.ForeignKey("service.CourseRecord", models.PROTECT, related_name="drafts")
     assignment = models.CharField(max_length=128)
-    archive = models.ForeignKey("service.Blob", models.PROTECT, related_name="+")
+    archive = models.ForeignKey("service.Blob", models.PROTECT, null=True, related_name="+")
+    """None: it has not been fetched yet (`autograder.service.git_repositories`)."""
     archive_name = models.CharField(max_length=255, blank=True)
     """The name of the uploaded file; empty: it is not known, as for drafts of earlier versions."""
+    git_address = models.CharField(max_length=MOST_ADDRESS, blank=True)
+    """The repository that it is fetched from; empty: it was uploaded."""
+    git_ref = models.CharField(max_length=200, blank=True)
+    """A branch or tag; empty: the repository's default branch."""
+    git_folder = models.CharField(max_length=200, blank=True)
+    """The course folder in the repository; empty: its top."""
+    git_commit = models.CharField(max_length=64, blank=True)
     base = models.ForeignKey("service.Version", models.PROTECT, null=True, related_name="+")
     """The version offered at the upload: a draft that replaces another one is not offered."""
     version = models.ForeignKey("service.Version", models.PROTECT, null=True, related_name="+")
@@ -123,9 +131,14 @@ class Draft(models.Model):
     done = models.PositiveIntegerField(default=0)
     total = models.PositiveIntegerField(default=0)
     findings = models.JSONField(default=list)
-    """Each an `autograder.grading.verify.VerifyFinding`."""
+    """Each an `autograder.service.drafts.DraftFinding`."""
     settled = models.CharField(max_length=9, blank=True)
     """``offered`` or ``discarded``; empty: it is open."""
+
+    @property
+    def step(self) -> str:
+        """``fetching``, or the state."""
+        return "fetching" if self.state == "running" and self.archive_id is None else self.state
 
 
 class PlatformRegistration(models.Model):

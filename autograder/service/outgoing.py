@@ -15,7 +15,7 @@ from autograder.core.wording import format_size
 from autograder.service.refusals import RequestRefused
 
 PRIVATE = "AUTOGRADER_PRIVATE_ADDRESSES"
-"""Environment variable: with the value 1, webhooks and registrations may lead to private addresses."""
+"""Environment variable: with the value 1, stated addresses may lead into private networks."""
 MOST_BYTES = 1 << 18
 """Largest response that is read."""
 _SECONDS = 10.0

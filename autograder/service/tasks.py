@@ -26,7 +26,7 @@ LOG = logging.getLogger("autograder.service.tasks")
 GRADING, TRIALS, SCORES, COMPARING, DRAFTS = "grading", "trials", "scores", "comparing", "drafts"
 ERASING, NOTICES = "erasing", "notices"
 """Queues, and the tasks in them: attempts to grade; attempts to grade in trials; assignments with marks for
-learning platforms; assignments to compare for similarity; uploaded assignments to check; courses with an
+learning platforms; assignments to compare for similarity; drafts of assignments to check; courses with an
 ended retention period; notifications to deliver."""
 _AFTER_OTHERS = {TRIALS, COMPARING, DRAFTS, ERASING}
 """Queues with jobs that run when no attempt waits."""

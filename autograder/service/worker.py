@@ -167,7 +167,7 @@ class Worker:
             similarity.compare_class(offer, self._loaded)
 
     def check_draft(self, draft: int) -> None:
-        """Check an uploaded assignment; errors are stored with it, none is raised."""
+        """Fetch and check an assignment; errors are stored with it, none is raised."""
         close_old_connections()
         row = drafts.claim_draft(draft)
         if row is None:
@@ -177,7 +177,7 @@ class Worker:
                 drafts.check_draft(row, self._isolation)
         except Exception as error:  # noqa: BLE001 - another worker may succeed
             LOG.warning("draft %s could not be checked: %s", draft, describe_error(error))
-            drafts.give_back(row, describe_error(error))
+            drafts.give_back(row, explain_error(error))
         finally:
             connections.close_all()
 

@@ -13,7 +13,7 @@ COURSES: Mapping[str, str | tuple[str, str]] = {
     "web.course-title": "Title",
     "web.course-slug": "Short name in addresses (letters, digits, - and _)",
     "web.drafts": "Drafts",
-    "web.upload-assignment": "Upload assignment",
+    "web.upload-assignment": "Upload an assignment, or fetch it from Git",
     "web.upload-assignment-told": (
         "A zip archive of a course folder with one assignment: rubrics/<assignment>.toml, the source "
         "notebooks in assignments/<assignment>/, and the reference solution and checks in reference/. A new "
@@ -21,16 +21,33 @@ COURSES: Mapping[str, str | tuple[str, str]] = {
         "until you decide so."
     ),
     "web.upload-archive": "Archive (.zip)",
+    "web.git": "Or from a Git repository",
+    "web.git-told": (
+        "A worker fetches the files of one assignment from a repository that everybody can read; its course "
+        "folder may contain other assignments. Enter no password or access token in the address: it is "
+        "stored."
+    ),
+    "web.git-address": "Address (https)",
+    "web.git-ref": "Branch or tag (optional)",
+    "web.git-folder": "Course folder in the repository (optional)",
+    "web.git-assignment": "Assignment: the name of its rubric, without .toml",
+    "web.git-of-ref": "branch or tag {ref}",
+    "web.git-of-default": "default branch",
+    "web.git-of-folder": "folder {folder}",
+    "web.git-of-commit": "commit {commit}",
+    "web.git-again": "Fetch again",
+    "web.draft-make": "Create draft",
     "web.draft-of": "Draft: {name}",
     "web.draft-replaces": "replaces version {number}",
     "web.draft-waiting": "The check is waiting for a free worker.",
+    "web.draft-fetching": "The repository is being fetched.",
     "web.draft-running": "The answer key and the untouched release are being graded.",
     "web.draft-trials": "{done} of {total} deliberately wrong answers graded",
     "web.draft-passed": "The check has passed: the answer key earns full marks, the untouched release none.",
     "web.draft-passed-full": (
         "The full check has passed: each deliberately wrong answer loses exactly the points it should."
     ),
-    "web.draft-failed": "The check has not passed. Correct the assignment, and upload it again.",
+    "web.draft-failed": "The check has not passed. Correct the assignment, and upload or fetch it again.",
     "web.draft-offered": "This draft was offered.",
     "web.draft-discarded": "This draft was discarded.",
     "web.draft-new-told": "A new assignment stays hidden from students until you show it to them.",
@@ -43,7 +60,7 @@ COURSES: Mapping[str, str | tuple[str, str]] = {
     "web.draft-check-again": "Check again",
     "web.draft-discard": "Discard draft",
     "web.draft-discard-told": (
-        "The upload and the result of its check disappear from the list. What students see does not change."
+        "The draft and the result of its check disappear from the list. What students see does not change."
     ),
     "web.draft-was-discarded": "The draft was discarded.",
     "web.draft-findings": ("1 problem was found", "{number} problems were found"),
@@ -53,6 +70,7 @@ COURSES: Mapping[str, str | tuple[str, str]] = {
     "web.draft-expected": "Expected",
     "web.draft-got": "Found",
     "web.draft-remedy": "What to do",
+    "web.draft-usable": "an assignment that can be used",
     "web.publish-open": "The marks of this assignment are not complete yet:",
     "web.publish-answers": ("1 answer awaits marking.", "{number} answers await marking."),
     "web.publish-provisional": (
@@ -83,6 +101,7 @@ COURSES: Mapping[str, str | tuple[str, str]] = {
     "web.log-open-assignment": "assignment opened, working time started",
     "web.log-create-course": "course created",
     "web.log-upload-draft": "draft uploaded",
+    "web.log-fetch-draft": "fetching of a draft started",
     "web.log-discard-draft": "draft discarded",
     "web.trial-title": "Trial of version {number}",
     "web.trial-begun": (

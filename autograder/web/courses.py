@@ -1,10 +1,11 @@
-"""Pages on which courses are created, and assignments uploaded, checked and offered."""
+"""Pages on which courses are created, and assignments uploaded or fetched, checked and offered."""
 
 from __future__ import annotations
 
 import secrets
 from typing import Any
 
+import msgspec
 from django import forms
 from django.contrib import messages as notices
 from django.db import transaction
@@ -14,9 +15,11 @@ from django.shortcuts import get_object_or_404, redirect
 from autograder.core.errors import AutograderError
 from autograder.course import SECRET_BYTES
 from autograder.service import audit, drafts
+from autograder.service.git_repositories import GitSource
 from autograder.service.models import CourseRecord, Role
 from autograder.service.models_results import Draft
-from autograder.web import assignment_details
+from autograder.service.refusals import RequestRefused
+from autograder.web import assignment_details, staff
 from autograder.web.guard import Visit, require_role, require_superuser
 from autograder.web.responses import render_page, stop_cutting
 from autograder.web.site import choose_language, get_words
@@ -60,17 +63,22 @@ def create_course(request: HttpRequest) -> HttpResponse:
 
 @require_role(Role.INSTRUCTOR, "POST")
 def upload_assignment(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Upload an assignment as a draft, which a worker checks."""
-    say, sent = get_words(request)["t"], request.FILES.get("archive")
-    if sent is not None:
-        try:
+    """Upload an assignment as a draft, or name its repository; a worker fetches and checks it."""
+    say, sent, form = get_words(request)["t"], request.FILES.get("archive"), request.POST
+    try:
+        if (sent is None) is (not form.get("address")):
+            raise RequestRefused("draft-one-source")
+        if sent is not None:
             draft = drafts.upload_draft(visit.course, sent.file, request.user, name=sent.name or "")
-            return _redirect_to_draft(visit, draft)
-        except AutograderError as error:
-            notices.error(request, say("refused", reason=error.text))
-    else:
-        notices.error(request, say("no-files"))
-    return redirect("staff", slug=visit.course.slug)
+        else:
+            source = GitSource(form["address"], form.get("ref", ""), form.get("folder", ""))
+            draft = drafts.request_draft(
+                visit.course, source, form.get("assignment", "").strip(), request.user
+            )
+    except AutograderError as error:
+        notices.error(request, say("refused", reason=error.text))
+        return staff.render_course(request, visit)
+    return _redirect_to_draft(visit, draft)
 
 
 def _redirect_to_draft(visit: Visit, draft: Draft) -> HttpResponse:
@@ -103,6 +111,7 @@ def _describe_draft(request: HttpRequest, visit: Visit, number: int) -> dict[str
     return {
         "draft": draft,
         "busy": draft.state in {"waiting", "running"} and not draft.settled,
+        "findings": msgspec.convert(draft.findings, list[drafts.DraftFinding]),
         "when": assignment_details.make_course_time_formatter(visit.course, choose_language(request)),
     }
 

@@ -29,7 +29,35 @@ _DRAFTS: Mapping[str, str] = {
     ),
     "web.draft-not-passed": "the check of this draft has not passed",
     "web.draft-was-settled": "this draft was already offered or discarded, or is being checked again",
-    "web.draft-outdated": ("another version has come into use since the upload; upload the draft again"),
+    "web.draft-outdated": (
+        "another version has come into use since this draft was created; upload or fetch it again"
+    ),
+    "web.draft-one-source": "choose an archive, or enter the address of a Git repository; not both",
+}
+_GIT: Mapping[str, str] = {
+    "web.git-expected": "expected an address such as https://git.example.org/courses/deep-learning.git",
+    "web.git-credentials": (
+        "the address contains a user name or password, which would be stored; if the repository is not "
+        "public, upload an archive, or ask the operator of the service for a folder with its clone"
+    ),
+    "web.git-bad-ref": "“{ref}” cannot be the name of a branch or tag",
+    "web.git-bad-folder": "“{folder}” cannot be a folder of a course in a repository",
+    "web.git-missing": (
+        "Git 2.37 or later is not installed where the worker runs; tell the operator of the service, or "
+        "upload an archive"
+    ),
+    "web.git-outside": (
+        "this folder is not one of those that the operator of the service allows in {variable}"
+    ),
+    "web.git-no-repository": "there is no repository at this address, or not everybody can read it",
+    "web.git-no-ref": "the repository has no branch or tag “{ref}”",
+    "web.git-no-rubric": "there is no {place} in commit {commit}; check the folder and the name",
+    "web.git-redirect": "the address leads to another one; enter that one",
+    "web.git-slow": "the repository could not be fetched within {seconds} seconds; try again later",
+    "web.git-large": "the repository has more than {most}",
+    "web.git-many": "the assignment has more than {most} files",
+    "web.git-pointer": "{file}: its content is in Git LFS, which is not fetched; store it in Git itself",
+    "web.git-failed": "Git reports: {error}",
 }
 _TRIALS: Mapping[str, str] = {
     "web.trial-outdated": (
@@ -119,6 +147,7 @@ _FORMS: Mapping[str, str] = {
 REFUSALS: Mapping[str, str] = {
     **_ATTEMPTS,
     **_DRAFTS,
+    **_GIT,
     **_TRIALS,
     **_WEBHOOKS,
     **_PLATFORM_FILES,

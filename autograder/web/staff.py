@@ -100,12 +100,18 @@ def _collect_progress(
 @require_role(Role.TA)
 def show_course(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show the assignments of a course and their grading progress."""
+    return render_course(request, visit)
+
+
+def render_course(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """Return the page of a course; a form that was refused keeps what was typed."""
     drafts = Draft.objects.filter(course=visit.course, settled="").select_related("by").order_by("-pk")
     language = choose_language(request)
     context = {
         "rows": _collect_progress(visit.course, language),
         "drafts": drafts,
         "instructor": visit.has_role(Role.INSTRUCTOR),
+        "typed": request.POST,
         "when": assignment_details.make_course_time_formatter(visit.course, language),
     }
     return render_page(request, "staff.html", context)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import io
+import shutil
 import stat
 import zipfile
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from autograder.app import open_course
 from autograder.core.errors import ServiceError
 from autograder.sandbox.levels import Isolation
 from tests.service import course
+from tests.service.repository import Repository
 from tests.support import small_course
 
 if TYPE_CHECKING:
@@ -209,6 +211,8 @@ def test_check_reports_what_is_wrong(record: CourseRecord, by: Account, folder: 
     draft.refresh_from_db()
     assert "failed" == draft.state
     assert "small.toml" in draft.findings[0]["got"]
+    assert "Kurs" == draft.findings[0]["paper"]["text"]["de"]
+    assert "Berichtigen Sie" in draft.findings[0]["remedy"]["text"]["de"]
     assert "/autograder-draft-" not in str(draft.findings), "paths are those of the course"
     with pytest.raises(ServiceError, match="has not passed"):
         drafts.offer_draft(draft, by)
@@ -296,4 +300,94 @@ def test_a_draft_of_a_lost_worker_is_checked_again_and_not_for_ever(
     assert drafts.claim_draft(draft.pk) is None
     draft.refresh_from_db()
     assert "failed" == draft.state
-    assert "the worker stopped each time" in draft.findings[0]["got"]
+    assert "the worker stopped each time" in draft.findings[0]["got"]["text"]["en"]
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    """A repository that may be fetched."""
+    from autograder.service import git_repositories
+
+    monkeypatch.setenv(git_repositories.FOLDERS, str(tmp_path))
+    return Repository(tmp_path / "course.git")
+
+
+def requested(record: CourseRecord, by: Account, repository: Repository, ref: str = "") -> Draft:
+    """A draft that waits to be fetched."""
+    from autograder.service import drafts
+    from autograder.service.git_repositories import GitSource
+
+    return drafts.request_draft(record, GitSource(f"file://{repository.path}", ref), small_course.NAME, by)
+
+
+def test_an_assignment_is_fetched_and_becomes_the_same_version(
+    record: CourseRecord, by: Account, folder: Path, repository: Repository
+) -> None:
+    """Its archive stays: a second check needs no repository. A new request gets the newest commit."""
+    from autograder.service import drafts
+
+    made = repository.commit({**sources(folder), "rubrics/other.toml": b"", "roster.csv": b""})
+    draft = requested(record, by, repository)
+    assert ("waiting", "", None) == (draft.step, draft.git_commit, draft.archive)
+    claimed = drafts.claim_draft(draft.pk)
+    assert claimed is not None
+    assert "fetching" == claimed.step
+    drafts.check_draft(claimed, Isolation.NAMESPACES)
+    draft.refresh_from_db()
+    assert ("passed", [], made) == (draft.step, draft.findings, draft.git_commit)
+    assert draft.archive_id is not None
+    offer, _ = drafts.offer_draft(draft, by)
+    assert offer.version == passed(record, by, folder).version
+    newer = repository.commit(sources(folder, rubric=b"[assignment"))
+    again = drafts.claim_draft(requested(record, by, repository).pk)
+    assert again is not None
+    assert offer.version == again.base
+    drafts.check_draft(again, Isolation.NAMESPACES)
+    again.refresh_from_db()
+    assert ("failed", newer) == (again.state, again.git_commit)
+    shutil.rmtree(repository.path)
+    drafts.request_check(again, full=False)
+    checked = drafts.claim_draft(again.pk)
+    assert checked is not None
+    assert "running" == checked.step
+    drafts.check_draft(checked, Isolation.NAMESPACES)
+    checked.refresh_from_db()
+    assert "small.toml" in checked.findings[0]["got"]
+
+
+def test_a_draft_that_cannot_be_fetched_says_why(
+    record: CourseRecord, by: Account, folder: Path, repository: Repository
+) -> None:
+    """In every language; archives of repositories are checked as uploads are."""
+    from autograder.service import drafts
+
+    repository.commit({**sources(folder), "reference/.hidden": b""})
+    for ref, english, german in (
+        ("summer", "no branch or tag “summer”", "keinen Branch und kein Tag „summer“"),
+        ("main", "reference/.hidden: this path cannot be used", "reference/.hidden: "),
+    ):
+        claimed = drafts.claim_draft(requested(record, by, repository, ref).pk)
+        assert claimed is not None
+        drafts.check_draft(claimed, Isolation.NAMESPACES)
+        claimed.refresh_from_db()
+        assert ("failed", None, "") == (claimed.state, claimed.archive, claimed.git_commit)
+        assert english in claimed.findings[0]["got"]["text"]["en"]
+        assert german in claimed.findings[0]["got"]["text"]["de"]
+        drafts.discard_draft(claimed, by)
+
+
+def test_a_worker_that_lost_a_draft_stores_no_archive(
+    record: CourseRecord, by: Account, folder: Path, repository: Repository
+) -> None:
+    """Another one has it, or its instructor has discarded it."""
+    from autograder.service import drafts
+    from autograder.service.models import AuditEntry
+
+    repository.commit(sources(folder))
+    lost = drafts.claim_draft(requested(record, by, repository).pk)
+    assert lost is not None
+    drafts.discard_draft(lost, by)
+    drafts.check_draft(lost, Isolation.NAMESPACES)
+    lost.refresh_from_db()
+    assert ("running", "discarded", None, "") == (lost.state, lost.settled, lost.archive, lost.git_commit)
+    assert not AuditEntry.objects.filter(course=record, action="upload draft").exists()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
@@ -91,6 +93,71 @@ def test_an_assignment_is_uploaded_and_offered(at: Small) -> None:
     assert "This draft was offered." in text(client.get(place))
 
 
+def test_an_assignment_is_fetched_from_a_repository(at: Small) -> None:
+    """The page shows what is asked for, and its problems in the reader's language; the address is kept."""
+    from autograder.service import drafts
+    from autograder.service.refusals import RequestRefused
+
+    form = {
+        "address": "https://git.example.org/dl.git",
+        "ref": "winter",
+        "folder": "exams",
+        "assignment": "small",
+    }
+    client = at.client("instructor")
+    told = text(client.post(f"{at.base}staff/upload", form, follow=True))
+    draft = at.record.drafts.get()
+    for shown in ("https://git.example.org/dl.git", "branch or tag winter", "folder exams", "is waiting"):
+        assert shown in told
+    assert "Fetch again" not in told
+    assert "https://git.example.org/dl.git" in text(client.get(f"{at.base}staff/"))
+    place, rows = f"{at.base}staff/drafts/{draft.pk}/", type(draft).objects.filter(pk=draft.pk)
+    rows.update(state="running")
+    assert "The repository is being fetched." in text(client.get(place))
+    assert "The repository is being fetched." in text(client.get(f"{at.base}staff/"))
+    finding = drafts._make_finding(draft, RequestRefused("git-no-ref", ref="<b>").text)
+    rows.update(state="failed", findings=msgspec.to_builtins([finding]))
+    german = text(at.client("instructor", headers={"accept-language": "de"}).get(place))
+    assert "keinen Branch und kein Tag „&lt;b&gt;“" in german
+    told = text(client.get(place))
+    assert "no branch or tag “&lt;b&gt;”" in told
+    assert "Check again" not in told, "there is nothing yet"
+    sent = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', told))
+    again = text(client.post(f"{at.base}staff/upload", {name: sent[name] for name in form}, follow=True))
+    assert "is waiting" in again
+    assert (
+        2
+        == at.record.drafts.filter(git_address=form["address"], git_ref="winter", assignment="small").count()
+    )
+    assert ["fetch draft", "fetch draft"] == [action for action, _, _ in entries(at)]
+
+
+def test_addresses_are_refused_with_a_reason(at: Small) -> None:
+    """No draft is made, and nothing is stored."""
+    address, client = "https://git.example.org/dl.git", at.client("instructor")
+    archive = SimpleUploadedFile("course.zip", pack(sources(at.folder)).getvalue())
+    for form, said in (
+        ({"address": address, "assignment": ""}, "cannot be the name of an assignment"),
+        ({"address": address, "assignment": "../x"}, "cannot be the name of an assignment"),
+        ({"address": address, "assignment": "small", "ref": "-x"}, "cannot be the name of a branch"),
+        ({"address": address, "assignment": "small", "folder": ".."}, "cannot be a folder of a course"),
+        (
+            {"address": "https://jdoe:hunter2@git.example.org/dl.git", "assignment": "small"},
+            "would be stored",
+        ),
+        ({"address": "http://git.example.org/hunter2", "assignment": "small"}, "expected an address such as"),
+        ({"address": address, "assignment": "small", "archive": archive}, "not both"),
+    ):
+        told = text(client.post(f"{at.base}staff/upload", form, follow=True))
+        assert said in told
+        assert ("hunter2" in told) is ("hunter2" in form["address"]), "only in the form that is sent again"
+        assert f'name="ref" value="{form.get("ref", "")}"' in told, "nothing has to be typed again"
+    form = {"address": address, "assignment": "small"}
+    assert 403 == at.client("head-ta").post(f"{at.base}staff/upload", form).status_code
+    assert not at.record.drafts.exists()
+    assert not entries(at)
+
+
 def small_link(number: int) -> str:
     """What leads to a draft."""
     return f'/staff/drafts/{number}/">small</a>'
@@ -109,7 +176,7 @@ def test_uploads_are_refused_with_a_reason(at: Small) -> None:
     """Nothing, no archive, and a form of another site; a TA may not upload code."""
     assert "not a zip archive" in text(upload(at, "instructor", b"no archive"))
     answer = at.client("instructor").post(f"{at.base}staff/upload", follow=True)
-    assert "Choose a file first" in text(answer)
+    assert "choose an archive, or enter the address of a Git repository" in text(answer)
     data = pack(sources(at.folder)).getvalue()
     assert 403 == upload(at, "head-ta", data).status_code
     assert 403 == upload(at, "instructor", data, enforce_csrf_checks=True).status_code

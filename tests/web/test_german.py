@@ -42,6 +42,7 @@ CONVERTED = (
     "service/attempt_choice.py",
     "service/attempts.py",
     "service/drafts.py",
+    "service/git_repositories.py",
     "service/notices/webhooks.py",
     "service/platform_files.py",
     "service/platforms.py",
@@ -179,6 +180,8 @@ def list_requests(at: Small) -> Iterator[tuple[str, str, dict[str, Any]]]:
     staff = f"{at.base}staff/"
     yield "instructor", f"{staff}upload", {"archive": file("draft.zip", b"no archive")}
     yield "instructor", f"{staff}upload", {}
+    for wrong in ({}, {"address": "http://x"}, {"address": "https://x@y/z"}, {"ref": "-"}, {"folder": ".."}):
+        yield "instructor", f"{staff}upload", {"address": "https://example.org/x", "assignment": "", **wrong}
     for lines in (b"colour\nred\n", b"id\nada\nada\n", b"id\n=1+1\n"):
         yield "instructor", f"{staff}members/list", {"list": file("list.csv", lines)}
     groups = f"{staff}a/{at.offer.assignment}/groups/"

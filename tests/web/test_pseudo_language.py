@@ -98,7 +98,9 @@ def full(at: Small, locale: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, 
     marks = mark_entry.GivenMarks({"why": Decimal("0.5")}, "norms", flagged=True)
     mark_entry.save_marks({row.pk: row.revision}, cell, marks, instructor)
     draft, trial = drafted(at), tried(at)
-    type(draft).objects.filter(pk=draft.pk).update(archive_name="draft.zip")
+    type(draft).objects.filter(pk=draft.pk).update(
+        git_address="draft", git_folder="draft", git_commit="draft"
+    )
     Webhook.objects.create(
         course=at.record,
         address="https://example.org/events",

@@ -26,6 +26,7 @@ from autograder.grading.verify.matrix import (
     check_coverage,
     find_exceeded,
     list_warnings,
+    localise_paper,
     report_exceeded,
     report_stopped,
     take_largest,
@@ -52,6 +53,7 @@ __all__ = [
     "Row",
     "Verification",
     "VerifyFinding",
+    "localise_paper",
     "verify",
 ]
 

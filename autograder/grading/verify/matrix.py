@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 
 from msgspec import Struct
 
 from autograder.core.records import ItemResult, Limits, Note, ResourceUsage, Score, Status
-from autograder.messages import load_sentences
+from autograder.core.wording import LocalisedText, Phrase
+from autograder.messages import build_localised_text, load_sentences
 from autograder.questions.base.base import TRIVIAL, Trial
 from autograder.rubric import Item, Question, Rubric
 from autograder.sandbox import limit_notes
@@ -24,7 +26,24 @@ class VerifyFinding(Struct, frozen=True):
     """``question.item``, or a notebook and a cell."""
     expected: str
     got: str
-    remedy: str
+    remedy: Phrase
+
+
+def state_remedy(code: str, **params: object) -> LocalisedText:
+    """Return what an author can do about a finding, in every language."""
+    return build_localised_text(f"verify.{code}", **params)
+
+
+def localise_paper(paper: str) -> Phrase:
+    """Return the name of a finding's paper in every language."""
+    if trial := _TRIAL.fullmatch(paper):
+        return build_localised_text("verify.trial", name=trial[1], question=trial[2])
+    code = f"verify.{paper.replace(' ', '-')}"
+    return build_localised_text(code) if code in load_sentences() else paper
+
+
+_TRIAL = re.compile(r"trial (.+) of (\S+)", re.DOTALL)
+"""See `name_trial`."""
 
 
 class Mark(enum.StrEnum):
@@ -152,7 +171,7 @@ def report_exceeded(
             place,
             f"at most {allowed / HEADROOM:g} {unit}, one part in {HEADROOM} of {name}",
             f"{getattr(spent, name):.3g} {unit}",
-            f"make it faster or smaller, or raise {name} in [assignment.limits]",
+            state_remedy("headroom", limit=name),
         )
 
 
@@ -168,7 +187,7 @@ def report_stopped(paper: str, place: str, notes: Iterable[Note]) -> Iterator[Ve
                 place,
                 "code that ends by itself, within every limit",
                 f"{note.place}: {note.text}".removeprefix(": "),
-                "plant a mistake that ends, or raise the limit in [assignment.limits]",
+                state_remedy("stopped"),
             )
 
 
@@ -177,20 +196,6 @@ def take_smaller(first: ResourceUsage, second: ResourceUsage) -> ResourceUsage:
     return ResourceUsage(
         **{name: min(getattr(first, name), getattr(second, name)) for name in ResourceUsage.__struct_fields__}
     )
-
-
-_NOT_NOTICED = "make the check notice this, or take the item out of what the trial loses"
-_IS_RIGHT = "this mistake is right: it equals an answer that is right; correct its 'when' or take it out"
-_LOST_MORE = "find out why the check takes this for a mistake, or add the item to what the trial loses"
-_OPEN = "the check could not judge this; see the words for staff"
-_DECIDED = "the check decides this; take the item out of what needs review, or raise Unclear for it"
-_NOT_RECOGNISED = (
-    "compare with assert_close or assert_equal of autograder.checking: what assert, pytest.approx, "
-    "torch.testing and numpy.testing compare is not seen, and one truth value says too little"
-)
-_EARLIER = "look for a mistake or a step that fits earlier, or state what is given"
-_SPEECHLESS = "put it into the kind's sentences.py, beside the __init__.py that its entry point names"
-_NEVER_LOST = "plant a mistake that loses it: trials = 'module:function', or a named mistake in the rubric"
 
 
 def mark_item(item: Item, result: ItemResult) -> Mark:
@@ -254,17 +259,14 @@ def build_row(
         loses = tuple(item for item, actual in marks.items() if actual is Mark.LOST)
         # A trial that may lose any item must lose at least one.
         if not loses:
-            expected = "at least one item that is lost"
-            findings.append(
-                VerifyFinding(name_trial(trial, question), question.id, expected, "none", _NOT_NOTICED)
-            )
+            paper, expected = name_trial(trial, question), "at least one item that is lost"
+            findings.append(VerifyFinding(paper, question.id, expected, "none", state_remedy("not-noticed")))
     warnings = []
     if trial.told_as and all(result.code != trial.told_as for result in score.items):
         expected = f"at least one item that is told as {trial.told_as!r}"
         got = f"{trial.name} is not recognised: its title and points never apply"
-        warnings.append(
-            VerifyFinding(name_trial(trial, question), question.id, expected, got, _NOT_RECOGNISED)
-        )
+        remedy = state_remedy("not-recognised")
+        warnings.append(VerifyFinding(name_trial(trial, question), question.id, expected, got, remedy))
     places = {finding.place for finding in findings}
     wrong = tuple(item for item in marks if f"{question.id}.{item}" in places)
     return Row(trial.name, trial.family, loses, marks, wrong, tuple(findings), tuple(warnings))
@@ -277,9 +279,9 @@ def _check_loss(trial: Trial, question: Question, result: ItemResult) -> Iterato
     stated_code, points = trial.codes.get(result.item, ""), trial.points.get(result.item, result.points)
     if points != result.points:
         expected = f"{format_points(points)} of {format_points(result.possible)} points"
-        yield VerifyFinding(name, place, expected, describe_result(result), _EARLIER)
+        yield VerifyFinding(name, place, expected, describe_result(result), state_remedy("earlier"))
     elif stated_code not in ("", result.code):
-        yield VerifyFinding(name, place, f"told as {stated_code!r}", description, _EARLIER)
+        yield VerifyFinding(name, place, f"told as {stated_code!r}", description, state_remedy("earlier"))
 
 
 def check_coverage(matrix: Matrix) -> tuple[VerifyFinding, ...]:
@@ -296,7 +298,7 @@ def check_coverage(matrix: Matrix) -> tuple[VerifyFinding, ...]:
             f"{matrix.question}.{item}",
             "at least one trial that loses it",
             f"kept by all {len(matrix.rows)} trials" if matrix.rows else "no trial at all",
-            _NEVER_LOST,
+            state_remedy("never-lost"),
         )
         for item in matrix.items
         if item not in lost and item not in matrix.manual
@@ -304,10 +306,10 @@ def check_coverage(matrix: Matrix) -> tuple[VerifyFinding, ...]:
 
 
 _WITHOUT_WORK = (
-    (Mark.KEPT, "earned by", "compare with the reference there, or state needs= with a check that does"),
-    (Mark.OPEN, "manual review for", "look at the value with assert_close or assert_equal first"),
+    (Mark.KEPT, "earned by", "without-work"),
+    (Mark.OPEN, "manual review for", "review-without-work"),
 )
-"""Mark of an item for an answer without any work, verb of the warning, and remedy."""
+"""Mark of an item for an answer without any work, verb of the warning, and code of the remedy."""
 
 
 def list_warnings(matrix: Matrix) -> Iterator[VerifyFinding]:
@@ -329,7 +331,7 @@ def list_warnings(matrix: Matrix) -> Iterator[VerifyFinding]:
             if names:
                 expected = "an answer without any work that loses all items"
                 text = f"{', '.join(items)}: {got} {', '.join(names)}"
-                yield VerifyFinding(names[0], matrix.question, expected, text, remedy)
+                yield VerifyFinding(names[0], matrix.question, expected, text, state_remedy(remedy))
 
 
 def build_matrix(question: Question, rows: Iterable[Row]) -> Matrix:
@@ -353,21 +355,22 @@ def _make_finding(
     trial: Trial, question: Question, result: ItemResult, actual: Mark, wanted: Mark
 ) -> VerifyFinding:
     expected = "lost" if wanted is Mark.LOST else f"kept: all {format_points(result.possible)} points"
-    remedy = _OPEN if actual is Mark.OPEN else _LOST_MORE
+    remedy = "open" if actual is Mark.OPEN else "lost-more"
     if wanted is Mark.OPEN:
-        expected, remedy = "manual review", _DECIDED
+        expected, remedy = "manual review", "decided"
     elif actual is Mark.KEPT:
-        remedy = _IS_RIGHT if _is_named(trial, question.get_item(result.item)) else _NOT_NOTICED
+        remedy = "is-right" if _is_named(trial, question.get_item(result.item)) else "not-noticed"
     place = f"{result.question}.{result.item}"
-    return VerifyFinding(name_trial(trial, question), place, expected, describe_result(result), remedy)
+    paper, got = name_trial(trial, question), describe_result(result)
+    return VerifyFinding(paper, place, expected, got, state_remedy(remedy))
 
 
 def _check_sentence(trial: Trial, question: Question, result: ItemResult) -> Iterator[VerifyFinding]:
     """Report a result without a message: students would see only its code."""
     if not result.student.text and result.student.code not in load_sentences():
-        place = f"{result.question}.{result.item}"
+        paper, place = name_trial(trial, question), f"{result.question}.{result.item}"
         shown = f"the bare code {result.student.code!r}"
-        yield VerifyFinding(name_trial(trial, question), place, "a sentence for students", shown, _SPEECHLESS)
+        yield VerifyFinding(paper, place, "a sentence for students", shown, state_remedy("speechless"))
 
 
 def _is_named(trial: Trial, item: Item) -> bool:

@@ -13,7 +13,14 @@ from autograder.core.records import Answer, Call, Cell, GradingResult, ItemResul
 from autograder.grading import release_generation
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.submitted_files import read_files
-from autograder.grading.verify.matrix import Mark, VerifyFinding, describe_result, format_points, mark_item
+from autograder.grading.verify.matrix import (
+    Mark,
+    VerifyFinding,
+    describe_result,
+    format_points,
+    mark_item,
+    state_remedy,
+)
 from autograder.notebook.document import load_tree
 from autograder.notebook.files import read_file
 from autograder.notebook.release import Release
@@ -103,14 +110,13 @@ def check_key(key: AnswerKey) -> Iterable[VerifyFinding]:
                     f"{notebook.name}, cell {number}",
                     "a cell that runs",
                     f"raised {run.error}" if run.error else f"ended its box: {run.ending}",
-                    "correct the cell in the source notebook",
+                    state_remedy("correct-cell"),
                 )
     for result in key.graded.score.items:
         place = f"{result.question}.{result.item}"
         if key.marks[place] is not Mark.KEPT:
             expected = f"{format_points(result.possible)} points"
-            remedy = "correct the key, or what the rubric says is right"
-            yield VerifyFinding(KEY, place, expected, describe_result(result), remedy)
+            yield VerifyFinding(KEY, place, expected, describe_result(result), state_remedy("correct-key"))
 
 
 def check_release(grader: Grader) -> Iterable[VerifyFinding]:
@@ -123,13 +129,12 @@ def check_release(grader: Grader) -> Iterable[VerifyFinding]:
     untouched = grader.grade(SubmittedFiles(RELEASE, assignment.release_bytes, assignment.starters)).score
     for result in untouched.items:
         if result.status is not Status.NO_ANSWER:
-            remedy = "look for what counts as an answer although nothing was written"
             yield VerifyFinding(
                 RELEASE,
                 f"{result.question}.{result.item}",
                 "no answer, 0 points",
                 describe_result(result),
-                remedy,
+                state_remedy("answered"),
             )
     touched = {
         name: _add_comments(data, assignment.releases[name])
@@ -141,9 +146,8 @@ def check_release(grader: Grader) -> Iterable[VerifyFinding]:
     }
     for result in grader.grade(SubmittedFiles(TOUCHED, touched, files)).score.items:
         if result.points > 0:
-            remedy = "take out of the release what gives this away: put it between the solution's markers"
-            if assignment.checks[result.question].kind == "repair":
-                remedy = "plant the fault in the notebook's listing, as the file of checks states it"
+            is_listing = assignment.checks[result.question].kind == "repair"
+            remedy = state_remedy("plant-fault" if is_listing else "given-away")
             yield VerifyFinding(
                 TOUCHED, f"{result.question}.{result.item}", "0 points", describe_result(result), remedy
             )
@@ -185,7 +189,7 @@ def check_visible(grader: Grader, key: AnswerKey) -> Iterator[VerifyFinding]:
                 f"{place}, visible",
                 "visible checks that pass",
                 text,
-                "correct [[question.visible]], or the key; students would be misled",
+                state_remedy("visible"),
             )
 
 

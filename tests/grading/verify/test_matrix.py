@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 
 from autograder.core.records import ItemResult, Limits, Message, Note, ResourceUsage, Score, Status
+from autograder.core.wording import LocalisedText
 from autograder.grading.verify.matrix import (
     Mark,
     Matrix,
@@ -17,12 +18,14 @@ from autograder.grading.verify.matrix import (
     check_coverage,
     find_exceeded,
     list_warnings,
+    localise_paper,
     mark_item,
     report_exceeded,
     report_stopped,
     take_largest,
     take_smaller,
 )
+from autograder.grading.verify.papers import KEY, RELEASE, TOUCHED
 from autograder.questions.base.base import TRIVIAL, Trial
 from autograder.rubric import Item, Question, parse_rubric
 from autograder.sandbox import limit_notes
@@ -163,7 +166,7 @@ def test_a_named_mistake_that_loses_nothing_is_right(code: str, remedy: str) -> 
     """The rubric is wrong there; a wrong answer that nobody named shows what the check does not notice."""
     trial = Trial("x", "", ("a",), codes={"a": code})
     (finding,) = build_row(trial, FIRST, RUBRIC, score(), {}).findings
-    assert finding.remedy.startswith(remedy)
+    assert str(finding.remedy).startswith(remedy)
 
 
 def test_what_a_trial_is_not_blamed_for() -> None:
@@ -255,3 +258,12 @@ def test_a_code_without_a_sentence_is_told() -> None:
     made = build_row(Trial("t", "", ("a",)), FIRST, RUBRIC, Score("trial", "exam", 1, (lost, *others)), {})
     (finding,) = made.findings
     assert ("first.a", "the bare code 'riddle.wrong'") == (finding.place, finding.got)
+
+
+@pytest.mark.parametrize("paper", [KEY, RELEASE, TOUCHED, "rubric", "course", "trial 'a of b' of mlp"])
+def test_papers_have_a_name_in_every_language(paper: str) -> None:
+    """In English it is the same; other names, such as that of another file, stay as they are."""
+    name = localise_paper(paper)
+    assert isinstance(name, LocalisedText)
+    assert paper == name.get_text("en") != name.get_text("de")
+    assert "x.ipynb" == localise_paper("x.ipynb")

@@ -179,7 +179,7 @@ def test_a_formula_that_is_no_mistake_is_told_so(tmp_path: Path) -> None:
     changed(course.locate_rubric(NAME), 'when = "4*d_model^2"', 'when = "2*(2*d_model)^2"')
     (finding,) = [one for one in verified(course).findings if one.place == "mlp.formula"]
     assert "trial 'formula: mistake one-matrix-only: 2*(2*d_model)^2' of mlp" == finding.paper
-    assert finding.remedy.startswith("this mistake is right")
+    assert str(finding.remedy).startswith("this mistake is right")
 
 
 def test_a_course_that_cannot_be_released_is_refused(tmp_path: Path) -> None:
