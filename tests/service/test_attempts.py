@@ -133,7 +133,7 @@ def test_what_cannot_be_taken_is_refused(
 
 
 def test_what_was_not_handed_out_is_everybodys(offer: Offer) -> None:
-    """Students without individual notebooks get the common files of the release."""
+    """A student with only a personal note is still checked against the common release."""
     from autograder.service import blobs, versions
 
     (digest,) = blobs.store_blobs([b"why there is no notebook"])
@@ -231,7 +231,7 @@ def test_the_last_try_fails_visibly_and_a_person_may_try_again(attempt: Attempt)
 
 
 def test_the_sweep_finds_what_has_no_job(attempt: Attempt) -> None:
-    """Attempts whose job was lost or whose worker died are queued again, once."""
+    """Attempts with a lost job or a dead worker are queued again, once."""
     from django.db import connection
     from django.utils import timezone
 
@@ -295,7 +295,7 @@ def test_times_decide_which_attempt_counts(offer: Offer, folder: Path, rule: str
 
 
 def test_grading_again_follows_the_offer(offer: Offer, attempt: Attempt, folder: Path) -> None:
-    """Graded attempts are queued again with the offered version; failed ones are not."""
+    """Graded attempts are queued again with the offered version, but not twice."""
     from autograder.service import attempts
 
     rubric = rubric_of(attempt, folder)

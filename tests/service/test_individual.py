@@ -210,9 +210,7 @@ def test_parts_are_kept_at_the_same_moment(
 
     from autograder.service import attempts
 
-    monkeypatch.setattr(
-        attempts, "LEASE", datetime.timedelta(hours=1)
-    )  # no worker extends the lease here
+    monkeypatch.setattr(attempts, "LEASE", datetime.timedelta(hours=1))  # no worker extends the lease here
     rubric = rubric_of(offer)
     for layers in ("13", "12"):
         hand_in(offer, folder, "ada", "formulas", "code", layers_answer=f"layers = {layers}")

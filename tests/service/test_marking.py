@@ -222,7 +222,7 @@ def test_the_share_that_two_people_mark_follows_from_the_secret(room: Room) -> N
 
 
 def test_undo_takes_back_ones_own_last_action(room: Room) -> None:
-    """Undo ignores actions of other markers and refuses to revert what was changed since."""
+    """Undo ignores actions of other markers and fails if the answer was changed since."""
     from autograder.service.marking import mark_entry
 
     before = room.states()

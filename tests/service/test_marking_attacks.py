@@ -173,7 +173,7 @@ def test_a_group_of_two_markers_adds_to_ones_own(twice: Room) -> None:
     assert ["3", "3"] == [twice.row(one).points for one in ("ada", "ben")]
 
 
-# ---------------------------------------------------------------- two people
+# ---------------------------------------------------------------- two markers
 
 
 @pytest.mark.parametrize("unfinished", [{}, {"claim": "2"}])
@@ -393,7 +393,7 @@ def test_many_actions_of_three_and_undo_of_all(room: Room, percent: int) -> None
     assert not IndependentMark.objects.filter(mark__place=room.place()).exists()
 
 
-# ---------------------------------------------------------------- what is sent
+# ---------------------------------------------------------------- input
 
 
 @pytest.mark.parametrize("length", [0, 1, 3_000, 4_000])

@@ -96,7 +96,7 @@ def graded(offer: Offer, folder: Path, work: Callable[[], None]) -> Offer:
 
 @pytest.fixture
 def canned(offer: Offer, folder: Path) -> Offer:
-    """Return the offer with two students whose question about layers is right, graded without a box."""
+    """Return the offer with two students who have only the question about layers right, without a box."""
     for student in ("ada", "bob"):
         course.handed_in(offer, student, course.released(folder))
     course.graded_without_a_box(offer)
@@ -306,7 +306,7 @@ def test_only_a_version_that_may_move_marks_is_tried(
 
 
 def test_of_several_new_versions_the_last_one_is_tried(offer: Offer, folder: Path, by: Account) -> None:
-    """The same one again goes on; another one drops it; the server does not repeat what was dropped."""
+    """The same version continues its trial; another one drops it. The server does not retry dropped ones."""
     from autograder.service import trials
     from autograder.service.models import AuditEntry
 
@@ -362,7 +362,7 @@ def test_what_cannot_be_tried_is_refused(canned: Offer, folder: Path, by: Accoun
 def test_a_trial_against_what_is_offered_no_more_cannot_be_applied(
     offer: Offer, by: Account, folder: Path, tmp_path: Path
 ) -> None:
-    """A version without a change of the rubric was offered meanwhile: no worker tries the other one."""
+    """Once another version without a changed rubric is offered, the trial is neither graded nor applied."""
     from autograder.app import open_course
     from autograder.service import trials
     from autograder.service.trials import grading

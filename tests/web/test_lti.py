@@ -67,7 +67,7 @@ def test_who_teaches_nothing_here_connects_nothing(at: Small, lms: LearningPlatf
 
 
 def test_only_who_came_from_the_platform_connects(at: Small, lms: LearningPlatform) -> None:
-    """Connecting works once, in the browser of the launch, so nobody can connect another person's course."""
+    """Connecting works once, in the browser of the launch. Otherwise users could connect others' courses."""
     came = connecting(at, lms, "instructor")
     page = text(came.get(CONNECT))
     for named in ("Their course", at.record.title, "Prof Of-Platform"):
@@ -540,7 +540,7 @@ def test_one_round_at_a_time(at: Small, listed: PlatformCourse, lms: LearningPla
 
 
 def test_without_leave_nothing_is_made(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
-    """Staff are told to create a graded link if the platform does not let the service create line items."""
+    """The error asks staff to create a graded link if the service may not create line items."""
     from autograder.service import platforms
 
     listed.context.can_manage_lineitems = listed.context.can_query_lineitems = False

@@ -92,7 +92,7 @@ def test_the_frame_of_outputs_names_nobody(marking: Marking) -> None:
     assert WHO not in text(marking.people.client("nobody").get(f"/frame/answer/{token}"))
 
 
-# ---------------------------------------------------------------- who, where, how
+# ---------------------------------------------------------------- permissions and invalid requests
 
 
 def test_whoever_was_taken_out_marks_no_more(marking: Marking) -> None:
@@ -169,7 +169,7 @@ def test_hostile_numbers_of_other_forms_change_nothing(marking: Marking, sent: s
     assert before == marking.room.states()
 
 
-# ---------------------------------------------------------------- what is typed
+# ---------------------------------------------------------------- input
 
 
 def test_hostile_comments_can_be_seen_by_everybody(marking: Marking) -> None:
@@ -230,7 +230,7 @@ def test_a_zero_has_no_sign(marking: Marking) -> None:
 
 
 def test_a_choice_goes_before_points_that_stood_in_the_field(marking: Marking) -> None:
-    """Without a script nobody empties the field; points that are typed anew go before the choice."""
+    """Without JavaScript, a choice replaces the old points in the field. New points replace the choice."""
     ta = marking.people.client("ta")
     post(marking, ta, "ada", points_claim="1.5", choice_reason="1")
     page = text(ta.get(marking.answer("ada")))
@@ -244,7 +244,7 @@ def test_a_choice_goes_before_points_that_stood_in_the_field(marking: Marking) -
     assert "1.5" == marking.room.row("ada").points
 
 
-# ---------------------------------------------------------------- stale pages, two people
+# ---------------------------------------------------------------- stale pages, two markers
 
 
 def test_what_stands_is_read_when_a_save_is_refused(marking: Marking) -> None:
@@ -298,7 +298,7 @@ def test_a_sheet_does_not_decide_for_two(marking: Marking) -> None:
     assert "1" == marking.room.row("ada", "masks").points
 
 
-# ---------------------------------------------------------------- doors
+# ---------------------------------------------------------------- other ways to mark
 
 
 def test_a_whole_mark_is_shown_and_stays(marking: Marking) -> None:

@@ -75,7 +75,7 @@ def test_umlauts_are_sorted_and_found_beside_their_letters(at: Small) -> None:
 
 
 def test_one_member_is_added_with_a_link(at: Small) -> None:
-    """A student needs an unused ID; errors are shown next to the field, and nobody is added."""
+    """A student needs an unused ID; errors are shown next to the field, and no member is added."""
     from autograder.service.models import Member
 
     client = at.client("instructor")

@@ -116,7 +116,7 @@ def test_somebody_elsewhere_cannot_keep_an_owner_out(at: Small) -> None:
 def test_a_known_browser_gets_in_while_somebody_at_the_same_address_guesses(
     at: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A browser that signed in before may try a few more times, but only for its own account."""
+    """A known browser can still sign in to its own account, with a limit of wrong passwords."""
     from autograder.web import account
 
     monkeypatch.setattr(account, "MOST_FAILED", 3)
