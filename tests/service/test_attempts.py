@@ -295,7 +295,7 @@ def test_times_decide_which_attempt_counts(offer: Offer, folder: Path, rule: str
 
 
 def test_grading_again_follows_the_offer(offer: Offer, attempt: Attempt, folder: Path) -> None:
-    """Graded attempts are queued again with the offered version, but not twice."""
+    """Graded attempts are queued again, but not twice."""
     from autograder.service import attempts
 
     rubric = rubric_of(attempt, folder)

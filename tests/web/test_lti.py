@@ -552,7 +552,7 @@ def test_without_leave_nothing_is_made(at: Small, listed: PlatformCourse, lms: L
 
 
 def test_publishing_has_marks_sent(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
-    """Publishing, withdrawing and the button queue one job for the assignment while one is waiting."""
+    """Publishing and the button queue one job for the assignment, which is not queued twice."""
     from procrastinate.contrib.django.models import ProcrastinateJob
 
     def waiting() -> int:
@@ -671,7 +671,7 @@ def test_a_token_is_for_the_party_that_asked(
 def test_a_worker_sends_what_is_in_the_queue(
     at: Small, listed: PlatformCourse, lms: LearningPlatform
 ) -> None:
-    """The sender runs next to the grading of attempts and survives an outage of the platform."""
+    """The sender processes queued jobs and survives an outage of the platform."""
     from autograder.service import tasks, worker
 
     graded(at, "ada")
