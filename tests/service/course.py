@@ -1,4 +1,4 @@
-"""A course in the service's database, from the small course, with attempts of students."""
+"""A course in the service's database, based on the small course, with attempts of students."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ SIGNER = Signer(bytes(range(32)))
 
 
 def small(folder: Path) -> Path:
-    """The small course, released, in a folder."""
+    """Create the small course with a release in a folder."""
     generate_release(small_course.small_course(folder), small_course.NAME)
     return folder
 
 
 def offered(record: CourseRecord, folder: Path) -> Offer:
-    """The small course's assignment, offered by a course of the service."""
+    """Offer the assignment of the small course in a course of the service."""
     from autograder.service import versions
 
     offer = versions.create_or_update_offer(record, open_course(folder), small_course.NAME)
@@ -42,13 +42,13 @@ def offered(record: CourseRecord, folder: Path) -> Offer:
 
 
 def released(folder: Path) -> dict[str, bytes]:
-    """What students are given, as they would hand it in."""
+    """Return the notebooks of the release."""
     release = folder / "release" / small_course.NAME
     return {path.name: path.read_bytes() for path in sorted(release.glob("*.ipynb"))}
 
 
 def answered(folder: Path, **answers: str) -> dict[str, bytes]:
-    """The release with cells filled in, by grade_id; ``_`` stands for ``-``."""
+    """Return the notebooks with cells filled in by grade_id, with ``_`` instead of ``-``."""
     files = {}
     for name, data in released(folder).items():
         notebook = json.loads(data)
@@ -61,14 +61,14 @@ def answered(folder: Path, **answers: str) -> dict[str, bytes]:
 
 
 def handed_in(offer: Offer, student: str, files: dict[str, bytes]) -> Attempt:
-    """An attempt."""
+    """Submit an attempt."""
     from autograder.service import attempts
 
     return attempts.submit_files(offer, student, files, SIGNER)
 
 
 def canned(rubric: Rubric, attempt: Attempt, right: str = "layers") -> GradingResult:
-    """A result by a rubric: one question is right, the others were not answered."""
+    """Return a result in which one question is right and the others have no answer."""
     results = {
         question.id: tuple(
             ItemResult(question.id, item.id, *_verdict(question.id == right, item), Message("passed"), "")
@@ -86,7 +86,7 @@ def _verdict(right: bool, item: Item) -> tuple[Status, Decimal, Decimal]:
 
 
 def graded_without_a_box(offer: Offer) -> None:
-    """Everything that waits gets a canned result, also by the trials of an offer."""
+    """Grade all waiting attempts, and those of the offer's trials, with canned results."""
     from autograder.grading.store import ResultKey
     from autograder.service import attempts, versions
     from autograder.service.trials import grading
@@ -107,7 +107,7 @@ def graded_without_a_box(offer: Offer) -> None:
 
 
 def worth(question: str, item: str, points: str) -> Callable[[str], str]:
-    """Return an edit of a rubric's text: an item is worth something else, and the sums follow."""
+    """Return an edit of a rubric's text that changes the points of an item and the sums."""
 
     def edit(text: str) -> str:
         head, name, rest = text.partition(f'id = "{question}"\n')
@@ -121,7 +121,7 @@ def worth(question: str, item: str, points: str) -> Callable[[str], str]:
 
 
 def _raised(text: str, more: Decimal) -> str:
-    """The text with its first number of points raised."""
+    """Return the text with its first number of points increased."""
     return re.sub(
         r"^points = (\S+)$", lambda found: f"points = {Decimal(found[1]) + more}", text, count=1, flags=re.M
     )
@@ -130,7 +130,7 @@ def _raised(text: str, more: Decimal) -> str:
 def tried(
     offer: Offer, folder: Path, by: Account | None, *edits: Callable[[str], str], generated: bool = False
 ) -> VersionTrial | None:
-    """Take the course over from a copy of its folder in which the rubric was edited."""
+    """Import the assignment from a copy of the folder with an edited rubric."""
     from autograder.service import trials
 
     with tempfile.TemporaryDirectory() as place:

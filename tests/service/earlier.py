@@ -1,7 +1,7 @@
-"""A database of an earlier release, and its upgrade: ``python -m tests.service.earlier create|upgrade``.
+"""Create or upgrade a database of an earlier release: ``python -m tests.service.earlier create|upgrade``.
 
-The environment names the database. ``upgrade`` does what a start of the service does, signs in, reads a page,
-and prints facts as JSON.
+The environment contains the database's URL. ``upgrade`` migrates as the service does when it starts, signs
+in, reads a page, and prints facts as JSON.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from django.apps.registry import Apps
 
 EARLIER = "0011_simplify_marking"
-"""The newest migration of the release before."""
+"""The latest migration of the previous release."""
 AT = datetime(2026, 6, 1, 10, 30, 0, 123456, UTC)
 PASSWORD = "a long enough passphrase"
 
@@ -42,7 +42,7 @@ def main(step: str) -> None:
 
 
 def collect_facts() -> dict[str, Any]:
-    """Return what the service shows of the upgraded course."""
+    """Return facts about the upgraded course as the service shows them."""
     from django.test import Client
 
     from autograder.service import audit
@@ -61,7 +61,7 @@ def collect_facts() -> dict[str, Any]:
 
 
 def create_tables() -> None:
-    """Create the tables of the earlier release, with a course in them."""
+    """Create the tables of the earlier release with a course."""
     from django.db import connection
     from django.db.migrations.executor import MigrationExecutor
 
@@ -72,7 +72,7 @@ def create_tables() -> None:
 
 
 def fill_tables(apps: Apps) -> None:
-    """Create a course with people, attempts, results, marks, requests and a log."""
+    """Create a course with members, attempts, results, marks, requests and a log."""
     from django.contrib.auth.hashers import make_password
 
     def make(name: str, /, **fields: Any) -> Any:
@@ -146,7 +146,7 @@ def make_attempt(make: Any, offer: Any, number: int, **fields: Any) -> Any:
 
 
 def fill_marks(make: Any, course: Any, offer: Any, student: Any, marker: Any) -> None:
-    """Create marks by hand, requests, and what the student has seen."""
+    """Create manual marks, regrade requests, and the marks shown to the student."""
     place = make("CellPlace", course=course, assignment="exam", notebook="exam", cell="why")
     mark = make(
         "CellMark",
@@ -178,7 +178,7 @@ def fill_marks(make: Any, course: Any, offer: Any, student: Any, marker: Any) ->
 
 
 def make_entry(apps: Apps, course: Any, number: int) -> None:
-    """Append an entry to the log's chain."""
+    """Append an entry to the hash chain of the log."""
     from autograder.service import audit
 
     model = apps.get_model("service", "AuditEntry")

@@ -1,4 +1,4 @@
-"""A class of essays in the service that can be marked."""
+"""A class of essays in the service, ready for marking."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ CLASS = {
 
 
 class Room(Struct, frozen=True, eq=False):
-    """A class that can be marked."""
+    """A class with answers to mark."""
 
     offer: Offer
     assignment: Assignment
 
     def place(self, cell: str = "scale") -> CellPlace:
-        """A cell's row."""
+        """Return a cell's row."""
         from autograder.service.models import CellPlace
 
         return CellPlace.objects.get(course=self.offer.course, assignment=essays.NAME, cell=cell)
 
     def cell(self, cell: str = "scale") -> MarkableCell:
-        """A cell with its items."""
+        """Return a cell with its items."""
         from autograder.service.marking import answers
 
         found = answers.find_cell(self.assignment.rubric, essays.NAME, cell)
@@ -46,20 +46,20 @@ class Room(Struct, frozen=True, eq=False):
         return found
 
     def row(self, student: str, cell: str = "scale") -> CellMark:
-        """An answer as it stands."""
+        """Return the current mark of an answer."""
         from autograder.service.models import CellMark
 
         return CellMark.objects.get(place=self.place(cell), student=student)
 
     def account(self, name: str) -> Account:
-        """Somebody who marks."""
+        """Return the account of a marker."""
         from autograder.service.models import Account
 
         found, _ = Account.objects.get_or_create(username=f"{self.offer.course.slug}-{name}")
         return found
 
     def assign(self, *names: str, cell: str | None = "scale") -> int:
-        """Split the unmarked answers of a cell, or of all cells, among some people."""
+        """Assign the unmarked answers of a cell, or of all cells, to markers."""
         from autograder.service.marking import assignees
 
         place = self.place(cell) if cell else None
@@ -67,7 +67,7 @@ class Room(Struct, frozen=True, eq=False):
         return assignees.assign_answers(self.offer, place, markers, self.account("head"))
 
     def assigned(self, cell: str = "scale") -> dict[str, str]:
-        """By student: the person to whom the answer is assigned; empty: nobody."""
+        """Return the assignee of each student's answer, empty if unassigned."""
         from autograder.service.models import CellMark
 
         rows = CellMark.objects.filter(place=self.place(cell), answered=True)
@@ -75,7 +75,7 @@ class Room(Struct, frozen=True, eq=False):
         return {student: (name or "").removeprefix(f"{self.offer.course.slug}-") for student, name in names}
 
     def save(self, student: str, by: str, cell: str = "scale", **given: Any) -> CellMark:
-        """Give an answer what is said, as it stands."""
+        """Save marks for an answer with its current revision."""
         from autograder.service.marking import mark_entry
 
         row = self.row(student, cell)
@@ -92,7 +92,7 @@ class Room(Struct, frozen=True, eq=False):
         return saved
 
     def states(self) -> dict[tuple[str, str], Mapping[str, Any]]:
-        """What people gave, everywhere."""
+        """Return the marks of all answers."""
         from autograder.service.marking import mark_entry
         from autograder.service.models import CellMark
 
@@ -100,7 +100,7 @@ class Room(Struct, frozen=True, eq=False):
         return {(row.student, row.place.cell): mark_entry.get_state(row) for row in rows}
 
     def counts(self, by: str = "ta") -> dict[str, tuple[int, ...]]:
-        """Waiting, suggested, done, flagged, conflicts, all; by cell."""
+        """Return counts of each cell: waiting, suggested, done, flagged, conflicts and total."""
         from autograder.service.marking import queue
 
         found = queue.count_answers(self.offer, self.assignment.rubric, self.account(by))
@@ -111,7 +111,7 @@ class Room(Struct, frozen=True, eq=False):
 
 
 def room_of(course: CourseRecord, assignment: Assignment) -> Room:
-    """The class of essays in a course, nothing marked."""
+    """Return the class of essays in a course without any marks."""
     from autograder.service import versions
 
     course.secret = assignment.course.load_secret()

@@ -1,4 +1,4 @@
-"""Which attempt counts in the service: one that can be read if there is any, or what staff choose."""
+"""The counting attempt in the service: a readable one if possible, or the choice of staff."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from autograder.service.models import Account, Attempt, Offer
 
 __all__ = ["folder", "offer"]
-"""Fixtures."""
+"""Imported fixtures."""
 
 
 @pytest.fixture
 def rubric(offer: Offer) -> Rubric:
-    """Of the small course."""
+    """Return the rubric of the small course."""
     from autograder.service import versions
 
     return versions.load_rubric(offer.version)
@@ -32,7 +32,7 @@ def rubric(offer: Offer) -> Rubric:
 
 @pytest.fixture
 def staff(offer: Offer) -> Account:
-    """Somebody who may choose."""
+    """Return an account that can choose attempts."""
     from autograder.service.models import Account
 
     made: Account = Account.objects.create(username=f"head-{offer.pk}")
@@ -40,7 +40,7 @@ def staff(offer: Offer) -> Account:
 
 
 def counting(offer: Offer, rubric: Rubric, student: str = "ada") -> Handin:
-    """The attempt that counts."""
+    """Return the counting attempt."""
     from autograder.service import attempts
 
     found = attempts.find_counting_attempt(offer, student, rubric)
@@ -49,12 +49,12 @@ def counting(offer: Offer, rubric: Rubric, student: str = "ada") -> Handin:
 
 
 def damaged(files: dict[str, bytes], data: bytes) -> dict[str, bytes]:
-    """The same files, all of them damaged."""
+    """Return the same files with damaged contents."""
     return dict.fromkeys(files, data)
 
 
 def recorded(offer: Offer, student: str = "ada") -> str:
-    """The digest of the submission whose result stands for a student."""
+    """Return the digest of the submission with the current result of a student."""
     from autograder.service.models import CurrentResult
 
     rows = CurrentResult.objects.filter(course=offer.course, assignment=offer.assignment, student=student)
@@ -65,7 +65,7 @@ def recorded(offer: Offer, student: str = "ada") -> str:
 def test_an_attempt_that_cannot_be_read_replaces_no_other_one(
     offer: Offer, folder: Path, rubric: Rubric, data: bytes
 ) -> None:
-    """Archives of platforms and folders bring such files, and earlier versions of the service took them."""
+    """Unreadable attempts may come from platforms, folders and earlier versions of the service."""
     files = course.released(folder)
     first = course.handed_in(offer, "ada", files)
     course.graded_without_a_box(offer)
@@ -83,7 +83,7 @@ def test_an_attempt_that_cannot_be_read_replaces_no_other_one(
 def test_whether_a_file_can_be_read_is_found_out_once(
     offer: Offer, folder: Path, rubric: Rubric, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And not at all for a student with one attempt."""
+    """Readability is checked once per file, and not if the student has one attempt only."""
     from autograder.service import attempts
 
     parsed: list[int] = []
@@ -104,7 +104,7 @@ def test_whether_a_file_can_be_read_is_found_out_once(
 def test_what_staff_choose_counts_and_is_logged(
     offer: Offer, folder: Path, rubric: Rubric, staff: Account
 ) -> None:
-    """Marks follow, the student reads why, and the rules can decide again."""
+    """The marks follow the choice, the student sees the reason, and the choice can be removed."""
     from autograder.service import attempt_choice, audit
     from autograder.service.models import AuditEntry
 
@@ -123,7 +123,7 @@ def test_what_staff_choose_counts_and_is_logged(
     assert {"counts": {"ada": ["ada 1"]}, "reason": "The second one was a test."} == entry.after
     third = course.handed_in(offer, "ada", course.answered(folder, layers_answer="layers = 2"))
     course.graded_without_a_box(offer)
-    assert first.digest == recorded(offer)  # what was chosen stays chosen
+    assert first.digest == recorded(offer)  # the choice remains
 
     attempt_choice.drop_choice(offer, "ada", rubric, staff)
     course.graded_without_a_box(offer)
@@ -135,7 +135,7 @@ def test_what_staff_choose_counts_and_is_logged(
 def test_staff_may_choose_even_what_cannot_be_read(
     offer: Offer, folder: Path, rubric: Rubric, staff: Account
 ) -> None:
-    """A person marks it then."""
+    """An unreadable attempt can be chosen for manual review."""
     from autograder.service import attempt_choice
 
     files = course.released(folder)
@@ -148,7 +148,7 @@ def test_staff_may_choose_even_what_cannot_be_read(
 def test_of_several_choices_the_newest_counts_for_the_whole_group(
     offer: Offer, folder: Path, rubric: Rubric, staff: Account
 ) -> None:
-    """Whoever of the members handed it in."""
+    """The newest choice counts for all members, whoever submitted the attempt."""
     from autograder.service import attempt_choice
 
     offer.groups = {"red": ["ada", "bob"]}
@@ -169,7 +169,7 @@ def test_of_several_choices_the_newest_counts_for_the_whole_group(
 def test_a_choice_needs_a_reason_and_something_that_was_graded(
     offer: Offer, folder: Path, staff: Account, reason: str, state: str
 ) -> None:
-    """Nothing is changed then."""
+    """Without a reason, or for a failed attempt, nothing changes."""
     from autograder.service import attempt_choice, versions
     from autograder.service.models_results import ChosenAttempt
 
@@ -184,7 +184,7 @@ def test_a_choice_needs_a_reason_and_something_that_was_graded(
 def test_files_that_nobody_asked_for_are_named_when_it_is_graded(
     offer: Offer, folder: Path, rubric: Rubric
 ) -> None:
-    """A notebook beside those that are asked for may be the work."""
+    """An unexpected notebook is reported, because it may be the student's answer."""
     from autograder.core.errors import NotebookError
     from autograder.service import attempts
 

@@ -1,4 +1,4 @@
-"""What was handed in is received, claimed by one, kept once, and never lost."""
+"""Attempts are stored, claimed by one worker, recorded once, and never lost."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ NAME = small_course.NAME
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small course in a folder, released."""
+    """Return the folder of the small course with a release."""
     return course.small(tmp_path_factory.mktemp("course"))
 
 
 @pytest.fixture
 def offer(service_course: CourseRecord, folder: Path) -> Offer:
-    """Its assignment, offered by the service."""
+    """Return the assignment as offered by the service."""
     from autograder.course import Course
 
     service_course.secret = Course.from_folder(folder).load_secret()
@@ -46,19 +46,19 @@ def offer(service_course: CourseRecord, folder: Path) -> Offer:
 
 @pytest.fixture
 def attempt(offer: Offer, folder: Path) -> Attempt:
-    """The first one of a student."""
+    """Return the first attempt of a student."""
     return course.handed_in(offer, "ada", course.released(folder))
 
 
 def moved(attempt: Attempt, **fields: Any) -> Attempt:
-    """The attempt with other values in the database."""
+    """Change fields of the attempt in the database."""
     type(attempt).objects.filter(pk=attempt.pk).update(**fields)
     attempt.refresh_from_db()
     return attempt
 
 
 def jobs(attempt: Attempt) -> int:
-    """How many jobs of it wait in the queue."""
+    """Return the number of the attempt's jobs in the queue."""
     from django.db import connection
 
     with connection.cursor() as cursor:
@@ -70,19 +70,19 @@ def jobs(attempt: Attempt) -> int:
 
 
 def graded(attempt: Attempt) -> GradingResult:
-    """A result that waits for a person."""
+    """Return a result that needs manual review."""
     return GradingResult(Score(attempt.student, NAME, 1, ()), digest=attempt.digest)
 
 
 def rubric_of(attempt: Attempt, folder: Path) -> Any:
-    """The rubric of the small course."""
+    """Return the rubric of the small course."""
     from autograder import rubric
 
     return rubric.load_rubric(open_course(folder).locate_rubric(NAME))
 
 
 def test_a_receipt_is_made_of_what_arrived(offer: Offer, folder: Path) -> None:
-    """It names course, student, number, time and each file's digest, and the files come back as they were."""
+    """It names course, student, number, time and file digests; the files can be loaded unchanged."""
     from autograder.service import attempts
 
     files = course.released(folder)
@@ -99,7 +99,7 @@ def test_a_receipt_is_made_of_what_arrived(offer: Offer, folder: Path) -> None:
 def test_a_submission_commits_with_its_job(
     offer: Offer, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the queue refuses, nothing is kept that would have no job."""
+    """If the job cannot be queued, the attempt is not stored."""
     from autograder.service import tasks
     from autograder.service.models import Attempt as Row
 
@@ -126,14 +126,14 @@ def test_a_submission_commits_with_its_job(
 def test_what_cannot_be_taken_is_refused(
     offer: Offer, student: str, files: dict[str, bytes], told: str
 ) -> None:
-    """With what is wrong; nothing of it is kept."""
+    """The error states the reason, and nothing is stored."""
     with pytest.raises(ServiceError, match=told):
         course.handed_in(offer, student, files)
     assert not offer.attempts.exists()
 
 
 def test_what_was_not_handed_out_is_everybodys(offer: Offer) -> None:
-    """Who has only a note, as without a second round, is still checked by what was released."""
+    """A student with only a personal note is still checked against the common release."""
     from autograder.service import blobs, versions
 
     (digest,) = blobs.store_blobs([b"why there is no notebook"])
@@ -145,7 +145,7 @@ def test_what_was_not_handed_out_is_everybodys(offer: Offer) -> None:
 
 
 def test_attempts_are_capped(offer: Offer, folder: Path) -> None:
-    """The next one is refused, and the error says how many there may be."""
+    """The next attempt is rejected, and the error states the limit."""
     offer.most_attempts = 2
     offer.save()
     for _ in range(2):
@@ -155,7 +155,7 @@ def test_attempts_are_capped(offer: Offer, folder: Path) -> None:
 
 
 def test_numbers_have_no_gap_and_no_double(offer: Offer, folder: Path) -> None:
-    """Also when one student hands in several times at once."""
+    """Numbers are consecutive even if a student submits several times at once."""
     from django.db import connections
 
     files = course.released(folder)
@@ -171,7 +171,7 @@ def test_numbers_have_no_gap_and_no_double(offer: Offer, folder: Path) -> None:
 
 
 def test_one_worker_has_an_attempt(attempt: Attempt) -> None:
-    """However many ask for it at once."""
+    """Only one of several concurrent workers gets the attempt."""
     from django.db import connections
 
     from autograder.service import attempts
@@ -190,7 +190,7 @@ def test_one_worker_has_an_attempt(attempt: Attempt) -> None:
 
 
 def test_a_lease_that_ended_is_anothers(attempt: Attempt, folder: Path) -> None:
-    """The second has it; what the first brings later is not kept, and it cannot prolong or give back."""
+    """After the lease, another worker gets the attempt; results of the first are dropped."""
     from django.utils import timezone
 
     from autograder.service import attempts
@@ -210,7 +210,7 @@ def test_a_lease_that_ended_is_anothers(attempt: Attempt, folder: Path) -> None:
 
 
 def test_the_last_try_fails_visibly_and_a_person_may_try_again(attempt: Attempt) -> None:
-    """With the reason; a try more than allowed is not begun, also where nobody could say why."""
+    """The failure states the reason, also after a crash; staff can retry the attempt."""
     from autograder.service import attempts
 
     for number in range(3):
@@ -231,7 +231,7 @@ def test_the_last_try_fails_visibly_and_a_person_may_try_again(attempt: Attempt)
 
 
 def test_the_sweep_finds_what_has_no_job(attempt: Attempt) -> None:
-    """A lost job, and a worker that died: both come into the queue again, once."""
+    """Attempts with a lost job or a dead worker are queued again, once."""
     from django.db import connection
     from django.utils import timezone
 
@@ -256,7 +256,7 @@ def test_the_sweep_finds_what_has_no_job(attempt: Attempt) -> None:
 
 
 def test_the_last_attempt_counts_in_whichever_order_they_are_graded(offer: Offer, folder: Path) -> None:
-    """One that is graded later, but was handed in earlier, stands beside it."""
+    """An earlier attempt that is graded later does not replace the later one."""
     from autograder.service import attempts
     from autograder.service.store import DatabaseStore
 
@@ -276,7 +276,7 @@ def test_the_last_attempt_counts_in_whichever_order_they_are_graded(offer: Offer
 
 @pytest.mark.parametrize(("rule", "counts"), [("review", 0), ("accept", 1), ("refuse", 0)])
 def test_times_decide_which_attempt_counts(offer: Offer, folder: Path, rule: str, counts: int) -> None:
-    """The last one in time, or the last one where late ones are accepted; as for a folder's course."""
+    """The last attempt in time counts, or the last one if late ones are accepted, as in a folder."""
     from django.utils import timezone
 
     from autograder.service import attempts
@@ -295,7 +295,7 @@ def test_times_decide_which_attempt_counts(offer: Offer, folder: Path, rule: str
 
 
 def test_grading_again_follows_the_offer(offer: Offer, attempt: Attempt, folder: Path) -> None:
-    """What was graded waits again, with the version that is offered now; what failed stays for a person."""
+    """Graded attempts are queued again, but not twice."""
     from autograder.service import attempts
 
     rubric = rubric_of(attempt, folder)
@@ -327,7 +327,7 @@ CLASS = {
 
 @pytest.fixture
 def emptied(offer: Offer) -> Iterator[Any]:
-    """A function that lets workers empty the queue."""
+    """Return a function that runs workers until the queue is empty."""
     from django.db import connections
 
     from autograder.service.worker import Worker, run_worker
@@ -357,7 +357,7 @@ def emptied(offer: Offer) -> Iterator[Any]:
 
 
 def test_worker_without_a_sandbox_claims_nothing(attempt: Attempt, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would use up the tries of every attempt; another machine can grade them."""
+    """It would use up the tries of attempts that another machine can grade."""
     from autograder.service import worker
 
     def refuse(*_: object) -> None:
@@ -377,7 +377,7 @@ def test_worker_without_a_sandbox_claims_nothing(attempt: Attempt, monkeypatch: 
 def test_the_workers_marks_are_those_of_the_command(
     offer: Offer, folder: Path, tmp_path: Path, emptied: Any, workers: int
 ) -> None:
-    """A class through the queue: every item, every note, as `autograder grade` has them from a folder."""
+    """Items and notes of a class equal those of `autograder grade` in a folder."""
     from autograder.service.store import DatabaseStore
 
     submitted = folder / "submitted"
@@ -405,7 +405,7 @@ def test_the_workers_marks_are_those_of_the_command(
 @pytest.mark.slow
 @pytest.mark.sandbox
 def test_a_version_that_cannot_be_laid_out_fails_visibly(attempt: Attempt, emptied: Any) -> None:
-    """Three tries, then a reason that staff can read; the worker goes on."""
+    """After three tries, staff can read the reason, and the worker continues."""
     from autograder.service.models import VersionFile
 
     VersionFile.objects.filter(version=attempt.version, path__startswith="rubrics/").delete()
@@ -420,7 +420,7 @@ def test_a_version_that_cannot_be_laid_out_fails_visibly(attempt: Attempt, empti
 
 
 def test_a_fault_of_the_sandbox_is_tried_elsewhere(attempt: Attempt) -> None:
-    """Another try, until the last; then the result stands as it is, and a person looks at it."""
+    """Sandbox faults are recognised, so that the attempt is retried elsewhere."""
     from autograder.service import worker
 
     fault = replace(graded(attempt).score, notes=(Note("sandbox-fault", "no memory"),))

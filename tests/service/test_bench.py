@@ -1,4 +1,4 @@
-"""The marker's bench on the real sandbox: what honest notebooks answer, and what hostile ones cannot do."""
+"""The markers' bench on the real sandbox: results of honest notebooks, and attacks by hostile ones."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def softmax(scores):
 
 @pytest.fixture
 def proven(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sandbox was tested a moment ago, by the bench of this module."""
+    """Skip the self-test of the sandbox, which the bench of this module has run."""
     monkeypatch.setattr("autograder.service.bench.selftest.ensure", lambda *_, **__: None)
 
 
 class Attempts:
-    """The small course in the service, with small limits; attempts whose code cell is given."""
+    """The small course in the service with small limits, and attempts with a given code cell."""
 
     def __init__(self, folder: Path) -> None:
         from autograder.service.models import CourseRecord
@@ -73,7 +73,7 @@ class Attempts:
         self._number = 0
 
     def of(self, code: str) -> Attempt:
-        """A new student's attempt."""
+        """Return an attempt of a new student."""
         self._number += 1
         files = course.answered(self.folder, softmax_answer=code, layers_answer="layers = 12")
         return course.handed_in(self.offer, f"s{self._number}", files)
@@ -81,7 +81,7 @@ class Attempts:
 
 @pytest.fixture(scope="module")
 def handed(service_database: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> Attempts:
-    """A course of its own."""
+    """Return the attempts of a course for this module."""
     folder = tmp_path_factory.mktemp("bench")
     made = small_course.small_course(folder)
     rubric = folder / "rubrics" / f"{small_course.NAME}.toml"
@@ -92,7 +92,7 @@ def handed(service_database: EmbeddedPostgres, tmp_path_factory: pytest.TempPath
 
 @pytest.fixture(scope="module")
 def bench() -> Iterator[Bench]:
-    """One bench for many notebooks; nothing of it is left behind."""
+    """Provide a bench for all tests of the module, and check that it leaves no control groups."""
     before = set(control_groups())
     with Bench(per_minute=10_000) as made:
         yield made
@@ -100,7 +100,7 @@ def bench() -> Iterator[Bench]:
 
 
 def settled(bench: Bench, attempt: Attempt, notebook: str = "code") -> NotebookStatus:
-    """How it stands when it is not being prepared any more."""
+    """Return the status of a notebook once it is prepared."""
     until = time.monotonic() + 300
     while (opened := bench.open_notebook(attempt, notebook)).standing is BenchStatus.PREPARING:
         assert time.monotonic() < until
@@ -111,7 +111,7 @@ def settled(bench: Bench, attempt: Attempt, notebook: str = "code") -> NotebookS
 def asked(
     bench: Bench, attempt: Attempt, source: str, *, who: str = "ta", notebook: str = "code"
 ) -> TryResult:
-    """What came of an input, once the notebook answers at all."""
+    """Return the result of an input, waiting until the notebook is prepared."""
     settled(bench, attempt, notebook)
     while (
         tried := bench.try_input(attempt, source, who=who, notebook=notebook)
@@ -122,12 +122,12 @@ def asked(
 
 @pytest.fixture(scope="module")
 def honest(handed: Attempts) -> Attempt:
-    """A plain notebook."""
+    """Return an attempt with a plain notebook."""
     return handed.of(HONEST)
 
 
 def test_a_value_what_is_printed_and_an_exception(bench: Bench, honest: Attempt) -> None:
-    """Each is told apart, and named as Python names it."""
+    """Value, output and error are returned separately, in Python's notation."""
     assert "6" == asked(bench, honest, "double(3)").value
     tried = asked(bench, honest, "told('a')")
     assert ("{'value': 'a'}", "heard a\n") == (tried.value, tried.output)
@@ -140,7 +140,7 @@ def test_a_value_what_is_printed_and_an_exception(bench: Bench, honest: Attempt)
 
 
 def test_every_input_meets_the_finished_state(bench: Bench, honest: Attempt) -> None:
-    """What one does, the next one does not see: names, lists, modules, files, random numbers."""
+    """Inputs do not affect each other: names, lists, modules, files and random numbers are reset."""
     for source, value in (
         ("x.append(1) or x", "[1]"),
         ("globals().setdefault('new', len(kept)) or kept.append(1) or kept", "[1]"),
@@ -154,7 +154,7 @@ def test_every_input_meets_the_finished_state(bench: Bench, honest: Attempt) -> 
 
 
 def test_each_person_sees_their_own_inputs(bench: Bench, handed: Attempts) -> None:
-    """The last one first."""
+    """Each marker sees their own inputs, the latest first."""
     attempt = handed.of(HONEST)
     for source, who in (("double(1)", "a"), ("double(2)", "b"), ("double(3)", "a")):
         asked(bench, attempt, source, who=who)
@@ -164,7 +164,7 @@ def test_each_person_sees_their_own_inputs(bench: Bench, handed: Attempts) -> No
 
 
 def test_several_people_at_once(bench: Bench, handed: Attempts) -> None:
-    """Everybody gets the answer to what they asked."""
+    """Concurrent inputs each get their own result."""
     attempts = [handed.of(HONEST) for _ in range(3)]
     for attempt in attempts:
         settled(bench, attempt)
@@ -230,13 +230,13 @@ def many():
 
 
 def test_hostile_values_are_texts(bench: Bench, handed: Attempts) -> None:
-    """Whatever an object's repr does, short and printable text comes of it, or none."""
+    """Whatever an object's repr does, the result is short printable text or empty."""
     attempt = handed.of(HOSTILE_REPR)
     assert "" == asked(bench, attempt, "Raises()").value
     huge = asked(bench, attempt, "Huge()")
     assert len(huge.value) <= MOST_SHOWN + 1
     marked = asked(bench, attempt, "Marked()").value
-    assert "<script>alert(1)</script>" in marked  # text; pages escape it
+    assert "<script>alert(1)</script>" in marked  # plain text; pages escape it
     assert not {char for char in marked if ord(char) < 32 or char in "\x7f\u202e"}
     lies = asked(bench, attempt, "(_ for _ in ()).throw(Lies('a'))")
     assert lies.ending is not None or lies.error
@@ -259,7 +259,7 @@ def test_hostile_values_are_texts(bench: Bench, handed: Attempts) -> None:
 def test_what_ends_its_box_ends_nothing_else(
     bench: Bench, handed: Attempts, source: str, endings: set[Ending]
 ) -> None:
-    """For a named reason; the next input is answered."""
+    """The result names the cause, and the next input works."""
     attempt = handed.of(HOSTILE_REPR)
     settled(bench, attempt)
     tried = asked(bench, attempt, source)
@@ -269,7 +269,7 @@ def test_what_ends_its_box_ends_nothing_else(
 
 
 def test_processes_end_with_their_box(bench: Bench, handed: Attempts) -> None:
-    """Those that an input leaves behind are gone soon after it is answered, and there were not many."""
+    """Processes left by an input are killed soon, and their number is limited."""
     attempt = handed.of(HOSTILE_REPR)
     settled(bench, attempt)
     before = len(descendants(os.getpid()))
@@ -282,7 +282,7 @@ def test_processes_end_with_their_box(bench: Bench, handed: Attempts) -> None:
 
 
 def test_nobody_kills_what_they_came_from(bench: Bench, handed: Attempts, honest: Attempt) -> None:
-    """Neither a box's first process nor what has made it: other notebooks answer, with the same sandbox."""
+    """Signals cannot kill the first process of a box or the fork server, and other notebooks still work."""
     attempt = handed.of(HOSTILE_REPR)
     settled(bench, honest)
     zygotes = [one.pid for one in bench._pool._running.values()]  # type: ignore[attr-defined]
@@ -296,7 +296,7 @@ def test_nobody_kills_what_they_came_from(bench: Bench, handed: Attempts, honest
 def test_a_notebook_that_takes_everything_over_speaks_for_itself_alone(
     bench: Bench, handed: Attempts, honest: Attempt
 ) -> None:
-    """It may lie about itself. It cannot know whether it was asked before, nor answer for another one."""
+    """A hostile notebook can only affect its own results, and cannot count earlier inputs."""
     attempt = handed.of(
         "import builtins, gc, os, sys\n"
         "count = [0]\n"
@@ -316,7 +316,7 @@ def test_a_notebook_that_takes_everything_over_speaks_for_itself_alone(
 
 
 def test_replies_that_nobody_asked_for_end_the_box(bench: Bench, handed: Attempts) -> None:
-    """A notebook that writes to the pipes itself breaks the protocol, and says nothing by it."""
+    """A notebook that writes to the pipes itself violates the protocol and is stopped."""
     attempt = handed.of(
         "import os, threading, time\n"
         "def forge():\n"
@@ -332,7 +332,7 @@ def test_replies_that_nobody_asked_for_end_the_box(bench: Bench, handed: Attempt
 
 
 def test_cells_that_end_their_box_are_left_out(bench: Bench, handed: Attempts) -> None:
-    """As in grading: the others run without them, and the state is what came of these."""
+    """As in grading, the other cells run without them."""
     attempt = handed.of("import os\nos._exit(3)")
     assert BenchStatus.READY is settled(bench, attempt).standing
     assert "NameError: name 'softmax' is not defined" == asked(bench, attempt, "softmax").error
@@ -340,7 +340,7 @@ def test_cells_that_end_their_box_are_left_out(bench: Bench, handed: Attempts) -
 
 @pytest.mark.usefixtures("proven")
 def test_what_computes_on_is_taken_off(handed: Attempts, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A notebook that burns the machine's time behind its cells answers nothing."""
+    """A notebook that keeps computing after its cells is stopped."""
     monkeypatch.setattr("autograder.service.bench._LOOK_SECONDS", 0.1)
     monkeypatch.setattr("autograder.service.bench._IDLE_PROCESSOR_SECONDS", 0.2)
     attempt = handed.of(
@@ -359,7 +359,7 @@ def test_what_computes_on_is_taken_off(handed: Attempts, monkeypatch: pytest.Mon
 
 
 def test_what_is_no_notebook_says_so(bench: Bench, handed: Attempts) -> None:
-    """The reason is told, and nothing is run."""
+    """The reason is shown, and nothing is run."""
     broken = course.handed_in(handed.offer, "broken", {"code.ipynb": b"<html>"})
     opened = settled(bench, broken)
     assert BenchStatus.FAILED is opened.standing
@@ -369,14 +369,14 @@ def test_what_is_no_notebook_says_so(bench: Bench, handed: Attempts) -> None:
 
 
 def test_a_long_input_is_refused(bench: Bench, honest: Attempt) -> None:
-    """Before anything is asked."""
+    """A long input is rejected before it reaches the notebook."""
     with pytest.raises(ServiceError, match=str(MOST_SOURCE)):
         bench.try_input(honest, "1" * (MOST_SOURCE + 1), who="ta", notebook="code")
 
 
 @pytest.mark.usefixtures("proven")
 def test_inputs_are_counted_for_each_person(handed: Attempts, honest: Attempt) -> None:
-    """One who asks too often waits; others do not."""
+    """The limit applies per marker."""
     with Bench(per_minute=2) as own:
         settled(own, honest)
         standings = [own.try_input(honest, "1", who=who, notebook="code").standing for who in "aaab"]
@@ -386,7 +386,7 @@ def test_inputs_are_counted_for_each_person(handed: Attempts, honest: Attempt) -
 
 @pytest.mark.usefixtures("proven")
 def test_few_notebooks_are_kept(handed: Attempts) -> None:
-    """Those that were used longest ago are let go, and opened again when they are asked for."""
+    """The least recently used notebooks are closed, and reopened on demand."""
     attempts = [handed.of(HONEST) for _ in range(3)]
     with Bench(most=2, boxes=1) as own:
         for attempt in attempts:
@@ -398,7 +398,7 @@ def test_few_notebooks_are_kept(handed: Attempts) -> None:
 
 @pytest.mark.usefixtures("proven")
 def test_memory_bounds_what_is_kept(handed: Attempts) -> None:
-    """Where one notebook takes all of it, it is alone, with a single box."""
+    """If one notebook needs all memory, it is the only one, with a single box."""
     attempts = [handed.of(HONEST) for _ in range(2)]
     with Bench(memory_mb=1, boxes=3) as own:
         for attempt in attempts:
@@ -410,7 +410,7 @@ def test_memory_bounds_what_is_kept(handed: Attempts) -> None:
 
 @pytest.mark.usefixtures("proven")
 def test_what_nobody_uses_is_let_go(handed: Attempts, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With its sandbox, after a while."""
+    """Idle notebooks are closed with their sandbox."""
     monkeypatch.setattr("autograder.service.bench._LOOK_SECONDS", 0.05)
     with Bench(idle_seconds=0.2, boxes=1) as own:
         attempt = handed.of(HONEST)
@@ -424,7 +424,7 @@ def test_what_nobody_uses_is_let_go(handed: Attempts, monkeypatch: pytest.Monkey
 def test_nothing_runs_before_the_sandbox_is_proven(
     handed: Attempts, honest: Attempt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in grading: where the self-test finds a hole, no box is opened."""
+    """As in grading, no box is opened if the self-test fails."""
 
     def hole(*_: object, **__: object) -> None:
         raise SandboxUnavailable("a hole")
@@ -442,7 +442,7 @@ def test_nothing_runs_before_the_sandbox_is_proven(
 def test_a_machine_that_cannot_confine_runs_nothing(
     handed: Attempts, honest: Attempt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The bench says that it is not available, and does not try again at once."""
+    """The bench is unavailable and does not retry immediately."""
 
     def refused(*_: object, **__: object) -> None:
         raise SandboxUnavailable("no namespaces")
@@ -458,7 +458,7 @@ def test_a_machine_that_cannot_confine_runs_nothing(
 
 
 def test_nothing_of_the_service_is_to_be_seen(bench: Bench, honest: Attempt) -> None:
-    """No variable of the environment, no file, no socket of the database, no class list."""
+    """Environment, files, database socket and class list of the service are not accessible."""
     names = asked(bench, honest, "sorted(__import__('os').environ)").value
     assert "DATABASE" not in names
     assert "AUTOGRADER" not in names
@@ -475,7 +475,7 @@ def test_nothing_of_the_service_is_to_be_seen(bench: Bench, honest: Attempt) -> 
 
 @pytest.mark.usefixtures("proven")
 def test_it_ends_while_cells_run(handed: Attempts) -> None:
-    """Soon, and with everything that runs."""
+    """Closing the bench stops running cells quickly."""
     attempt = handed.of("import time\ntime.sleep(60)")
     before = threading.enumerate()
     own = Bench()

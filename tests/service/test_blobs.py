@@ -1,4 +1,4 @@
-"""What is handed in lies in the database, or in an object store."""
+"""Submitted files are stored in the database or in an object store."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMED = "AUTOGRADER_OBJECT_STORE"
 
 
 class Bucket:
-    """As much of S3 as is needed; a context manager."""
+    """A minimal S3 server; closed by ``close``."""
 
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
@@ -50,21 +50,21 @@ class Bucket:
                 self.wfile.write(data)
 
             def log_message(self, *_: object) -> None:
-                """Nothing."""
+                """Suppress the log."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
         self.address = f"s3://exams/attempts?endpoint_url=http://127.0.0.1:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     def close(self) -> None:
-        """End it."""
+        """Stop the server."""
         self._server.shutdown()
         self._server.server_close()
 
 
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
-    """A bucket, and leave to use it."""
+    """Provide a bucket and its credentials."""
     made = Bucket()
     given = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_EC2_METADATA_DISABLED": "true"}
     given |= {"AWS_REQUEST_CHECKSUM_CALCULATION": "when_required", "AWS_DEFAULT_REGION": "eu-central-1"}
@@ -76,24 +76,24 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
 
 @pytest.fixture(autouse=True)
 def leave_nothing_in_a_store(service_course: CourseRecord, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Bring contents back into the database, where other tests of this process look for the same release."""
+    """Move contents back into the database, because other tests need the same release."""
     yield
     from autograder.service import blobs
     from autograder.service.models import Blob
 
     for blob in Blob.objects.filter(data=None):
-        with contextlib.suppress(ServiceError):  # of a store that fails on purpose
+        with contextlib.suppress(ServiceError):  # the store of a test that makes it fail
             blob.data = blobs.load_blobs([blob.digest])[blob.digest]
             blob.save(update_fields=["data"])
 
 
 def digest(data: bytes) -> str:
-    """Of some bytes."""
+    """Return the digest of data."""
     return hashlib.sha256(data).hexdigest()
 
 
 def kept(data: bytes) -> bytes | None:
-    """What the database has of it."""
+    """Return the contents stored in the database."""
     from autograder.service.models import Blob
 
     found = Blob.objects.get(digest=digest(data)).data
@@ -105,7 +105,7 @@ def kept(data: bytes) -> bytes | None:
 def test_what_is_new_goes_to_the_store(
     where: str, bucket: Bucket, service_course: CourseRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is there already stays where it is; all of it comes back; nothing is written twice."""
+    """New contents go to the store, once; older ones stay in the database, and all can be loaded."""
     from autograder.service import blobs
 
     old, new, other = (f"{where}: {name}: {service_course.slug}".encode() for name in ("old", "new", "other"))
@@ -126,7 +126,7 @@ def test_what_is_new_goes_to_the_store(
 def test_large_contents_come_in_parts(
     where: str, service_course: CourseRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """None is longer than is read at a time; what is empty has none. A store's are compared at the end."""
+    """Parts have a limited size, empty contents have none, and the digest of stored contents is verified."""
     from autograder.service import blobs
 
     monkeypatch.setattr(blobs, "LARGE", 1000)
@@ -149,7 +149,7 @@ def test_large_contents_come_in_parts(
 def test_a_course_in_a_store(
     service_course: CourseRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Taken over, handed in, and given out again, with nothing of it in the database."""
+    """Import, submission and download work with an object store, without contents in the database."""
     from autograder.app import open_course
     from autograder.service import attempts, versions
     from autograder.service.models import AttemptFile
@@ -173,7 +173,7 @@ def test_a_course_in_a_store(
 def test_a_store_that_fails_is_told(
     bucket: Bucket, service_course: CourseRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not named on this machine; something else in it, or nothing; away when something is to be kept."""
+    """A missing setting, changed or lost contents, and a store that cannot be written raise errors."""
     from autograder.service import blobs
 
     data = f"lost: {service_course.slug}".encode()
@@ -209,7 +209,7 @@ def test_a_store_that_fails_is_told(
     ],
 )
 def test_a_wrong_address_is_told(service_course: CourseRecord, address: str) -> None:
-    """Without repeating it: somebody may have put a secret there."""
+    """The error does not repeat the address, which may contain a secret."""
     from autograder.service import blobs
 
     with pytest.raises(ServiceError, match=r"expected s3://bucket") as error:

@@ -1,4 +1,4 @@
-"""A course goes out of a folder into the service and into a folder again, and nothing is lost on the way."""
+"""Importing a course from a folder into the service and exporting it again loses nothing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LISTS = {
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A course that was used: graded, with marks of people, an earlier attempt, lists, and times."""
+    """Return a graded course with manual marks, an earlier attempt, lists and dates."""
     root = course.small(tmp_path_factory.mktemp("folder"))
     for name, text in LISTS.items():
         (root / name).write_text(text, "utf-8")
@@ -63,7 +63,7 @@ def put(folder: Path, files: dict[str, bytes]) -> None:
 
 
 def handed_in(root: Path) -> dict[str, bytes]:
-    """Every file below submitted/ and earlier/, by its path."""
+    """Return the contents of all files below submitted/ and earlier/ by path."""
     return {
         path.relative_to(root).as_posix(): path.read_bytes()
         for below in ("submitted", "earlier")
@@ -73,7 +73,7 @@ def handed_in(root: Path) -> dict[str, bytes]:
 
 
 def kept(root: Path) -> tuple[object, ...]:
-    """All that a folder's gradebook knows of the class."""
+    """Return the results, marks, decisions and standings in a folder's gradebook."""
     found = open_course(root)
     with open_store(assignments.load_assignment(found, NAME), new=False) as book:
         rows = collect_standings(found, NAME).rows
@@ -86,12 +86,12 @@ def kept(root: Path) -> tuple[object, ...]:
 
 
 def with_a_time(rows: Mapping[str, Standing]) -> dict[str, Standing]:
-    """Where everybody stands: in a folder nobody knows when eve handed in; in the service it is now."""
+    """Return the standings without the lateness of eve, whose time of submission only the service knows."""
     return {**rows, "eve": replace(rows["eve"], untimely=False)}
 
 
 def moved(service_course: CourseRecord, root: Path, to: Path) -> Course:
-    """Into the service, and into a folder."""
+    """Import a folder into the service, compare the standings, and export it to another folder."""
     from autograder.service import course_transfer
     from autograder.service.standings import load_standings as stands
     from autograder.web import assignment_details
@@ -106,12 +106,12 @@ def moved(service_course: CourseRecord, root: Path, to: Path) -> Course:
 
 
 def test_a_course_comes_back_as_it_went(graded: Path, service_course: CourseRecord, tmp_path: Path) -> None:
-    """Results, marks and comments, decisions, lists, times, standings, and every byte handed in."""
+    """Results, marks, comments, decisions, lists, dates, standings and all submitted files are preserved."""
     left = moved(service_course, graded, tmp_path / "left").root
     wanted = handed_in(graded)
     found = handed_in(left)
     stamps = {path: data for path, data in found.items() if path not in wanted}
-    assert ["submitted/eve/small/timestamp.txt"] == list(stamps)  # when it arrived is known from now on
+    assert ["submitted/eve/small/timestamp.txt"] == list(stamps)  # the time of the import
     assert wanted == {path: data for path, data in found.items() if path not in stamps}
     assert kept(graded) == kept(left)
     assert (graded / "bonus.csv").read_bytes() == (left / "bonus.csv").read_bytes()
@@ -133,7 +133,7 @@ def test_a_course_comes_back_as_it_went(graded: Path, service_course: CourseReco
 
 
 def test_taking_over_again_changes_nothing(graded: Path, service_course: CourseRecord) -> None:
-    """No attempt twice, no mark of a person written over; what is new in the folder is taken over."""
+    """A repeated import adds only new submissions, and does not overwrite manual marks."""
     from autograder.service import course_transfer
     from autograder.service.models import Attempt
     from autograder.service.store import DatabaseStore
@@ -166,7 +166,7 @@ def test_taking_over_again_changes_nothing(graded: Path, service_course: CourseR
 def test_files_of_another_name_are_taken_over_under_the_name_they_are_graded_by(
     service_course: CourseRecord, tmp_path: Path
 ) -> None:
-    """In the folder the only notebook counts, whatever it is called; so it does in the service."""
+    """Submitted files get the names of the notebooks they are graded as."""
     from autograder.service import course_transfer
     from autograder.service.models import AttemptFile
 
@@ -185,7 +185,7 @@ def test_files_of_another_name_are_taken_over_under_the_name_they_are_graded_by(
 def test_what_the_service_graded_is_not_graded_again(
     service_course: CourseRecord, tmp_path: Path, graded: Path
 ) -> None:
-    """In the folder that it leaves, the command line finds the same results by the same key."""
+    """In the exported folder, the command line finds the results by their keys and does not grade again."""
     import threading
 
     from django.db import connections
@@ -218,7 +218,7 @@ def test_what_the_service_graded_is_not_graded_again(
 
 
 def test_only_an_empty_folder_is_written(service_course: CourseRecord, tmp_path: Path) -> None:
-    """Nothing that lies there is mixed with it."""
+    """Exporting into a folder that is not empty is rejected."""
     from autograder.service import course_transfer
 
     (tmp_path / "something").touch()

@@ -1,4 +1,4 @@
-"""Uploaded assignments: which archives are taken, how they are checked, and how they come into use."""
+"""Uploaded assignments: accepted archives, the check, and offering the version."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ RUBRIC = f"rubrics/{small_course.NAME}.toml"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small course in a folder, released."""
+    """Return the folder of the small course with a release."""
     return course.small(tmp_path_factory.mktemp("course"))
 
 
 @pytest.fixture
 def record(service_course: CourseRecord, folder: Path) -> CourseRecord:
-    """A course with the secret of the folder."""
+    """Return a course with the secret of the folder."""
     service_course.secret = open_course(folder).load_secret()
     service_course.save()
     return service_course
@@ -50,14 +50,14 @@ def record(service_course: CourseRecord, folder: Path) -> CourseRecord:
 
 @pytest.fixture
 def by(record: CourseRecord) -> Account:
-    """An instructor."""
+    """Return an instructor's account."""
     from autograder.service.models import Account
 
     return Account.objects.create(username=f"{record.slug}-author")
 
 
 def sources(folder: Path, **changed: bytes) -> dict[str, bytes]:
-    """The files of the assignment that are uploaded; ``rubric`` replaces the rubric."""
+    """Return the source files of the assignment; ``rubric`` replaces the rubric."""
     files = {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for top in (f"assignments/{small_course.NAME}", "rubrics", "reference")
@@ -68,7 +68,7 @@ def sources(folder: Path, **changed: bytes) -> dict[str, bytes]:
 
 
 def pack(files: Mapping[str, bytes], link: str = "") -> io.BytesIO:
-    """An archive; optionally one of its files is a symbolic link."""
+    """Return an archive, in which one file may be a symbolic link."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for name, data in files.items():
@@ -81,14 +81,14 @@ def pack(files: Mapping[str, bytes], link: str = "") -> io.BytesIO:
 
 
 def uploaded(record: CourseRecord, by: Account, files: Mapping[str, bytes]) -> Draft:
-    """A draft that waits."""
+    """Return a draft that waits for its check."""
     from autograder.service import drafts
 
     return drafts.upload_draft(record, pack(files), by)
 
 
 def passed(record: CourseRecord, by: Account, folder: Path) -> Draft:
-    """A draft whose check has passed, without a check: with the version of a folder."""
+    """Return a draft with the version of a folder, marked as passed without a check."""
     from autograder.service import versions
 
     draft = uploaded(record, by, sources(folder))
@@ -101,7 +101,7 @@ def passed(record: CourseRecord, by: Account, folder: Path) -> Draft:
 def test_upload_takes_the_folder_that_new_began(
     record: CourseRecord, by: Account, folder: Path, tmp_path: Path
 ) -> None:
-    """Packed as a whole, in the folder that programs add; what no assignment needs is left aside."""
+    """The folder may be zipped with its top folder; unneeded files are ignored."""
     from autograder.authoring.new_assignment import start_assignment
     from autograder.service import drafts
 
@@ -139,7 +139,7 @@ def test_upload_takes_the_folder_that_new_began(
 def test_upload_refuses_archives_with_other_files(
     record: CourseRecord, by: Account, folder: Path, extra: dict[str, bytes | None], told: str
 ) -> None:
-    """The message names the file; no draft is stored."""
+    """The message names the file, and no draft is stored."""
     files = {name: data for name, data in {**sources(folder), **extra}.items() if data is not None}
     with pytest.raises(ServiceError, match=told):
         uploaded(record, by, files)
@@ -149,7 +149,7 @@ def test_upload_refuses_archives_with_other_files(
 def test_upload_refuses_links_bombs_and_what_is_no_archive(
     record: CourseRecord, by: Account, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before anything is unpacked."""
+    """Links, zip bombs and other files are rejected before anything is unpacked."""
     from autograder.service import drafts
 
     files = {**sources(folder), "reference/link.py": b"/etc/passwd"}
@@ -165,7 +165,7 @@ def test_upload_refuses_links_bombs_and_what_is_no_archive(
 
 
 def test_check_makes_a_version_that_is_offered(record: CourseRecord, by: Account, folder: Path) -> None:
-    """In the sandbox; hidden until somebody shows it. The archive may have a folder around everything."""
+    """The check runs in the sandbox, and the offer is hidden at first. The archive may have a top folder."""
     from autograder.service import drafts
 
     draft = uploaded(record, by, {f"course/{name}": data for name, data in sources(folder).items()})
@@ -186,7 +186,7 @@ def test_check_makes_a_version_that_is_offered(record: CourseRecord, by: Account
 def test_check_names_a_missing_notebook_by_its_place_in_the_course(
     record: CourseRecord, by: Account, folder: Path
 ) -> None:
-    """An author forgot it; nobody has to hand it in."""
+    """The finding names the file to the author, and does not ask to submit it."""
     from autograder.service import drafts
 
     files = {name: data for name, data in sources(folder).items() if not name.endswith("code.ipynb")}
@@ -201,7 +201,7 @@ def test_check_names_a_missing_notebook_by_its_place_in_the_course(
 
 
 def test_check_reports_what_is_wrong(record: CourseRecord, by: Account, folder: Path) -> None:
-    """A rubric that cannot be read is a finding; nothing can be offered."""
+    """An invalid rubric is a finding, and the draft cannot be offered."""
     from autograder.service import drafts
 
     draft = uploaded(record, by, sources(folder, rubric=b"[assignment"))
@@ -224,7 +224,7 @@ def test_check_reports_what_is_wrong(record: CourseRecord, by: Account, folder: 
 def test_reference_code_is_never_run_by_worker_or_pages(
     record: CourseRecord, by: Account, folder: Path, tmp_path: Path
 ) -> None:
-    """Neither while it is checked, nor while it is offered: it would leave a file behind."""
+    """Worker and pages do not run reference code while checking or offering: no file is left behind."""
     from autograder.service import drafts
 
     trace = tmp_path / "trace"
@@ -247,7 +247,7 @@ def test_reference_code_is_never_run_by_worker_or_pages(
 
 
 def test_two_uploads_cannot_both_come_into_use(record: CourseRecord, by: Account, folder: Path) -> None:
-    """The second one was made for a version that is no longer offered."""
+    """The second upload is rejected, because it is based on a version that is no longer offered."""
     from autograder.service import drafts
 
     first, second = (passed(record, by, folder) for _ in range(2))
@@ -264,7 +264,7 @@ def test_two_uploads_cannot_both_come_into_use(record: CourseRecord, by: Account
 def test_a_version_that_changes_marks_is_tried_first(
     record: CourseRecord, by: Account, folder: Path, tmp_path: Path
 ) -> None:
-    """If there are attempts; groups stay, and the folder is not imported again when the server starts."""
+    """With attempts, a trial begins; groups stay, and a restart does not import the folder again."""
     from autograder.service import drafts, trials, versions
     from autograder.service.models import Offer
 
@@ -287,7 +287,7 @@ def test_a_version_that_changes_marks_is_tried_first(
 def test_a_draft_of_a_lost_worker_is_checked_again_and_not_for_ever(
     record: CourseRecord, by: Account, folder: Path
 ) -> None:
-    """The sweep finds it; a worker that comes back late stores nothing; after three tries it has failed."""
+    """The sweep finds the draft, late results are dropped, and the check fails after three tries."""
     from autograder.service import drafts
 
     draft = uploaded(record, by, sources(folder))

@@ -1,4 +1,4 @@
-"""Groups, penalties and slip days in the service: what counts for whom, and what they read."""
+"""Groups, penalties and slip days in the service: which attempt counts for whom."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TIMES = {"end": END.isoformat(), "late": "penalty", "penalty": {"per_day": "10",
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The small course in a folder, with two groups."""
+    """Return the folder of the small course with two groups."""
     root = course.small(tmp_path / "course")
     (root / "groups.csv").write_text("group,student\nred,ada\nred,bob\nblue,cleo\nblue,dan\n")
     return root
@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def offer(service_course: CourseRecord, folder: Path) -> Offer:
-    """Its assignment, offered by the service, with an end that has passed."""
+    """Return the assignment as offered by the service, after its deadline."""
     service_course.secret = open_course(folder).load_secret()
     service_course.save()
     offer = course.offered(service_course, folder)
@@ -47,7 +47,7 @@ def offer(service_course: CourseRecord, folder: Path) -> Offer:
 
 
 def hand_in(offer: Offer, folder: Path, student: str, days: float, **answers: str) -> Attempt:
-    """An attempt, so many days after the end, graded by what was right beforehand."""
+    """Return an attempt this many days after the deadline, with a canned result."""
     from autograder import rubric as rubrics
     from autograder.service import attempts
 
@@ -62,7 +62,7 @@ def hand_in(offer: Offer, folder: Path, student: str, days: float, **answers: st
 
 
 def stands(offer: Offer) -> dict[str, tuple[Decimal, Decimal]]:
-    """Everybody's total, and what was taken off."""
+    """Return the total and the late penalty of each student."""
     from autograder.service.standings import load_standings
 
     with closing(AssignmentCache()) as loaded:
@@ -71,7 +71,7 @@ def stands(offer: Offer) -> dict[str, tuple[Decimal, Decimal]]:
 
 
 def test_an_attempt_counts_for_all_members(offer: Offer, folder: Path) -> None:
-    """Whoever handed it in last; results, marks and what its delay costs are those of every member."""
+    """The last attempt of the group determines results, marks and penalty of every member."""
     from autograder.service import attempts
     from autograder.service.store import DatabaseStore
 
@@ -93,7 +93,7 @@ def test_an_attempt_counts_for_all_members(offer: Offer, folder: Path) -> None:
 
 
 def test_an_extension_of_a_group_holds_for_its_members(offer: Offer, folder: Path) -> None:
-    """At once, for what was graded as well."""
+    """An extension applies immediately, also to graded attempts."""
     hand_in(offer, folder, "ada", 0.5)
     before = stands(offer)["bob"]
     offer.times = {**TIMES, "groups": {"red": {"extra_minutes": 24 * 60}}}
@@ -102,7 +102,7 @@ def test_an_extension_of_a_group_holds_for_its_members(offer: Offer, folder: Pat
 
 
 def test_slip_days_are_a_bank_over_the_offers(offer: Offer, folder: Path) -> None:
-    """What another assignment used is gone; each member of a group has their own."""
+    """Days used for other assignments are deducted, separately for each member."""
     from autograder.service import attempts
     from autograder.service.models import Attempt, Offer
 
@@ -131,7 +131,7 @@ def test_slip_days_are_a_bank_over_the_offers(offer: Offer, folder: Path) -> Non
 
 
 def test_what_is_refused_of_one_member_counts_for_the_other(offer: Offer, folder: Path) -> None:
-    """It is graded, since somebody has days left for it, and earns nothing for who has none."""
+    """A late attempt is graded if one member may be late, and earns the others nothing."""
     from autograder.service import attempts
     from autograder.service.store import DatabaseStore
 
@@ -154,7 +154,7 @@ def test_what_is_refused_of_one_member_counts_for_the_other(offer: Offer, folder
 
 
 def test_a_course_leaves_with_its_groups(offer: Offer, folder: Path, tmp_path: Path) -> None:
-    """In the folder that is written the same attempts count for the same students, with the same times."""
+    """In the exported folder, the same attempts count for the same students, with the same lateness."""
     from autograder.service import attempts
     from autograder.service.course_transfer import export_course
 
@@ -173,7 +173,7 @@ def test_a_course_leaves_with_its_groups(offer: Offer, folder: Path, tmp_path: P
 
 
 def test_marks_are_shared_when_they_are_published(offer: Offer, folder: Path) -> None:
-    """What somebody gave one member stands for the others."""
+    """A manual mark for one member is copied to the others."""
     from autograder.app.class_roll import copy_shared_marks
     from autograder.service import attempts
     from autograder.service.store import DatabaseStore

@@ -1,4 +1,4 @@
-"""Notebooks of each member's own in the service: what a group hands in together counts for all."""
+"""Individual notebooks of groups in the service: the shared part counts for all members."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ RIGHT = (
 )
 END = datetime.datetime(2026, 5, 4, 12, tzinfo=datetime.UTC)
 Marks = Mapping[str, tuple[int, int]]
-"""By student: points for the group's question about layers, and for the function that each writes alone."""
+"""Points by student: for the shared question about layers, and for the individual function."""
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The small course in a folder; its second notebook is each member's own, and three are a group."""
+    """Return the folder of the small course with an individual second notebook and a group of three."""
     root = tmp_path / "course"
     path = small_course.small_course(root).locate_rubric(NAME)
     path.write_text(path.read_text().replace('{ name = "code" }', '{ name = "code", individual = true }'))
@@ -51,7 +51,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def offer(service_course: CourseRecord, folder: Path) -> Offer:
-    """Its assignment, offered by the service."""
+    """Return the assignment as offered by the service."""
     service_course.secret = open_course(folder).load_secret()
     service_course.save()
     return course.offered(service_course, folder)
@@ -60,7 +60,7 @@ def offer(service_course: CourseRecord, folder: Path) -> Offer:
 def hand_in(
     offer: Offer, folder: Path, student: str, *names: str, days: float = 0, **answers: str
 ) -> Attempt:
-    """An attempt that has these notebooks, so many days after the end."""
+    """Submit these notebooks, this many days after the deadline."""
     from autograder.service import attempts
 
     files = course.answered(folder, **answers)
@@ -71,14 +71,14 @@ def hand_in(
 
 
 def rubric_of(offer: Offer) -> Rubric:
-    """The rubric as it is offered."""
+    """Return the rubric of the offered version."""
     from autograder.service import versions
 
     return versions.load_rubric(offer.version)
 
 
 def judged(attempt: Attempt, rubric: Rubric) -> GradingResult:
-    """What a grader would say of two questions, by the files that it gets."""
+    """Return the result of two questions for the files to be graded."""
     from autograder.service import attempts
 
     handed = attempts.select_files_to_grade(attempt, rubric)
@@ -112,7 +112,7 @@ def _bytes(content: object) -> bytes:
 
 
 def grade_waiting(offer: Offer, judge: Callable[[Attempt, Rubric], GradingResult] = judged) -> list[str]:
-    """Grade what waits until nothing does; whose attempts that were, in order."""
+    """Grade until no attempt is waiting, and return the students in order."""
     from autograder.service import attempts, versions
 
     done = []
@@ -130,7 +130,7 @@ def grade_waiting(offer: Offer, judge: Callable[[Attempt, Rubric], GradingResult
 
 
 def marks(offer: Offer) -> Marks:
-    """What everybody has."""
+    """Return everybody's points."""
     from autograder.service.store import DatabaseStore
 
     def points(one: GradingResult, question: str) -> int:
@@ -141,7 +141,7 @@ def marks(offer: Offer) -> Marks:
 
 
 def test_a_member_has_the_groups_part_and_their_own(offer: Offer, folder: Path) -> None:
-    """Of three members one hands in all, one their own part alone, and one nothing."""
+    """One member submits both parts, one the individual part, and one nothing."""
     from autograder.service.store import DatabaseStore
 
     hand_in(offer, folder, "ada", "formulas", "code", layers_answer="layers = 12", softmax_answer=RIGHT)
@@ -156,7 +156,10 @@ def test_a_member_has_the_groups_part_and_their_own(offer: Offer, folder: Path) 
 
 
 def test_who_hands_in_again_changes_what_it_counts_for(offer: Offer, folder: Path) -> None:
-    """The group's part by one of them changes all, one's own that one alone; marks of people stay."""
+    """A new shared part changes the marks of all, an individual one those of its student.
+
+    Manual marks stay.
+    """
     from autograder.service.models import CurrentResult
     from autograder.service.store import DatabaseStore
 
@@ -164,7 +167,7 @@ def test_who_hands_in_again_changes_what_it_counts_for(offer: Offer, folder: Pat
     hand_in(offer, folder, "bob", "code", days=0.1, softmax_answer=RIGHT)
     grade_waiting(offer)
     hand_in(offer, folder, "bob", "formulas", days=0.2, layers_answer="layers = 13")
-    assert ["bob", "ada", "bob"] == grade_waiting(offer)  # the new one, and both that have a part beside it
+    assert ["bob", "ada", "bob"] == grade_waiting(offer)  # the new attempt, and both with an individual part
     assert {"ada": (0, 3), "bob": (0, 3), "cleo": (0, 0)} == marks(offer)
 
     store = DatabaseStore(offer.course)
@@ -183,7 +186,7 @@ def test_who_hands_in_again_changes_what_it_counts_for(offer: Offer, folder: Pat
 
 
 def test_what_comes_while_a_part_is_graded_is_not_lost(offer: Offer, folder: Path) -> None:
-    """It was read beside what the group had before: it is graded again, and does not count until then."""
+    """A result based on an outdated shared part does not count, and the attempt is graded again."""
     from autograder.service import attempts
 
     hand_in(offer, folder, "ada", "formulas", layers_answer="layers = 13")
@@ -202,14 +205,12 @@ def test_what_comes_while_a_part_is_graded_is_not_lost(offer: Offer, folder: Pat
 def test_parts_are_kept_at_the_same_moment(
     offer: Offer, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By as many workers as there are parts: none waits for another for ever, and all marks are right."""
+    """Workers that save parts concurrently do not deadlock, and all marks are correct."""
     from django.db import connections
 
     from autograder.service import attempts
 
-    monkeypatch.setattr(
-        attempts, "LEASE", datetime.timedelta(hours=1)
-    )  # nobody prolongs it here, however long it takes
+    monkeypatch.setattr(attempts, "LEASE", datetime.timedelta(hours=1))  # no worker extends the lease here
     rubric = rubric_of(offer)
     for layers in ("13", "12"):
         hand_in(offer, folder, "ada", "formulas", "code", layers_answer=f"layers = {layers}")
@@ -235,7 +236,7 @@ def test_parts_are_kept_at_the_same_moment(
 
 
 def test_a_late_part_costs_whose_it_is(offer: Offer, folder: Path) -> None:
-    """The later of both is the time, as in a folder."""
+    """The later of both parts determines the lateness, as in a folder."""
     from autograder.service.standings import load_standings
 
     offer.times = {"end": END.isoformat(), "late": "penalty", "penalty": {"per_day": "10", "cap": "50"}}
@@ -260,7 +261,7 @@ def test_a_late_part_costs_whose_it_is(offer: Offer, folder: Path) -> None:
 def test_a_refused_part_takes_nothing_away(
     offer: Offer, folder: Path, tmp_path: Path, late: str, wanted: Marks
 ) -> None:
-    """The other part counts, in a folder as well, and what was in time of the same part."""
+    """The other part and earlier submissions in time still count, also in a folder."""
     from autograder.service import attempts, course_transfer
 
     offer.times = {"end": END.isoformat(), "late": "refuse"}
@@ -283,7 +284,7 @@ def test_a_refused_part_takes_nothing_away(
 
 
 def test_marks_are_shared_of_what_is_shared(offer: Offer, folder: Path) -> None:
-    """What people gave for one's own part stays that member's; an answer is tried beside the group's part."""
+    """Manual marks of individual parts are not shared, and the bench uses the files of both parts."""
     from autograder.app.class_roll import copy_shared_marks
     from autograder.service import attempts
     from autograder.service.marking import answers
@@ -310,7 +311,7 @@ def test_marks_are_shared_of_what_is_shared(offer: Offer, folder: Path) -> None:
 
 
 def test_groups_are_formed_and_dissolved(offer: Offer, folder: Path) -> None:
-    """Whoever is alone has all of it from their own attempt."""
+    """A student who leaves the group is graded by their own attempt."""
     from autograder.service import student_groups
     from autograder.service.store import DatabaseStore
 
@@ -327,7 +328,7 @@ def test_groups_are_formed_and_dissolved(offer: Offer, folder: Path) -> None:
 
 
 def test_a_version_is_tried_on_what_counts(offer: Offer, folder: Path) -> None:
-    """Each member moves by it, who handed in nothing alone by the group's part."""
+    """A trial changes the marks of each member; one who submitted nothing gets those of the shared part."""
     from autograder.service import attempts, trials, versions
     from autograder.service.models import Account
     from autograder.service.trials import grading
@@ -358,7 +359,7 @@ def test_a_version_is_tried_on_what_counts(offer: Offer, folder: Path) -> None:
 
 
 def test_members_can_have_copied_what_is_their_own(offer: Offer, folder: Path) -> None:
-    """The group's part is one work; what each did alone is compared."""
+    """The shared part counts as one work; individual parts are compared."""
     from autograder.service import similarity
 
     for days, who in enumerate(("ada", "bob")):
@@ -379,7 +380,7 @@ def test_members_can_have_copied_what_is_their_own(offer: Offer, folder: Path) -
 def test_a_folder_has_the_same_results(
     offer: Offer, folder: Path, service_course: CourseRecord, tmp_path: Path
 ) -> None:
-    """Through the worker and into a folder: the command finds every result by its key, an import as well."""
+    """Worker, folder and import produce the same results, and find each one by its key."""
     from django.db import connections
 
     from autograder.service import attempts, course_transfer
@@ -419,7 +420,7 @@ def test_a_folder_has_the_same_results(
     again = grade_class(left, NAME)
     assert {"ada": False, "bob": False, "cleo": False} == {one.student: one.fresh for one in again.outcomes}
 
-    CourseRecord.objects.filter(pk=service_course.pk).update(secret=bytes(32))  # so that it is another one's
+    CourseRecord.objects.filter(pk=service_course.pk).update(secret=bytes(32))  # another course's secret
     record = course_transfer.import_course(left, f"{service_course.slug}-again", course.SIGNER)
     rows = Attempt.objects.filter(offer__course=record).order_by("student", "submitted_at")
     assert [("ada", "graded"), ("bob", "graded"), ("bob", "waiting")] == list(

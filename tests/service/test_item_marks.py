@@ -1,4 +1,4 @@
-"""Points that people gave items, in the service's database, when the rubric or the result changes."""
+"""Manual points of items in the service's database when the rubric or the result changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MASKED = 'id = "masked"\npoints = 3'
 
 
 def changed(why: str = "1", masked: str = "3") -> Rubric:
-    """The rubric with other points for two of its items."""
+    """Return the rubric with other points for two of its items."""
     rest = Decimal(why) - 1
     more = Decimal(masked) - 3
     toml = (
@@ -42,7 +42,7 @@ def changed(why: str = "1", masked: str = "3") -> Rubric:
 
 
 def of(rubric: Rubric, graded: GradingResult) -> GradingResult:
-    """The result as it is by another rubric."""
+    """Return the result with the points of another rubric."""
     worth = {(one.id, item.id): item.points for one in rubric.questions for item in one.items}
     items = tuple(replace(one, possible=worth[one.question, one.item]) for one in graded.score.items)
     return replace(graded, score=replace(graded.score, items=items))
@@ -50,7 +50,7 @@ def of(rubric: Rubric, graded: GradingResult) -> GradingResult:
 
 @pytest.fixture
 def store(service_course: CourseRecord) -> DatabaseStore:
-    """A store with the exam prepared, and a result of Grace."""
+    """Return a store with the prepared exam and a result of Grace."""
     from autograder.service.store import DatabaseStore
 
     made = DatabaseStore(service_course)
@@ -60,14 +60,14 @@ def store(service_course: CourseRecord) -> DatabaseStore:
 
 
 def row(course: CourseRecord, cell: str) -> CellMark:
-    """The row of Grace's cell."""
+    """Return the mark of Grace's cell."""
     from autograder.service.models import CellMark
 
     return CellMark.objects.get(place__course=course, place__cell=cell, student="grace")
 
 
 def test_a_mark_follows_the_points_of_its_item(store: DatabaseStore, service_course: CourseRecord) -> None:
-    """Half of one point is half of two; nobody has to look at it again, and the row says that it changed."""
+    """Points are scaled with the item, need no new review, and increase the revision."""
     store.give_mark("exam", "grace", WHY, PersonMark(Decimal("0.5"), items={"why": Decimal("0.5")}))
     before = row(service_course, WHY[1])
     assert {"why": {"points": "0.5", "of": "1"}} == before.items
@@ -84,7 +84,7 @@ def test_a_mark_follows_the_points_of_its_item(store: DatabaseStore, service_cou
 def test_the_cell_is_the_sum_with_what_was_found_beside_it(
     store: DatabaseStore, service_course: CourseRecord
 ) -> None:
-    """A person gave one of two items: the other one's automatic points count, and the page shows both."""
+    """The sum has the manual points of one item and the automatic points of the other."""
     store.give_mark("exam", "grace", MHA, PersonMark(Decimal("4.5"), items={"masked": Decimal("1.5")}))
     rubric = changed(masked="5")
     keep(store, of(rubric, middling()), rubric)
@@ -96,7 +96,7 @@ def test_the_cell_is_the_sum_with_what_was_found_beside_it(
 
 
 def test_another_automatic_result_beside_it_counts_and_is_looked_at(store: DatabaseStore) -> None:
-    """The mark stays what it is made of."""
+    """The mark counts the new automatic points and needs another review."""
     store.give_mark("exam", "grace", MHA, PersonMark(Decimal("4.5"), items={"masked": Decimal("1.5")}))
     less = of(RUBRIC, middling())
     items = tuple(
@@ -109,7 +109,7 @@ def test_another_automatic_result_beside_it_counts_and_is_looked_at(store: Datab
 
 
 def test_an_item_that_is_gone_takes_its_points_along(store: DatabaseStore) -> None:
-    """What is left of the mark is what the cell still has."""
+    """The mark keeps the points of the remaining items."""
     both = PersonMark(Decimal(3), items={"plain": Decimal(1), "masked": Decimal(2)})
     store.give_mark("exam", "grace", MHA, both)
     head, _, _ = TOML.partition(f"[[question.item]]\n{MASKED}")
@@ -124,7 +124,7 @@ def test_an_item_that_is_gone_takes_its_points_along(store: DatabaseStore) -> No
 
 
 def test_an_item_that_nobody_has_looked_at_asks_for_the_mark_again(store: DatabaseStore) -> None:
-    """A mark of all the items there were stays, and waits, when there is one more that a person decides."""
+    """A complete mark stays, but needs review again if another item now needs manual review."""
     store.give_mark("exam", "grace", MHA, PersonMark(Decimal(1), items={"masked": Decimal(1)}))
     graded = middling()
     items = tuple(
@@ -139,7 +139,7 @@ def test_an_item_that_nobody_has_looked_at_asks_for_the_mark_again(store: Databa
 
 
 def test_an_item_of_another_cell_is_refused(store: DatabaseStore) -> None:
-    """The error names it, and nothing is written."""
+    """The error names the item, and nothing is stored."""
     with pytest.raises(GradebookError, match="cell 'mha' has no item 'why'"):
         store.give_mark("exam", "grace", MHA, PersonMark(Decimal(1), items={"why": Decimal(1)}))
     assert {} == store.load_marks("exam")
@@ -148,7 +148,7 @@ def test_an_item_of_another_cell_is_refused(store: DatabaseStore) -> None:
 def test_whoever_saves_sees_that_a_row_has_changed(
     store: DatabaseStore, service_course: CourseRecord
 ) -> None:
-    """Giving the same again is no change, and neither is recording it again."""
+    """Saving or recording the same value again does not increase the revision."""
     keep(store, good(), RUBRIC)
     seen = []
     for points in (1, 1, 2):

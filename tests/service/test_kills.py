@@ -1,4 +1,4 @@
-"""Web, worker and database are killed at random moments under load: what has a receipt is graded once."""
+"""Web, worker and database are killed at random under load: each submission with a receipt is graded once."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ UNFINISHED = "SELECT count(*) FROM service_attempt WHERE state <> 'graded'"
 
 
 class Load:
-    """Students who hand in, one after another, until they are stopped; what they got receipts for."""
+    """Students who submit repeatedly until stopped, and the receipts they got."""
 
     def __init__(self, service: Served, folder: Path, keys: dict[str, str]) -> None:
         self._service, self._folder, self._keys = service, folder, keys
         self._stop = threading.Event()
         self._threads = [threading.Thread(target=self._go_on, args=(part,)) for part in range(2)]
         self.receipts: dict[tuple[str, int], str] = {}
-        """(student, number of the attempt) → digest."""
+        """Digests by (student, number of the attempt)."""
         self.refused = 0
 
     def __enter__(self) -> Self:
@@ -56,7 +56,7 @@ class Load:
             thread.join()
 
     def wait_for_receipt(self) -> None:
-        """Wait until somebody gets another receipt."""
+        """Wait for another receipt."""
         known = len(self.receipts)
         wait_for(lambda: len(self.receipts) > known, 300, "nobody gets a receipt")
 
@@ -77,13 +77,13 @@ class Load:
 
 
 def _all_are_graded(service: Served) -> bool:
-    with contextlib.suppress(psycopg.OperationalError):  # the database may be starting again after a kill
+    with contextlib.suppress(psycopg.OperationalError):  # the database may be restarting after a kill
         return service.rows(UNFINISHED) == [(0,)]
     return False
 
 
 def test_what_has_a_receipt_is_graded_once(tmp_path: Path) -> None:
-    """Kills under load; then each attempt has one result, with the marks of a course in a folder."""
+    """After kills under load, each attempt has one result, with the same marks as in a folder."""
     (tmp_path / "course").mkdir()
     folder, chance = course.small(tmp_path / "course"), random.Random(7)
     with Served(folder, "--workers", "1") as service:
@@ -91,7 +91,7 @@ def test_what_has_a_receipt_is_graded_once(tmp_path: Path) -> None:
         with Load(service, tmp_path / "sent", keys) as load:
             struck = dict.fromkeys(("web", "worker", "database"), 0)
             while sum(struck.values()) < KILLS:
-                # However slow the machine is, something is handed in between two kills.
+                # Even on a slow machine, there is a submission between two kills.
                 load.wait_for_receipt()
                 time.sleep(chance.uniform(0.3, 2.5))
                 victim = min(chance.sample(sorted(struck), len(struck)), key=struck.__getitem__)
@@ -113,7 +113,7 @@ def test_what_has_a_receipt_is_graded_once(tmp_path: Path) -> None:
 
 
 def test_workers_come_and_go(tmp_path: Path) -> None:
-    """Three, started and ended at random while students hand in: the same marks as without the service."""
+    """Three workers start and stop at random while students submit: the marks are the same as in a folder."""
     (tmp_path / "course").mkdir()
     folder, chance = course.small(tmp_path / "course"), random.Random(8)
     with Served(folder, "--workers", "-1") as service:
@@ -135,7 +135,7 @@ def test_workers_come_and_go(tmp_path: Path) -> None:
         while service.rows(UNFINISHED) != [(0,)]:
             assert time.monotonic() < until, "not all are graded"
             change()
-            time.sleep(chance.uniform(2, 6))  # a worker takes some seconds to start
+            time.sleep(chance.uniform(2, 6))  # a worker needs some seconds to start
         for one in workers:
             _ended(one)
         _the_same_marks(service, tmp_path)
@@ -148,7 +148,7 @@ def _worker(service: Served) -> subprocess.Popen[bytes]:
 
 
 def _ended(worker: subprocess.Popen[bytes] | None) -> None:
-    """End a worker, if there is one, as a service manager does; what it does is finished first."""
+    """Terminate a worker as a service manager does, so that it finishes its job."""
     if worker is not None:
         worker.terminate()
         worker.wait()
@@ -162,7 +162,7 @@ def _runs(pid: int) -> bool:
 
 
 def _the_same_marks(service: Served, folder: Path) -> None:
-    """What counts in the service is what `autograder grade` gives for the same files."""
+    """Compare the marks of the service with those of `autograder grade` for the same files."""
     from tests.cli.running import run
 
     told = run("backup", str(folder / "left"), "--course", str(service.course), "--as-course", service.slug)

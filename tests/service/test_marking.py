@@ -1,4 +1,4 @@
-"""People's marks in the service: saved by revision, counted, undone; of two people none loses."""
+"""Manual marks in the service: saved by revision, counted and undone; concurrent saves lose nothing."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def room(service_course: CourseRecord, essays_loaded: Assignment) -> Room:
-    """The class, nothing marked."""
+    """Return the class without any marks."""
     return room_of(service_course, essays_loaded)
 
 
 def test_what_waits_is_counted(room: Room) -> None:
-    """Those who wrote something; words of an item's list, and equal answers with marks, suggest."""
+    """Non-empty answers are counted; keywords of an item and marked equal answers give suggestions."""
     assert room.counts() == {"scale": (5, 2, 0, 0, 0, 5), "masks": (4, 0, 0, 0, 0, 4)}
     room.save("ada", "ta", items={"claim": "2", "reason": "1"}, flagged=True)
     assert room.counts()["scale"] == (4, 1, 1, 1, 0, 5)
@@ -37,7 +37,7 @@ def test_what_waits_is_counted(room: Room) -> None:
 
 
 def test_points_of_items_are_the_cells(room: Room) -> None:
-    """The sum counts as soon as every item has points, and not before."""
+    """The cell has points only once every item has points."""
     row = room.save("ada", "ta", items={"claim": "1.5"})
     assert (row.points, room.counts()["scale"][0]) == (None, 5)
     row = room.save("ada", "ta", items={"claim": "1.5", "reason": "1"}, comment="Good.")
@@ -55,7 +55,7 @@ def test_points_of_items_are_the_cells(room: Room) -> None:
     "items", [{"claim": "2.01"}, {"claim": "-1"}, {"other": "1"}, {"claim": "NaN"}, {"effect": "1"}]
 )
 def test_points_that_cannot_be_are_refused(room: Room, items: dict[str, str]) -> None:
-    """And nothing is changed."""
+    """Points that are invalid or out of range are rejected, and nothing changes."""
     before = room.states()
     with pytest.raises(ServiceError):
         room.save("ada", "ta", items=items)
@@ -63,7 +63,7 @@ def test_points_that_cannot_be_are_refused(room: Room, items: dict[str, str]) ->
 
 
 def test_the_later_save_is_refused(room: Room) -> None:
-    """Whoever saw an older revision is told, and what stands is with them."""
+    """A marker who saw an older revision gets an error with the current mark."""
     from autograder.service.marking import mark_entry
 
     seen = room.row("ada").revision
@@ -75,7 +75,7 @@ def test_the_later_save_is_refused(room: Room) -> None:
 
 
 def test_a_group_is_saved_as_a_whole_or_not_at_all(room: Room) -> None:
-    """One answer that was changed meanwhile refuses all of them."""
+    """If one answer was changed in the meantime, none of the group is saved."""
     from autograder.service.marking import mark_entry
 
     rows = {room.row(one).pk: room.row(one).revision for one in ("ada", "ben")}
@@ -91,7 +91,7 @@ def test_a_group_is_saved_as_a_whole_or_not_at_all(room: Room) -> None:
 
 
 def test_the_order_is_mixed_stable_and_the_same_for_all(room: Room) -> None:
-    """Neither by name nor by time; another secret has another one."""
+    """The order depends on neither names nor times, and is the same for all markers."""
     from autograder.service.marking import queue
 
     def order(by: str) -> list[str]:
@@ -112,7 +112,7 @@ def test_the_order_is_mixed_stable_and_the_same_for_all(room: Room) -> None:
 
 
 def test_nobody_is_sent_to_where_somebody_looks(room: Room) -> None:
-    """As long as another answer waits; whoever opens the same one learns who is there."""
+    """The queue avoids answers that are open elsewhere; a marker who opens one sees who else is there."""
     from autograder.service.marking import queue
 
     first = queue.find_next_answer(room.place(), room.account("a"), "waiting")
@@ -125,7 +125,7 @@ def test_nobody_is_sent_to_where_somebody_looks(room: Room) -> None:
 
 
 def test_who_asks_at_the_same_moment_is_sent_elsewhere(room: Room) -> None:
-    """As many people as answers, all at once: everybody gets one of their own."""
+    """Markers who request an answer at the same moment each get a different one."""
     from django.db import connections
 
     from autograder.service.marking import queue
@@ -147,14 +147,14 @@ def test_who_asks_at_the_same_moment_is_sent_elsewhere(room: Room) -> None:
 
 
 def test_equal_answers_are_known_by_a_name_that_needs_the_secret(room: Room) -> None:
-    """Up to what means nothing; an answer that is empty has none."""
+    """Equality ignores insignificant differences, and empty answers have no hash."""
     assert room.row("ada").equal == room.row("ben").equal != ""
     assert room.row("ada").equal != room.row("cem").equal
     assert room.row("dia", "masks").equal == ""
 
 
 def test_a_new_submission_is_looked_at_again(room: Room) -> None:
-    """The mark stays until somebody has looked; a group that people made does not hold another text."""
+    """The mark stays until the new text was reviewed; the answer leaves a group that was merged manually."""
     from autograder.service.marking import groups
 
     row = room.save("ada", "ta", items={"claim": "2", "reason": "1"})
@@ -170,7 +170,7 @@ def test_a_new_submission_is_looked_at_again(room: Room) -> None:
 
 
 def test_grading_again_changes_no_persons_mark(room: Room) -> None:
-    """The same result leaves even the revision as it is."""
+    """Recording the same result does not even change the revision."""
     room.save("ada", "ta", items={"claim": "2", "reason": "1"})
     before, seen = room.states(), room.row("ada").revision
     essays.recorded(room.offer, room.assignment, CLASS.items())
@@ -178,7 +178,7 @@ def test_grading_again_changes_no_persons_mark(room: Room) -> None:
 
 
 def test_two_people_mark_without_seeing_each_other(room: Room) -> None:
-    """What they agree about counts; where they differ a head TA decides, and the mark is theirs."""
+    """Equal marks count; a head TA decides if they differ, and the mark is then the head TA's."""
     from autograder.service.marking import consistency, mark_entry
 
     consistency.set_plan(room.place(), twice_percent=100, by=room.account("head"))
@@ -200,7 +200,7 @@ def test_two_people_mark_without_seeing_each_other(room: Room) -> None:
 
 
 def test_whoever_marked_once_waits_for_somebody_else(room: Room) -> None:
-    """Their own answers of the kind wait for others, not for them."""
+    """Answers that a marker has marked wait for another marker, and are not waiting for the first."""
     from autograder.service.marking import consistency
 
     consistency.set_plan(room.place(), twice_percent=100, by=room.account("head"))
@@ -209,7 +209,7 @@ def test_whoever_marked_once_waits_for_somebody_else(room: Room) -> None:
 
 
 def test_the_share_that_two_people_mark_follows_from_the_secret(room: Room) -> None:
-    """About as many as said, and not those at the beginning of the order."""
+    """The share has about the requested size and is spread over the whole order."""
     from autograder.core.stream import derive_key
     from autograder.service.marking import mark_entry
 
@@ -222,7 +222,7 @@ def test_the_share_that_two_people_mark_follows_from_the_secret(room: Room) -> N
 
 
 def test_undo_takes_back_ones_own_last_action(room: Room) -> None:
-    """Not another person's; and not what somebody changed since, which is said."""
+    """Undo ignores actions of other markers and fails if the answer was changed since."""
     from autograder.service.marking import mark_entry
 
     before = room.states()
@@ -248,7 +248,7 @@ def test_undo_takes_back_ones_own_last_action(room: Room) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_random_actions_and_undo_of_all_leave_the_state_as_before(room: Room, seed: int) -> None:
-    """One person marks, comments, flags, puts together and takes out; then undoes everything."""
+    """One marker marks, comments, merges and takes out answers; undoing everything restores the state."""
     from autograder.service.marking import groups, mark_entry
     from autograder.service.models import IndependentMark
 
@@ -279,7 +279,7 @@ def test_random_actions_and_undo_of_all_leave_the_state_as_before(room: Room, se
 
 
 def test_groups_are_equal_near_and_by_people(room: Room) -> None:
-    """What people put together or take out stays so; nothing is mixed by itself."""
+    """Manually merged or separated answers stay so, whatever the similarity threshold."""
     from autograder.service.marking import groups
 
     def found(near: float = 0.0) -> list[tuple[str, list[str]]]:
@@ -300,7 +300,7 @@ def test_groups_are_equal_near_and_by_people(room: Room) -> None:
 
 
 def test_older_answers_are_described(room: Room) -> None:
-    """What was graded before marking had tables is marked like all else."""
+    """Answers that were graded before the marking tables existed are described like new ones."""
     from autograder.service.marking import answers
     from autograder.service.models import CellMark
 
@@ -312,7 +312,7 @@ def test_older_answers_are_described(room: Room) -> None:
 
 
 def test_comments_are_offered_again(room: Room) -> None:
-    """In their cell, the most used first."""
+    """Saved comments are offered in their cell, the most used first."""
     from autograder.service.marking import comments
 
     comments.save_comment(room.place(), "Say why.", room.account("ta"))
@@ -324,7 +324,7 @@ def test_comments_are_offered_again(room: Room) -> None:
 
 
 def test_remarks_on_items_are_saved_shared_and_taken_back(room: Room) -> None:
-    """With the answer, or alone; a group keeps what its form leaves open, and undo brings back what stood."""
+    """Remarks can be saved alone. A group keeps those not in its form, and undo restores them."""
     from autograder.service.marking import mark_entry
 
     row = room.save("ada", "ta", items={"claim": "1"}, remarks={"claim": "Which?", "reason": "Why?"})
@@ -340,7 +340,7 @@ def test_remarks_on_items_are_saved_shared_and_taken_back(room: Room) -> None:
 
 
 def test_unmarked_answers_are_split_evenly(room: Room) -> None:
-    """Of one cell or of all; what is marked stays with whom it is; the log has the numbers of each."""
+    """Unmarked answers of one cell or all are split evenly, marked ones stay, and the log has the counts."""
     from collections import Counter
 
     from autograder.service.models import AuditEntry
@@ -366,7 +366,7 @@ def test_unmarked_answers_are_split_evenly(room: Room) -> None:
 
 
 def test_assigned_answers_come_first_and_hinder_nobody(room: Room) -> None:
-    """Own ones and those of nobody before those of others; a resubmission stays with whom it was."""
+    """Own and unassigned answers come before those of others; a resubmission keeps its marker."""
     from autograder.service.marking import queue
 
     room.assign("eins", "zwei")
@@ -394,7 +394,7 @@ def test_assigned_answers_come_first_and_hinder_nobody(room: Room) -> None:
 
 
 def test_progress_counts_what_the_assignee_need_not_mark_any_more(room: Room) -> None:
-    """By whomever it was marked; of answers for two markers those that they marked themselves."""
+    """Answers marked by anyone count; with two markers, those that the assignee marked themselves."""
     from autograder.service.marking import assignees, consistency
 
     def count() -> dict[str, tuple[int, int]]:
@@ -415,7 +415,7 @@ def test_progress_counts_what_the_assignee_need_not_mark_any_more(room: Room) ->
 
 
 def test_whoever_leaves_leaves_their_answers_to_everybody(room: Room) -> None:
-    """A removed or an erased person is nobody's excuse to leave an answer unmarked."""
+    """The unmarked answers of a removed member become unassigned."""
     from django.db import transaction
 
     from autograder.service import audit, members
@@ -434,7 +434,7 @@ LINES = "The variance grows.\nSoftmax saturates.\nGradients vanish."
 
 
 def test_comments_on_lines_belong_to_the_marks(room: Room) -> None:
-    """In the order of the lines; other ways of marking keep them, and undo takes them back."""
+    """Line comments are sorted, kept by other ways of marking, and removed by undo."""
     from autograder.service.marking import mark_entry
 
     essays.recorded(room.offer, room.assignment, [("eva", {"scale": LINES})])
@@ -447,7 +447,7 @@ def test_comments_on_lines_belong_to_the_marks(room: Room) -> None:
         room.save("eva", "other", annotations=(), revision=seen)
     group = mark_entry.GivenMarks({"claim": Decimal(1)}, adds=True)
     mark_entry.save_marks({row.pk: row.revision}, room.cell(), group, room.account("ta"))
-    room.save("eva", "program", items={"claim": "2", "reason": "1"})  # as programs do: without any
+    room.save("eva", "program", items={"claim": "2", "reason": "1"})  # programs send no line comments
     assert room.row("eva").annotations == stored
     for name in ("program", "ta", "ta"):
         mark_entry.undo_action(room.offer.course_id, essays.NAME, room.account(name))
@@ -460,7 +460,7 @@ def test_comments_on_lines_belong_to_the_marks(room: Room) -> None:
     ("first", "last", "text"), [(0, 1, "x"), (2, 1, "x"), (3, 4, "x"), (-1, -1, "x"), (1, 1, "x" * 4001)]
 )
 def test_comments_on_lines_that_are_none_are_refused(room: Room, first: int, last: int, text: str) -> None:
-    """And nothing is changed; nor by too many."""
+    """Invalid line numbers, long texts and too many comments are rejected, and nothing changes."""
     from autograder.service.marking import mark_entry
 
     essays.recorded(room.offer, room.assignment, [("eva", {"scale": LINES})])
@@ -472,7 +472,7 @@ def test_comments_on_lines_that_are_none_are_refused(room: Room, first: int, las
 
 
 def test_comments_on_lines_stay_with_the_text(room: Room) -> None:
-    """Grading the same text again keeps them; with another text their lines mean nothing."""
+    """Grading the same text again keeps line comments; a new text drops them."""
     from autograder.service.marking import mark_entry
 
     text = {**CLASS["eva"], "scale": LINES}
@@ -489,7 +489,7 @@ def test_comments_on_lines_stay_with_the_text(room: Room) -> None:
 
 
 def test_two_markers_do_not_see_each_others_comments_on_lines(room: Room) -> None:
-    """If they agree, those of both are kept; if they differ, those of the head TA."""
+    """If the marks are equal, both markers' comments are kept; if they differ, those of the head TA."""
     from autograder.service.marking import consistency, mark_entry
 
     consistency.set_plan(room.place(), twice_percent=100, by=room.account("head"))
@@ -510,7 +510,7 @@ def test_two_markers_do_not_see_each_others_comments_on_lines(room: Room) -> Non
 
 
 def test_comments_on_lines_are_data_of_the_student(room: Room) -> None:
-    """In the export, and gone after the erasure, also from the history of the marks."""
+    """Line comments are exported, and erased from the marks and their history."""
     from autograder.service.marking import mark_entry
     from autograder.service.models import Account, CellMark, MarkingAction, Member, Role
     from autograder.service.protection.erasure import erase_person

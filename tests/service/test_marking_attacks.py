@@ -1,4 +1,4 @@
-"""Marks under attack: doors, changed rubrics, undo, two people; nothing is lost, nobody decides by chance."""
+"""Marking under attack: other ways to mark, changed rubrics, undo, and two markers."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ CELL = (essays.NAME, "scale")
 
 @pytest.fixture
 def room(service_course: CourseRecord, essays_loaded: Assignment) -> Room:
-    """The class, nothing marked."""
+    """Return the class without any marks."""
     return room_of(service_course, essays_loaded)
 
 
 @pytest.fixture
 def twice(room: Room) -> Room:
-    """The class; two people mark every answer about scaling."""
+    """Return the class with two markers for every answer about scaling."""
     from autograder.service.marking import consistency
 
     consistency.set_plan(room.place(), twice_percent=100, by=room.account("head"))
@@ -40,14 +40,14 @@ def twice(room: Room) -> Room:
 
 
 def undo(room: Room, by: str) -> Any:
-    """Take back what somebody did last."""
+    """Undo a marker's last action."""
     from autograder.service.marking import mark_entry
 
     return mark_entry.undo_action(room.offer.course_id, essays.NAME, room.account(by))
 
 
 def refused(code: str, what: Callable[..., Any], *args: Any, **named: Any) -> None:
-    """It is refused, for this reason."""
+    """Assert that an action is rejected with a code."""
     from autograder.service.refusals import ActionRefused
 
     with pytest.raises(ActionRefused) as caught:
@@ -67,7 +67,7 @@ def group(room: Room, students: tuple[str, ...], by: str, **given: Any) -> None:
 
 
 def rerecorded(room: Room, rubric: Rubric) -> None:
-    """The class is graded by another rubric."""
+    """Record results of the class with another rubric."""
     from autograder.grading.store import GradedEntry, ResultKey
     from autograder.service.store import DatabaseStore
 
@@ -81,7 +81,7 @@ def rerecorded(room: Room, rubric: Rubric) -> None:
 
 
 def changed_rubric(rubric: Rubric, claim: str = "2", *, drop: str = "", add: str = "") -> Rubric:
-    """The rubric with other points of the first item, without an item, or with one more."""
+    """Return the rubric with changed points of the first item, without an item, or with an additional one."""
     first = rubric.questions[0]
     items = [replace(one, points=Decimal(claim)) if one.id == "claim" else one for one in first.items]
     items = [one for one in items if one.id != drop]
@@ -92,7 +92,7 @@ def changed_rubric(rubric: Rubric, claim: str = "2", *, drop: str = "", add: str
 
 
 def given_whole(room: Room, student: str, points: str) -> None:
-    """A mark of the whole cell, as formgrader gives one."""
+    """Give a mark for the whole cell, as formgrader does."""
     from autograder.service.store import DatabaseStore
 
     DatabaseStore(room.offer.course).give_mark(
@@ -104,14 +104,14 @@ def given_whole(room: Room, student: str, points: str) -> None:
 
 
 def test_a_comment_does_not_take_a_whole_mark_away(room: Room) -> None:
-    """Points that formgrader gave the whole cell stand when somebody adds a comment, or a flag."""
+    """Adding a comment or a flag keeps points that formgrader gave for the whole cell."""
     given_whole(room, "ada", "2.5")
     row = room.save("ada", "ta", comment="I agree.", flagged=True)
     assert ("2.5", "I agree.", True) == (row.points, row.comment, row.flagged)
 
 
 def test_items_replace_a_whole_mark(room: Room) -> None:
-    """All of them: their sum; and undo brings the whole mark back."""
+    """Marks of all items replace the whole mark, and undo restores it."""
     given_whole(room, "ada", "2.5")
     assert "3" == room.save("ada", "ta", items=FULL).points
     undo(room, "ta")
@@ -119,7 +119,7 @@ def test_items_replace_a_whole_mark(room: Room) -> None:
 
 
 def test_looking_again_at_a_whole_mark_confirms_it(room: Room) -> None:
-    """It waits no more, and its points are the same."""
+    """After a new submission, saving without points confirms the whole mark."""
     given_whole(room, "ada", "2.5")
     essays.recorded(room.offer, room.assignment, [("ada", {"scale": "Another."})])
     assert room.row("ada").again
@@ -128,7 +128,7 @@ def test_looking_again_at_a_whole_mark_confirms_it(room: Room) -> None:
 
 
 def test_items_that_are_taken_back_leave_nothing(room: Room) -> None:
-    """Points that were given on the page go when somebody empties all of them there."""
+    """Emptying all items on the page removes the points of the cell."""
     room.save("ada", "ta", items=FULL)
     assert (None, {}) == (room.save("ada", "ta").points, room.row("ada").items)
 
@@ -137,7 +137,7 @@ def test_items_that_are_taken_back_leave_nothing(room: Room) -> None:
 
 
 def test_a_group_takes_no_flag_comment_or_item_away(room: Room) -> None:
-    """What a group's form leaves open stays as each answer has it."""
+    """Fields that the group's form leaves empty keep the value of each answer."""
     room.save("ada", "x", items={"reason": "1"}, comment="Mine.", flagged=True)
     group(room, ("ada", "ben"), "ta", items={"claim": "2"})
     ada, ben = room.row("ada"), room.row("ben")
@@ -146,7 +146,7 @@ def test_a_group_takes_no_flag_comment_or_item_away(room: Room) -> None:
 
 
 def test_an_empty_group_form_is_refused(room: Room) -> None:
-    """It would say nothing, and nothing is changed."""
+    """An empty form is rejected, and nothing changes."""
     room.save("ada", "x", items=FULL)
     before = room.states()
     refused("mark-nothing-given", group, room, ("ada", "ben"), "ta")
@@ -154,7 +154,7 @@ def test_an_empty_group_form_is_refused(room: Room) -> None:
 
 
 def test_a_comment_for_a_group_keeps_points(room: Room) -> None:
-    """Those of items and whole ones."""
+    """A comment keeps points of items and of whole marks."""
     room.save("ada", "x", items=FULL)
     given_whole(room, "ben", "0.5")
     group(room, ("ada", "ben"), "ta", comment="For all.")
@@ -164,7 +164,7 @@ def test_a_comment_for_a_group_keeps_points(room: Room) -> None:
 
 
 def test_a_group_of_two_markers_adds_to_ones_own(twice: Room) -> None:
-    """One item now and one later make a finished reading."""
+    """Items that a marker gives in two steps complete their mark."""
     group(twice, ("ada", "ben"), "first", items={"claim": "2"})
     assert "" == twice.row("ada").stage
     group(twice, ("ada", "ben"), "first", items={"reason": "1"})
@@ -173,12 +173,12 @@ def test_a_group_of_two_markers_adds_to_ones_own(twice: Room) -> None:
     assert ["3", "3"] == [twice.row(one).points for one in ("ada", "ben")]
 
 
-# ---------------------------------------------------------------- two people
+# ---------------------------------------------------------------- two markers
 
 
 @pytest.mark.parametrize("unfinished", [{}, {"claim": "2"}])
 def test_whoever_has_not_finished_has_not_marked(twice: Room, unfinished: dict[str, str]) -> None:
-    """A flag or half of the items is no second mark: it makes no conflict, and waits for the same person."""
+    """A flag or a part of the items is not a second mark, causes no conflict, and stays in the queue."""
     twice.save("cem", "first", items=FULL)
     row = twice.save("cem", "second", items=unfinished, flagged=True)
     assert ("second", None) == (row.stage, row.points)
@@ -187,7 +187,7 @@ def test_whoever_has_not_finished_has_not_marked(twice: Room, unfinished: dict[s
 
 
 def test_an_unfinished_first_mark_is_nobodys_second(twice: Room) -> None:
-    """The other one becomes the first, and what was begun is still there."""
+    """The next marker becomes the first, and the unfinished mark is kept."""
     from autograder.service.marking import mark_entry
 
     twice.save("cem", "first", items={"claim": "2"}, comment="Begun.")
@@ -200,14 +200,14 @@ def test_an_unfinished_first_mark_is_nobodys_second(twice: Room) -> None:
 
 
 def test_taking_ones_own_back_by_emptying_it(twice: Room) -> None:
-    """Who had finished and opens an item again has not marked."""
+    """A marker who removes points of an item from a complete mark has not marked."""
     twice.save("cem", "first", items=FULL)
     assert "" == twice.save("cem", "first", items={"claim": "1"}).stage
     assert 5 == twice.counts("first")["scale"][0]
 
 
 def test_both_mark_a_new_submission(twice: Room) -> None:
-    """Whoever marked the old text marks the new one, also as the second."""
+    """Both markers of the old text can mark the new one, in any order."""
     twice.save("cem", "first", items=FULL)
     essays.recorded(twice.offer, twice.assignment, [("cem", {"scale": "A new text."})])
     assert "" == twice.row("cem").stage
@@ -219,14 +219,14 @@ def test_both_mark_a_new_submission(twice: Room) -> None:
 
 @pytest.mark.parametrize("order", [("a", "b"), ("b", "a"), ("a", "a", "b"), ("b", "a", "a")])
 def test_every_order_of_two_ends_the_same(twice: Room, order: tuple[str, ...]) -> None:
-    """The same marks agree, however often and in whichever order they are saved."""
+    """Equal marks agree, however often and in whichever order they are saved."""
     for by in order:
         twice.save("cem", by, items=FULL)
     assert ("", "3") == (twice.row("cem").stage, twice.row("cem").points)
 
 
 def test_undo_between_two(twice: Room) -> None:
-    """Each takes back their own: a conflict, a first mark; and after that it is as before."""
+    """Each marker can undo their own mark, and the state is restored."""
     before = twice.states()
     twice.save("cem", "a", items=FULL)
     twice.save("cem", "b", items=NONE)
@@ -243,7 +243,7 @@ def test_undo_between_two(twice: Room) -> None:
 
 
 def test_only_who_may_decide_decides(twice: Room) -> None:
-    """A conflict is not settled by a third TA, alone or with a group."""
+    """A conflict cannot be resolved by a third TA, alone or with a group."""
     twice.save("ada", "a", items=FULL)
     twice.save("ada", "b", items=NONE)
     refused("mark-differ", twice.save, "ada", "c", items=FULL)
@@ -256,7 +256,7 @@ def test_only_who_may_decide_decides(twice: Room) -> None:
 
 
 def test_a_marker_who_left_stays_one_of_two(twice: Room) -> None:
-    """What somebody gave who is in the course no more counts, and nobody waits for them."""
+    """The mark of a deactivated account still counts, and no new first mark is needed."""
     account = twice.account("first")
     twice.save("cem", "first", items=FULL)
     account.is_active = False
@@ -269,7 +269,7 @@ def test_a_marker_who_left_stays_one_of_two(twice: Room) -> None:
 
 
 def test_readings_follow_points(twice: Room) -> None:
-    """Full of two points and full of four are the same mark."""
+    """Marks are scaled with the points of an item, so full marks still agree."""
     twice.save("cem", "first", items=FULL)
     rubric = changed_rubric(twice.assignment.rubric, "4")
     rerecorded(twice, rubric)
@@ -286,7 +286,7 @@ def test_readings_follow_points(twice: Room) -> None:
 
 @pytest.mark.parametrize("change", [{"drop": "reason"}, {"add": "third"}])
 def test_other_items_are_marked_by_both_again(twice: Room, change: dict[str, str]) -> None:
-    """Where an item is new or gone, neither has marked what there is now."""
+    """If an item was added or removed, both markers must mark again."""
     twice.save("cem", "first", items=FULL)
     twice.save("ada", "first", items=FULL)
     twice.save("ada", "second", items=NONE)
@@ -299,7 +299,7 @@ def test_other_items_are_marked_by_both_again(twice: Room, change: dict[str, str
 
 
 def test_who_agreed_does_not_answer_the_request(twice: Room) -> None:
-    """Both gave the mark that stands; a third person answers, and whoever was overruled may."""
+    """Markers who agreed on the mark cannot answer the request; a third one can."""
     from autograder.service.marking import regrade_requests
     from autograder.service.models import Member
 
@@ -316,7 +316,7 @@ def test_who_agreed_does_not_answer_the_request(twice: Room) -> None:
 
 
 def test_undo_does_not_bring_a_mark_to_another_text(room: Room) -> None:
-    """Given, taken back, handed in anew: the old mark does not come to the new text unseen."""
+    """After a resubmission, undo does not restore the mark of the old text."""
     room.save("ada", "ta", items=FULL)
     room.save("ada", "ta")
     essays.recorded(room.offer, room.assignment, [("ada", {"scale": "Another text."})])
@@ -325,7 +325,7 @@ def test_undo_does_not_bring_a_mark_to_another_text(room: Room) -> None:
 
 
 def test_undo_does_not_bring_points_of_another_rubric(room: Room) -> None:
-    """What was worth two is worth four now."""
+    """Undo does not restore points if the item is worth more now."""
     room.save("ada", "ta", items=FULL)
     room.save("ada", "ta")
     rerecorded(room, changed_rubric(room.assignment.rubric, "4"))
@@ -334,7 +334,7 @@ def test_undo_does_not_bring_points_of_another_rubric(room: Room) -> None:
 
 
 def test_an_answer_that_is_gone_does_not_block_undo(room: Room) -> None:
-    """The action before it can be undone."""
+    """If an answer no longer exists, earlier actions can still be undone."""
     from autograder.service.models import CellMark
 
     room.save("ada", "ta", items=FULL)
@@ -346,7 +346,7 @@ def test_an_answer_that_is_gone_does_not_block_undo(room: Room) -> None:
 
 
 def test_undo_of_marking_leaves_answered_requests(room: Room) -> None:
-    """What a student was told about their points stays true."""
+    """Undo does not change points after a regrade request was answered."""
     from autograder.service.marking import mark_entry
 
     room.save("cem", "ta", items=NONE)
@@ -361,7 +361,7 @@ def test_undo_of_marking_leaves_answered_requests(room: Room) -> None:
 
 @pytest.mark.parametrize("percent", [0, 50])
 def test_many_actions_of_three_and_undo_of_all(room: Room, percent: int) -> None:
-    """In reverse each is undone; then everything is as before, and nobody's reading is left."""
+    """Undoing every action in reverse order restores the state and leaves no mark of a single marker."""
     from autograder.core.errors import ServiceError
     from autograder.service.marking import consistency, groups
     from autograder.service.models import IndependentMark
@@ -393,12 +393,12 @@ def test_many_actions_of_three_and_undo_of_all(room: Room, percent: int) -> None
     assert not IndependentMark.objects.filter(mark__place=room.place()).exists()
 
 
-# ---------------------------------------------------------------- what is sent
+# ---------------------------------------------------------------- input
 
 
 @pytest.mark.parametrize("length", [0, 1, 3_000, 4_000])
 def test_comments_of_every_length_are_offered_again(room: Room, length: int) -> None:
-    """Also those that no index could hold; one that is kept twice is offered once."""
+    """Comments too long for an index also work, and duplicates are offered once."""
     from autograder.service.marking import comments
 
     drawn = random.Random(length)
@@ -420,7 +420,7 @@ def test_comments_of_every_length_are_offered_again(room: Room, length: int) -> 
     ],
 )
 def test_what_cannot_be_is_refused_by_name(room: Room, items: dict[str, str], code: str) -> None:
-    """With a reason that pages say in the reader's language; alone and in a group."""
+    """Invalid points and long comments are rejected with a code, alone and in a group."""
     before = room.states()
     refused(code, room.save, "ada", "ta", items=items)
     refused(code, group, room, ("ada", "ben"), "ta", items=items)
@@ -429,7 +429,7 @@ def test_what_cannot_be_is_refused_by_name(room: Room, items: dict[str, str], co
 
 
 def test_a_form_of_the_rubric_before_is_refused(room: Room) -> None:
-    """Two of two points are not saved as two of four: neither with the old items, nor the old revision."""
+    """A form of the old rubric is rejected, with old items or an old revision."""
     from autograder.service.marking import answers, mark_entry
 
     seen = room.row("ada").revision
@@ -446,7 +446,7 @@ def test_a_form_of_the_rubric_before_is_refused(room: Room) -> None:
 
 
 def test_partial_marks_follow_a_rubric(room: Room) -> None:
-    """An item that is gone takes its points along, others follow; the sum is right when it is complete."""
+    """Removed items lose their points, others are scaled, and a complete mark is the sum."""
     room.save("ada", "ta", items={"claim": "1"})
     room.save("cem", "ta", items=FULL)
     rerecorded(room, changed_rubric(room.assignment.rubric, "4", drop="reason"))
@@ -457,7 +457,7 @@ def test_partial_marks_follow_a_rubric(room: Room) -> None:
 
 
 def test_every_door_gives_the_same(room: Room) -> None:
-    """Page, group, sheet, whole mark, decision, request: the same points of the cell everywhere."""
+    """Page, group, sheet, whole mark, decision and request all give the same points."""
     from autograder.service.marking import mark_entry
     from autograder.service.standings import load_standings
     from autograder.service.store import DatabaseStore

@@ -1,4 +1,4 @@
-"""Marks in races: several people, results, groups and undo at once; nothing is lost, nobody waits forever."""
+"""Concurrent marking, results, groups and undo: no lost updates and no deadlocks."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def room(service_course: CourseRecord, essays_loaded: Assignment) -> Room:
-    """The class, nothing marked."""
+    """Return the class without any marks."""
     return room_of(service_course, essays_loaded)
 
 
 def together(*works: Callable[[], None]) -> None:
-    """Do them at once, and raise what any of them raised."""
+    """Run functions concurrently, and raise their first error."""
     from django.db import connections
 
     def closed(work: Callable[[], None]) -> None:
@@ -43,7 +43,7 @@ def together(*works: Callable[[], None]) -> None:
 
 
 def until(over: threading.Event, work: Callable[[], None]) -> Callable[[], None]:
-    """The work, and then a signal that it is over."""
+    """Return a function that runs another one and then sets an event."""
 
     def done() -> None:
         try:
@@ -55,7 +55,7 @@ def until(over: threading.Event, work: Callable[[], None]) -> Callable[[], None]
 
 
 def again(over: threading.Event, work: Callable[[], None]) -> Callable[[], None]:
-    """The work again and again until the signal."""
+    """Return a function that repeats another one until an event is set."""
 
     def repeated() -> None:
         while not over.is_set():
@@ -65,7 +65,7 @@ def again(over: threading.Event, work: Callable[[], None]) -> Callable[[], None]
 
 
 def test_two_markers_on_two_hundred_answers(room: Room) -> None:
-    """Every save counts once or its marker is told; what stands is what was saved last."""
+    """Each save either counts once or raises an error, and the last saved mark is kept."""
     from autograder.service.marking import mark_entry
     from autograder.service.models import CellMark, MarkingAction
 
@@ -102,7 +102,7 @@ def test_two_markers_on_two_hundred_answers(room: Room) -> None:
 
 
 def test_marking_while_results_groups_and_undo_go_on(room: Room) -> None:
-    """Nobody waits in a circle, and what is confirmed last is what stands."""
+    """There is no deadlock, and the last confirmed mark is kept."""
     from autograder.core.errors import ServiceError
     from autograder.service.marking import groups
     from autograder.service.store import DatabaseStore
@@ -139,7 +139,7 @@ def test_marking_while_results_groups_and_undo_go_on(room: Room) -> None:
 
 
 def test_the_log_and_marks_are_locked_in_one_order(room: Room) -> None:
-    """Whoever notes something about marks has the log first, as whoever applies a new version."""
+    """Actions on marks lock the log first, as applying a new version does."""
     from django.db import transaction
 
     from autograder.service import audit
@@ -172,7 +172,7 @@ def test_the_log_and_marks_are_locked_in_one_order(room: Room) -> None:
 
 
 def test_undo_twice_at_once_takes_two_actions_back(room: Room) -> None:
-    """Not one twice, and neither is told that there is nothing."""
+    """Two concurrent undos revert two different actions."""
     room.save("ada", "ta", items=FULL)
     room.save("cem", "ta", items=FULL)
     room.account("ta")
@@ -185,7 +185,7 @@ def test_undo_twice_at_once_takes_two_actions_back(room: Room) -> None:
 
 
 def test_a_version_is_applied_while_people_mark_and_undo(room: Room) -> None:
-    """Whoever marks meets the old points or the new ones: never points of one rubric under the other."""
+    """Marks saved while a version is applied have the points of one rubric only."""
     from autograder.core.errors import ServiceError
     from autograder.service import trials, versions
     from autograder.service.models import CellMark, Offer

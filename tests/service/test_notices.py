@@ -1,4 +1,4 @@
-"""Notifications: once per event and recipient, as the recipient wants them, and without marks."""
+"""Notifications: one per event and recipient, sent as the recipient chose, and without marks by default."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def at(service_course: Any, tmp_path: Path) -> Small:
-    """The small course; ada and bob have accounts with addresses, and a result each."""
+    """Return the small course in which ada and bob have accounts with addresses and one result each."""
     made = small(service_course, course.small(tmp_path))
     for student in ("ada", "bob"):
         account = made.account("student", student)
@@ -47,12 +47,12 @@ def at(service_course: Any, tmp_path: Path) -> Small:
 
 @pytest.fixture
 def outbox(at: Small) -> Iterator[list[mail.EmailMessage]]:
-    """The e-mails that were sent."""
+    """Collect the e-mails that are sent."""
     from django.test import override_settings
 
     from autograder.service.models_results import Delivery
 
-    Delivery.objects.exclude(event__offer=at.offer).delete()  # of other tests
+    Delivery.objects.exclude(event__offer=at.offer).delete()  # deliveries of other tests
     mail.outbox = []
     with override_settings(EMAIL_BACKEND=f"{locmem.__name__}.EmailBackend"):
         yield mail.outbox
@@ -60,14 +60,14 @@ def outbox(at: Small) -> Iterator[list[mail.EmailMessage]]:
 
 @pytest.fixture
 def loaded() -> Iterator[AssignmentCache]:
-    """What a worker keeps."""
+    """Provide the cache of assignments of a worker."""
     made = AssignmentCache()
     yield made
     made.close()
 
 
 def publish(at: Small, *, wanted: bool = True) -> None:
-    """Publish the marks."""
+    """Publish or withdraw the marks."""
     from autograder.service import offers
     from autograder.web import assignment_details
 
@@ -77,14 +77,14 @@ def publish(at: Small, *, wanted: bool = True) -> None:
 
 
 def deliver(loaded: AssignmentCache) -> int:
-    """What the job does."""
+    """Run the job that sends due deliveries."""
     from autograder.service.notices import sending
 
     return sending.deliver_due(loaded)
 
 
 def rows(at: Small) -> list[Delivery]:
-    """The deliveries of the assignment."""
+    """Return the deliveries of the assignment."""
     from autograder.service.models_results import Delivery
 
     return list(Delivery.objects.filter(event__offer=at.offer).order_by("pk"))
@@ -93,7 +93,7 @@ def rows(at: Small) -> list[Delivery]:
 def test_an_event_is_sent_once_however_often_the_job_runs(
     at: Small, outbox: list[mail.EmailMessage], loaded: AssignmentCache
 ) -> None:
-    """To everybody with a result, and without marks; publishing again what is public is no event."""
+    """All students with a result get one e-mail without marks. Publishing published marks is no event."""
     publish(at)
     assert [2, 0, 0] == [deliver(loaded) for _ in range(3)]
     publish(at)
@@ -110,7 +110,7 @@ def test_an_event_is_sent_once_however_often_the_job_runs(
 def test_a_second_job_leaves_out_what_the_first_one_is_sending(
     at: Small, outbox: list[mail.EmailMessage], loaded: AssignmentCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While an e-mail is under way, another worker finds nothing to send to the same person."""
+    """While an e-mail is being sent, another worker skips that recipient."""
     from django.db import connections
 
     from autograder.service.notices import mail as mails
@@ -138,7 +138,7 @@ def test_a_second_job_leaves_out_what_the_first_one_is_sending(
 def test_points_are_stated_if_the_course_says_so(
     at: Small, outbox: list[mail.EmailMessage], loaded: AssignmentCache
 ) -> None:
-    """In the language that the person chose."""
+    """The message states the points in the recipient's language."""
     from autograder.service.models import Account
 
     Account.objects.filter(pk=at.account("student", "bob").pk).update(language="de")
@@ -153,7 +153,7 @@ def test_points_are_stated_if_the_course_says_so(
 def test_people_choose_when_they_get_mail(
     at: Small, outbox: list[mail.EmailMessage], loaded: AssignmentCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Never, also after the event; or once a day, everything in one."""
+    """Recipients can turn e-mails off, also after the event, or get one summary a day."""
     from django.utils import timezone
 
     from autograder.service.models import Account
@@ -184,7 +184,7 @@ def test_people_choose_when_they_get_mail(
 def test_a_failed_mail_is_tried_again_and_given_up_at_last(
     at: Small, outbox: list[mail.EmailMessage], loaded: AssignmentCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Later each time."""
+    """The delay grows with each attempt."""
     from autograder.service.notices import mail as mails
     from autograder.service.notices import sending
 
@@ -212,7 +212,10 @@ def test_a_failed_mail_is_tried_again_and_given_up_at_last(
 def test_other_events_reach_those_they_concern(
     at: Small, outbox: list[mail.EmailMessage], loaded: AssignmentCache
 ) -> None:
-    """A changed deadline, an answered request, an unreadable attempt; a hidden assignment stays silent."""
+    """New deadlines, answered requests and unreadable attempts are announced.
+
+    Hidden assignments stay silent.
+    """
     from autograder.service import attempts, versions
     from autograder.service.models import RegradeRequest
     from autograder.service.notices import events
@@ -251,7 +254,7 @@ PUBLIC, PRIVATE = "93.184.215.14", "10.0.0.8"
 
 @pytest.fixture
 def hosts(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
-    """The addresses of hosts, as look-ups find them."""
+    """Resolve host names to fixed addresses, which the test may change."""
     from autograder.service import outgoing
 
     known = {"hooks.example.org": [PUBLIC], "inside.example.org": [PUBLIC, PRIVATE]}
@@ -267,7 +270,7 @@ def hosts(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
 
 @pytest.mark.usefixtures("hosts")
 def test_webhooks_lead_to_public_https_alone(at: Small, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever runs the service may allow private addresses."""
+    """Private addresses are rejected unless an environment variable allows them."""
     from autograder.service import outgoing
     from autograder.service.notices import webhooks
 
@@ -314,7 +317,7 @@ def test_webhooks_lead_to_public_https_alone(at: Small, monkeypatch: pytest.Monk
     ],
 )
 def test_private_addresses_are_recognised(address: str, public: bool) -> None:
-    """Also those that are embedded in IPv6."""
+    """Private addresses embedded in IPv6 are recognised."""
     from autograder.service import outgoing
 
     assert public is outgoing.is_public(address)
@@ -327,7 +330,7 @@ def test_events_are_signed_and_sent_once(
     loaded: AssignmentCache,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A failure is shown and tried again; a name that leads inside by then is not connected to."""
+    """Failures are shown and retried; a host that now resolves to a private address is not contacted."""
     from autograder.service import outgoing
     from autograder.service.models_results import Delivery
     from autograder.service.notices import webhooks
@@ -349,10 +352,10 @@ def test_events_are_signed_and_sent_once(
             return SimpleNamespace(status=statuses[len(sent) - 1], read=lambda _: b"")
 
         def abort(self) -> None:
-            """Nobody waits."""
+            """Do nothing: no connection is open."""
 
         def close(self) -> None:
-            """Nothing is open."""
+            """Do nothing: no connection is open."""
 
     monkeypatch.setattr(outgoing, "_PinnedConnection", Connection)
     publish(at)
@@ -385,7 +388,7 @@ def test_events_are_signed_and_sent_once(
 
 @pytest.fixture
 def receiver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
-    """A server on this machine with a certificate for hooks.example.org, which is trusted."""
+    """Run a local server with a trusted certificate for hooks.example.org."""
     from autograder.service import outgoing
 
     key = ec.generate_private_key(ec.SECP256R1())
@@ -414,13 +417,13 @@ def receiver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Simple
             self.send_response(200)
             self.end_headers()
             part = b"x" if self.path == "/slow" else bytes(1 << 16)
-            with contextlib.suppress(OSError):  # until the other side hangs up
+            with contextlib.suppress(OSError):  # until the client disconnects
                 while True:
                     self.wfile.write(part)
                     time.sleep(0.01)
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Suppress the log."""
 
     server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -438,7 +441,7 @@ def receiver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Simple
 
 
 def test_a_webhook_connects_to_the_address_that_was_checked(receiver: SimpleNamespace) -> None:
-    """With the certificate of its host; a redirect is an answer and is not followed."""
+    """The certificate must match the host, and redirects are not followed."""
     from autograder.service import outgoing
 
     place = f"https://hooks.example.org:{receiver.port}/x"
@@ -452,7 +455,7 @@ def test_a_webhook_connects_to_the_address_that_was_checked(receiver: SimpleName
 def test_an_endless_response_is_not_read_to_its_end(
     receiver: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, path: str, error: type[Exception]
 ) -> None:
-    """Neither one that comes byte by byte, nor one that is too large."""
+    """Slow and large responses are aborted."""
     from autograder.service import outgoing
 
     if path == "/slow":
@@ -462,7 +465,7 @@ def test_an_endless_response_is_not_read_to_its_end(
 
 
 def test_the_signature_is_that_of_the_documentation() -> None:
-    """HMAC-SHA256 over time, dot and body."""
+    """The signature is the HMAC-SHA256 of timestamp, dot and body."""
     from autograder.service.notices import webhooks
 
     expected = "9d713ed406bb7076d4123f0dc2c39d2df5c654ed4b0cd56b52c8b4c940bd63ae"
@@ -470,7 +473,7 @@ def test_the_signature_is_that_of_the_documentation() -> None:
 
 
 def test_the_page_of_a_course_has_its_webhooks(at: Small, hosts: dict[str, list[str]]) -> None:
-    """The secret is shown once; a refusal says why; of another course's none can be removed."""
+    """The secret is shown once, and a rejection states the reason."""
     del hosts
     client = at.client("instructor")
     place = f"{at.base}staff/notifications/"
@@ -494,7 +497,7 @@ def test_the_page_of_a_course_has_its_webhooks(at: Small, hosts: dict[str, list[
     ],
 )
 def test_a_mail_server_is_configured_by_its_address(url: str, port: int, secure: str) -> None:
-    """Without one, e-mails are printed; a wrong address is refused without repeating its password."""
+    """Without a mail server, e-mails are printed; errors do not repeat the password."""
     from autograder.service import setup
 
     built = setup.build_mail_settings(url)

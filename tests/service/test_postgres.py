@@ -1,4 +1,4 @@
-"""The database that comes along: made once, found again, recovered after a kill, private."""
+"""The embedded database: created once, reused, recovered after a kill, and private."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from autograder.service.postgres import EmbeddedPostgres
 
 
 def test_what_was_kept_is_there_again(tmp_path: Path) -> None:
-    """After an end, and after a kill of its first process; with checksums, and nothing on the network."""
+    """Data survive a stop and a kill; checksums are on, and no network port is open."""
     folder = tmp_path / "database"
     with EmbeddedPostgres(folder) as first:
         with psycopg.connect(first.url, autocommit=True) as connection:
@@ -43,7 +43,7 @@ def test_what_was_kept_is_there_again(tmp_path: Path) -> None:
 
 
 def test_only_its_owner_reaches_it(tmp_path: Path) -> None:
-    """Folder and password are private, and a connection without the password is refused."""
+    """Folder and password are private, and connections without the password are rejected."""
     folder = tmp_path / "database"
     with EmbeddedPostgres(folder) as running:
         modes = [
@@ -58,7 +58,7 @@ def test_only_its_owner_reaches_it(tmp_path: Path) -> None:
 
 
 def test_a_folder_has_one_database_at_a_time(tmp_path: Path) -> None:
-    """The second one is told, and the first goes on."""
+    """A second service gets an error, and the first one continues."""
     with EmbeddedPostgres(tmp_path / "database") as running:
         with pytest.raises(ServiceError, match="another service uses this database"):
             EmbeddedPostgres(tmp_path / "database")
@@ -66,11 +66,11 @@ def test_a_folder_has_one_database_at_a_time(tmp_path: Path) -> None:
 
 
 def test_one_that_is_still_ending_is_waited_for(tmp_path: Path) -> None:
-    """A service was killed, and is started again before its database has written down what it has."""
+    """A restarted service waits until the database of the killed one has shut down."""
     folder = tmp_path / "database"
     first = EmbeddedPostgres(folder)
     first.start()
-    first._lock.close()  # as its service's death does
+    first._lock.close()  # released when a service dies
     ending = threading.Timer(1, first.stop)
     ending.start()
     with EmbeddedPostgres(folder) as second:
@@ -80,7 +80,7 @@ def test_one_that_is_still_ending_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_was_half_made_is_made_again(tmp_path: Path) -> None:
-    """A kill while it is made leaves nothing that the next start would stumble over."""
+    """A folder left by an interrupted initialisation is recreated."""
     folder = tmp_path / "database"
     (folder / "data").mkdir(parents=True)
     (folder / "data" / "PG_VERSION").write_text("16\n")
@@ -89,7 +89,7 @@ def test_a_folder_that_was_half_made_is_made_again(tmp_path: Path) -> None:
 
 
 def test_a_long_path_is_no_obstacle(tmp_path: Path) -> None:
-    """A socket's path has at most 107 bytes; where the course's is longer it lies elsewhere, as private."""
+    """Socket paths are limited to 107 bytes, so a private folder elsewhere is used for longer ones."""
     folder = tmp_path / ("long" * 20) / "database"
     with EmbeddedPostgres(folder) as running, psycopg.connect(running.url) as connection:
         assert (1,) == connection.execute("SELECT 1").fetchone()
@@ -97,7 +97,7 @@ def test_a_long_path_is_no_obstacle(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_it_ends_with_its_service(tmp_path: Path) -> None:
-    """Also where the service is killed: nothing is left that would hold the folder."""
+    """The database stops even if its service is killed, so that the folder can be used again."""
     program = (
         "import sys, time, pathlib\n"
         "from autograder.service.postgres import EmbeddedPostgres\n"
@@ -130,14 +130,14 @@ def test_it_ends_with_its_service(tmp_path: Path) -> None:
     ["", "sqlite:///gradebook.db", "postgresql://host/name?nonsense=1", "mysql://user:secret@host/name"],
 )
 def test_what_is_no_url_of_postgresql_is_told(url: str) -> None:
-    """The error repeats nothing of it: it may hold a password."""
+    """The error does not repeat the URL, which may contain a password."""
     with pytest.raises(ServiceError, match="expected postgresql://user:password@host/name") as told:
         setup.build_database_settings(url)
     assert "secret" not in str(told.value)
 
 
 def test_the_services_secrets_are_private(tmp_path: Path) -> None:
-    """Made once, readable by the owner alone; what others can read, or what is damaged, is refused."""
+    """A key is created once, with private permissions; readable or damaged ones are rejected."""
     key = setup.load_or_create_key(tmp_path / "service", "key")
     path = tmp_path / "service" / "key"
     assert (32, 0o600) == (len(key), stat.S_IMODE(path.stat().st_mode))

@@ -1,4 +1,4 @@
-"""A person's data: exported, erased without a trace in anything else, and erased after a while."""
+"""Data protection: export, erasure without side effects, and erasure after the retention period."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 ADA, BOB = "ada-l-7731", "bob-b-8842"
 NAMES = (ADA, "Lovelace-7731", "countess-7731@example.org")
-"""What nothing else in the database contains."""
+"""Words that occur nowhere else in the database."""
 
 
 @pytest.fixture
 def at(service_course: Any, tmp_path: Path) -> Small:
-    """The small course, with two students who have accounts."""
+    """Return the small course with two students who have accounts."""
     from autograder.service.models import Member
 
     made = small(service_course, course.small(tmp_path))
@@ -41,7 +41,7 @@ def at(service_course: Any, tmp_path: Path) -> Small:
 
 
 def person(at: Small, student: str = ADA) -> DataSubject:
-    """A student with everything they have."""
+    """Return a student with all memberships."""
     from autograder.service.protection.people import find_person
 
     found = find_person("account", at.account("student", student).pk)
@@ -50,14 +50,14 @@ def person(at: Small, student: str = ADA) -> DataSubject:
 
 
 def handed_in(at: Small, student: str, **answers: str) -> Attempt:
-    """An attempt of a student that is graded."""
+    """Return a graded attempt of a student."""
     attempt = course.handed_in(at.offer, student, course.answered(at.folder, **answers))
     course.graded_without_a_box(at.offer)
     return attempt
 
 
 def fill(at: Small, student: str) -> None:
-    """Leave a student's traces in every table that can have some."""
+    """Create rows about a student in every table that can have some."""
     from django.utils import timezone
 
     from autograder.service import audit, members, program_keys
@@ -111,7 +111,7 @@ def fill(at: Small, student: str) -> None:
 
 
 def dump() -> dict[str, Counter[str]]:
-    """All rows of all tables, as text."""
+    """Return all rows of all tables as text."""
     from django.db import connection
 
     with connection.cursor() as cursor:
@@ -125,12 +125,12 @@ def dump() -> dict[str, Counter[str]]:
 
 
 def test_erasure_leaves_everything_else_as_it_was(at: Small) -> None:
-    """Rows and contents of others are the same; nothing that names the person is left in any table."""
+    """Rows of other users are unchanged, and no table contains the erased person's names."""
     from autograder.service import audit
     from autograder.service.models import AuditEntry, Blob
     from autograder.service.protection.erasure import erase_person
 
-    # The first content is ada's alone, all other contents are those of both.
+    # Only ada has the first content; both have all others.
     attempt = handed_in(at, ADA, layers_answer="layers = 7731")
     handed_in(at, BOB)
     handed_in(at, ADA)
@@ -180,7 +180,7 @@ def test_erasure_leaves_everything_else_as_it_was(at: Small) -> None:
 
 
 def test_a_redacted_log_still_shows_changes(at: Small) -> None:
-    """A redacted entry that is changed again breaks the chain, and so does a changed entry of the erasure."""
+    """Changing a redacted entry, or the entry of the erasure, breaks the hash chain."""
     from django.db import transaction
 
     from autograder.service import audit
@@ -201,7 +201,7 @@ def test_a_redacted_log_still_shows_changes(at: Small) -> None:
 
 
 def test_work_of_a_group_stays_for_the_others(at: Small) -> None:
-    """It goes with the last member of the group on the class list."""
+    """A group's work is erased with the last member of the group on the class list."""
     from autograder.service.models import Attempt, CurrentResult
     from autograder.service.protection.erasure import erase_person
 
@@ -220,7 +220,7 @@ def test_work_of_a_group_stays_for_the_others(at: Small) -> None:
 
 
 def test_removed_members_are_found_and_erased(at: Small) -> None:
-    """Their work stays after the removal, so it must be possible to erase it."""
+    """The work of removed members is kept, so it must be possible to erase it."""
     from autograder.service import members
     from autograder.service.models import Member
     from autograder.service.protection.erasure import erase_person
@@ -241,7 +241,7 @@ def test_removed_members_are_found_and_erased(at: Small) -> None:
 
 
 def test_marks_of_staff_stay_without_their_name(at: Small) -> None:
-    """They cannot sign in any more, and their keys are gone."""
+    """Erased staff cannot sign in and lose their keys, but their marks stay under a pseudonym."""
     from autograder.service import program_keys
     from autograder.service.models import CellMark, Member, Scope
     from autograder.service.protection.erasure import erase_person
@@ -264,7 +264,7 @@ def test_marks_of_staff_stay_without_their_name(at: Small) -> None:
 
 
 def test_an_export_has_everything_of_one_person(at: Small) -> None:
-    """Their files as they were submitted, and no line about a classmate."""
+    """The export contains the submitted files and nothing about other students."""
     from autograder.service import attempts
     from autograder.service.protection.export import export_person
 
@@ -296,14 +296,14 @@ def test_an_export_has_everything_of_one_person(at: Small) -> None:
 
 
 class Clock(Struct):
-    """What retention takes for the current time."""
+    """The current time for the retention period."""
 
     now: datetime.datetime
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """A clock that a test turns."""
+    """Return a clock that the test can set."""
     from django.utils import timezone
 
     from autograder.service.protection import retention
@@ -315,7 +315,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def test_students_are_erased_when_the_period_has_ended(at: Small, clock: Clock) -> None:
-    """Once, not a day before, and staff stay; an account with another course keeps that."""
+    """Students are erased exactly once, after the period; staff and memberships of other courses stay."""
     from autograder.service.models import Account, CourseRecord, Member
     from autograder.service.protection import retention
 
@@ -336,7 +336,7 @@ def test_students_are_erased_when_the_period_has_ended(at: Small, clock: Clock) 
 
 
 def test_a_deadline_is_activity(at: Small, clock: Clock) -> None:
-    """A course that goes on next year is not erased because nothing was submitted yet."""
+    """A future deadline counts as activity, even without any submission."""
     from autograder.service.protection import retention
 
     retention.set_keep_days(at.record, 30, at.account("instructor"))

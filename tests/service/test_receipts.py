@@ -1,4 +1,4 @@
-"""Receipts: signed, and nothing of them can be changed."""
+"""Receipts are signed and cannot be changed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FACTS = {
 
 
 def test_a_receipt_says_what_was_signed() -> None:
-    """One line, with the facts, that the public key opens."""
+    """A receipt is one line with the facts and can be verified with the public key."""
     receipt = SIGNER.sign(FACTS)
     assert 1 == len(receipt.splitlines())
     assert {"format": "autograder-receipt-1", **FACTS} == verify_receipt(receipt, SIGNER.public)
@@ -27,14 +27,14 @@ def test_a_receipt_says_what_was_signed() -> None:
 
 
 def test_what_is_nested_without_end_is_no_receipt() -> None:
-    """It is told as such, and ends nothing."""
+    """Deep nesting is reported as an error."""
     with pytest.raises(ServiceError, match="this is not a receipt"):
         verify_receipt("[" * 200_000, SIGNER.public)
 
 
 @pytest.mark.parametrize("name", ["student", "attempt", "received", "files", "format"])
 def test_no_fact_can_be_changed(name: str) -> None:
-    """Whatever is changed, added or left out, the signature does not fit."""
+    """Changing, adding or removing a fact invalidates the signature."""
     stated = json.loads(SIGNER.sign(FACTS))
     for changed in ({**stated, name: "other"}, {key: value for key, value in stated.items() if key != name}):
         with pytest.raises(ServiceError):
@@ -42,7 +42,7 @@ def test_no_fact_can_be_changed(name: str) -> None:
 
 
 def test_another_service_has_another_key() -> None:
-    """The error says that this one did not sign it."""
+    """The error says that another service signed the receipt."""
     with pytest.raises(ServiceError, match="another service signed it"):
         verify_receipt(SIGNER.sign(FACTS), Signer(bytes(32)).public)
 
@@ -51,13 +51,13 @@ def test_another_service_has_another_key() -> None:
     "text", ["", "[]", "{}", "null", '{"signature": "x", "format": 1}', "a receipt", "1"]
 )
 def test_what_is_no_receipt_is_told(text: str) -> None:
-    """Whatever it is, an error says what was expected."""
+    """The error says that this is not a receipt."""
     with pytest.raises(ServiceError, match="receipt"):
         verify_receipt(text, SIGNER.public)
 
 
 @pytest.mark.parametrize("key", ["", "x", "AAAA", "é"])
 def test_what_is_no_key_is_told(key: str) -> None:
-    """The same for the key."""
+    """The error says that the public key is invalid."""
     with pytest.raises(ServiceError, match="public key"):
         verify_receipt(SIGNER.sign(FACTS), key)

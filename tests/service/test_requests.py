@@ -1,4 +1,4 @@
-"""Who may ask for another look, who may answer, and what an answer does to the mark."""
+"""Regrade requests: who can make and answer them, and how an answer changes the mark."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ KEY = told.told("places", "scored", told.UNKNOWN)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small course in a folder, released."""
+    """Return the folder of the small course with a release."""
     return course.small(tmp_path_factory.mktemp("course"))
 
 
 @pytest.fixture
 def offer(service_course: CourseRecord, folder: Path) -> Offer:
-    """Its assignment with the marks of ada published; she lost points in two questions."""
+    """Return the offer with published marks of ada, who lost points in two questions."""
     from autograder.course import Course
 
     service_course.secret = Course.from_folder(folder).load_secret()
@@ -39,7 +39,7 @@ def offer(service_course: CourseRecord, folder: Path) -> Offer:
 
 
 def asked(offer: Offer, question: str = "mlp", item: str = "formula", reason: str = "It is right.") -> Any:
-    """A request of ada's."""
+    """Make a regrade request of ada."""
     from autograder.service.marking import regrade_requests
 
     found = told.RUBRIC.get_question(question)
@@ -47,7 +47,7 @@ def asked(offer: Offer, question: str = "mlp", item: str = "formula", reason: st
 
 
 def answered(request: Any, by: Any, points: str | None = None, text: str = "We looked again.") -> Any:
-    """The request after an answer."""
+    """Answer a request and return it."""
     from autograder.service.marking import regrade_requests
 
     given = None if points is None else Decimal(points)
@@ -57,7 +57,7 @@ def answered(request: Any, by: Any, points: str | None = None, text: str = "We l
 
 
 def refused(code: str, what: Any, *arguments: Any, **named: Any) -> None:
-    """It is not done, for this reason."""
+    """Assert that an action is rejected with a code."""
     from autograder.service.refusals import ActionRefused
 
     with pytest.raises(ActionRefused) as caught:
@@ -66,7 +66,7 @@ def refused(code: str, what: Any, *arguments: Any, **named: Any) -> None:
 
 
 def test_a_request_keeps_what_the_item_had(offer: Offer) -> None:
-    """Of an item that grading judged, of one that a person marked alone, and of a cell marked as a whole."""
+    """The request stores the points of the item, automatic or manual. A whole-cell mark has none."""
     assert "1" == asked(offer).points
     told.mark(offer, "ada", "mlp-why", points="0.5", touched=True)
     assert "0.5" == asked(offer, "mlp", "why").points
@@ -75,7 +75,7 @@ def test_a_request_keeps_what_the_item_had(offer: Offer) -> None:
 
 
 def test_what_waits_for_a_person_cannot_be_asked_about(offer: Offer) -> None:
-    """There is no mark yet; nor is there one of somebody without a result, or who is not in the class."""
+    """Items that need manual review, and students without a result, have no mark to request a regrade for."""
     from autograder.service.marking import regrade_requests
     from autograder.service.models import Member
 
@@ -97,9 +97,9 @@ def test_what_waits_for_a_person_cannot_be_asked_about(offer: Offer) -> None:
 
 
 def test_requests_are_taken_between_publishing_and_deadline(offer: Offer) -> None:
-    """Not without a deadline, not after it, not while marks are not published, whatever the caller holds."""
+    """Requests need published marks and a deadline that has not passed, according to the database."""
     type(offer).objects.filter(pk=offer.pk).update(requests_until=None)
-    refused("request-closed", asked, offer)  # the object in memory still says otherwise
+    refused("request-closed", asked, offer)  # the object in memory is outdated
     told.published(offer, hours=-0.001)
     refused("request-closed", asked, offer)
     told.published(offer)
@@ -109,7 +109,7 @@ def test_requests_are_taken_between_publishing_and_deadline(offer: Offer) -> Non
 
 
 def test_one_request_of_an_item_is_open(offer: Offer) -> None:
-    """A second one waits until the first is withdrawn or answered."""
+    """A second request for an item needs the first to be withdrawn or answered."""
     from autograder.service.marking import regrade_requests
 
     first = asked(offer)
@@ -123,7 +123,7 @@ def test_one_request_of_an_item_is_open(offer: Offer) -> None:
 
 
 def test_so_many_are_open_and_no_more(offer: Offer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where a student sends two at the same moment."""
+    """The limit also applies to requests sent at the same moment."""
     from django.db import connection
 
     from autograder.service.marking import regrade_requests
@@ -152,14 +152,14 @@ def test_so_many_are_open_and_no_more(offer: Offer, monkeypatch: pytest.MonkeyPa
     [("", "text-empty"), (" \r\n\t ", "text-empty"), ("\x1b[31m", "text-empty"), ("x" * 2001, "text-long")],
 )
 def test_a_reason_has_a_bounded_length(offer: Offer, reason: str, code: str) -> None:
-    """Nothing, and more than two thousand characters, are refused; 1 MB as well."""
+    """Empty reasons and those above 2,000 characters are rejected."""
     refused(code, asked, offer, reason=reason)
     refused("text-long", asked, offer, reason="x" * 1_000_000)
     assert 2000 == len(asked(offer, reason="é" * 2000).reason)
 
 
 def test_hostile_reasons_are_kept_readable(offer: Offer) -> None:
-    """Lone surrogates, zeros, and what reorders or hides text, in lines that end in any way."""
+    """Surrogates, NUL bytes, invisible characters and all line ends are normalised."""
     made = asked(offer, reason="a\ud800b\x00c\u202ed\r\n<script>e\rf")
     made.refresh_from_db()
     assert "a\ufffdb␀c⟨U+202E⟩d\n<script>e\nf" == made.reason
@@ -168,7 +168,7 @@ def test_hostile_reasons_are_kept_readable(offer: Offer) -> None:
 
 
 def test_an_answer_can_change_the_mark(offer: Offer) -> None:
-    """The item and the sum of its cell, by whom and when; and the mark that counts."""
+    """The answer changes the item, the sum of the cell and the counting mark."""
     from autograder.service.store import DatabaseStore
 
     ta = told.account(offer, "ta")
@@ -185,7 +185,7 @@ def test_an_answer_can_change_the_mark(offer: Offer) -> None:
 
 
 def test_an_answer_can_leave_the_mark(offer: Offer) -> None:
-    """Without points, or with those that it has: nothing of it changes."""
+    """An answer without points, or with equal points, does not change the mark."""
     ta = told.account(offer, "ta")
     for points in (None, "1", "1.0"):
         done = answered(asked(offer), ta, points)
@@ -195,7 +195,7 @@ def test_an_answer_can_leave_the_mark(offer: Offer) -> None:
 
 @pytest.mark.parametrize("points", ["-0.5", "2.5", "NaN", "sNaN", "Infinity"])
 def test_points_stay_within_the_item(offer: Offer, points: str) -> None:
-    """Nothing else is entered, and the request stays open."""
+    """Invalid points are rejected, and the request stays open."""
     request = asked(offer)
     refused("request-points-out", answered, request, told.account(offer, "ta"), points)
     request.refresh_from_db()
@@ -204,7 +204,7 @@ def test_points_stay_within_the_item(offer: Offer, points: str) -> None:
 
 
 def test_a_deduction_is_within_itself_and_the_cell_within_its_points(offer: Offer) -> None:
-    """A deduction takes up to all of it, never gives; the cell is at least nothing."""
+    """A deduction is between zero and its full amount, and a cell has at least zero points."""
     request, ta = asked(offer, "softmax", "overflow"), told.account(offer, "ta")
     refused("request-points-out", answered, request, ta, "0.5")
     answered(request, ta, "-0.5")
@@ -212,25 +212,25 @@ def test_a_deduction_is_within_itself_and_the_cell_within_its_points(offer: Offe
 
 
 def test_a_cell_that_was_marked_as_a_whole_has_no_items(offer: Offer) -> None:
-    """Points for one item would take the rest of that mark away: it is refused, without points answered."""
+    """Points for an item are rejected if the cell was marked as a whole; an answer without points works."""
     told.mark(offer, "ada", "places", points="1.5", touched=True)
     request, ta = asked(offer, "places", "scored"), told.account(offer, "ta")
     refused("request-whole", answered, request, ta, "1")
     done = answered(request, ta)
     assert (None, None) == (done.points, done.points_after)
-    stale = {"scored": {"points": "1", "of": "1"}}  # of before somebody marked the cell as a whole
+    stale = {"scored": {"points": "1", "of": "1"}}  # left over from before the cell was marked as a whole
     told.mark(offer, "ada", "places", items=stale, points="0.5")
     refused("request-whole", answered, asked(offer, "places", "scored"), ta, "1")
 
 
 def test_who_gave_the_mark_does_not_answer(offer: Offer) -> None:
-    """As long as there is somebody else: a student is not, nor is a member without an account."""
+    """Markers cannot answer requests about their own marks unless no other marker has an active account."""
     from autograder.service.models import Member
 
     ta = told.account(offer, "ta")
     told.mark(offer, "ada", "mlp", points="1", touched=True, marked_by=ta)
     Member.objects.create(course=offer.course, role="ta", last_name="invited")
-    answered(asked(offer), ta, "0.5")  # there is nobody else
+    answered(asked(offer), ta, "0.5")  # there is no other marker
     other = told.account(offer, "instructor")
     request = asked(offer)
     refused("request-own-mark", answered, request, ta, "2")
@@ -244,7 +244,7 @@ def test_who_gave_the_mark_does_not_answer(offer: Offer) -> None:
 
 
 def test_a_request_is_answered_once(offer: Offer) -> None:
-    """Of two who answer at the same moment one does; a withdrawn one is not answered."""
+    """Of two concurrent answers one is saved, and a withdrawn request cannot be answered."""
     from django.db import connection
 
     from autograder.service.marking import regrade_requests
@@ -275,7 +275,7 @@ def test_a_request_is_answered_once(offer: Offer) -> None:
 
 
 def test_an_item_that_the_rubric_has_no_more_is_answered_in_words(offer: Offer) -> None:
-    """Points for it would go nowhere."""
+    """Requests about a removed item can be answered only without points."""
     from autograder.service.marking import regrade_requests
 
     request, ta = asked(offer), told.account(offer, "ta")
@@ -286,7 +286,7 @@ def test_an_item_that_the_rubric_has_no_more_is_answered_in_words(offer: Offer) 
 
 
 def test_everything_stands_in_the_log(offer: Offer) -> None:
-    """Who asked and answered, what, and the points before and after; refused things do not."""
+    """The log has requests and answers with old and new points, but no rejected ones."""
     from autograder.service.marking import regrade_requests
     from autograder.service.models import AuditEntry
 
@@ -307,7 +307,7 @@ def test_everything_stands_in_the_log(offer: Offer) -> None:
 
 
 def test_a_reply_with_points_replaces_what_was_said_about_the_item(offer: Offer) -> None:
-    """The student reads the reply as the reason of the change, and no older comment beside the new points."""
+    """A reply with new points replaces the older comment as the reason of the change."""
     from autograder.service import mark_changes
     from autograder.service.models import CellMark, Offer
     from autograder.service.models_results import ShownMarks

@@ -1,4 +1,4 @@
-"""Works compared by a worker out of the queue: when staff ask, once, and a class of 200 in time."""
+"""Comparisons by a worker: once per request, and fast enough for a class of 200."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ COPIED = "import numpy as np\ndef softmax(a):\n    b = np.exp(a - a.max())\n    
 
 
 def row(offer: Offer) -> Comparison:
-    """What is kept of an assignment's comparison."""
+    """Return the stored comparison of an assignment."""
     from autograder.service.models_results import Comparison
 
     return Comparison.objects.get(offer=offer)
 
 
 def worked(until: Callable[[], object]) -> None:
-    """A worker empties the queue until something holds."""
+    """Run a worker until a condition holds."""
     from autograder.service.worker import Worker, run_worker
 
     stop = threading.Event()
@@ -60,7 +60,7 @@ def worked(until: Callable[[], object]) -> None:
 
 
 def kept(offer: Offer) -> KeptComparison:
-    """What the worker found."""
+    """Return the result of the comparison."""
     from autograder.service import similarity
 
     found = similarity.decode_comparison(row(offer))
@@ -69,7 +69,7 @@ def kept(offer: Offer) -> KeptComparison:
 
 
 def leave_ungraded(offer: Offer) -> None:
-    """Take the attempts' jobs away; the sweep finds them in an hour."""
+    """Remove the jobs of the attempts, and delay the sweep by an hour."""
     from django.db import connection
     from django.utils import timezone
 
@@ -82,7 +82,7 @@ def leave_ungraded(offer: Offer) -> None:
 
 
 def waiting(offer: Offer) -> int:
-    """The jobs that wait for a worker to compare this class."""
+    """Return the number of waiting jobs to compare this class."""
     from procrastinate.contrib.django.models import ProcrastinateJob
 
     return ProcrastinateJob.objects.filter(queueing_lock=f"comparing {offer.pk}", status="todo").count()
@@ -90,7 +90,7 @@ def waiting(offer: Offer) -> int:
 
 @pytest.mark.slow
 def test_a_worker_compares_what_staff_asked_for(service_course: CourseRecord, tmp_path: Path) -> None:
-    """Asked twice, it is one job; when it is done, another may follow. What goes wrong leaves the queue."""
+    """Two requests create one job, later ones another; a failure is stored and leaves the queue."""
     from autograder.service import similarity
     from autograder.service.models import VersionFile
 
@@ -117,7 +117,7 @@ def test_a_worker_compares_what_staff_asked_for(service_course: CourseRecord, tm
 
 @pytest.mark.apart
 def test_copies_among_many_works_come_first(service_course: CourseRecord, tmp_path: Path) -> None:
-    """From the job in the queue to the pairs on the page: ten copies are among the first fifteen."""
+    """The ten copies are among the first fifteen pairs."""
     from autograder.service import similarity
 
     class_ = copied_class.copied_class(WORKS, 7)
@@ -131,7 +131,7 @@ def test_copies_among_many_works_come_first(service_course: CourseRecord, tmp_pa
 
 
 def _handed_in(record: CourseRecord, root: Path, class_: CopiedClass) -> Offer:
-    """What a class handed in, offered and not graded."""
+    """Offer an assignment with submissions of a class, without grading them."""
     from autograder.service import versions
 
     for name in ("assignments", "rubrics", "reference"):

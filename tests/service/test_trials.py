@@ -1,4 +1,4 @@
-"""A new version is tried on the class, and applied as a whole or not at all; before, nothing of it counts."""
+"""Trials of a new version: it is applied to the whole class or not at all, and changes nothing before."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ LAYERS = course.worth("layers", "number", "2")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small course in a folder, released."""
+    """Return the folder of the small course with a release."""
     return course.small(tmp_path_factory.mktemp("course"))
 
 
 @pytest.fixture
 def offer(service_course: CourseRecord, folder: Path) -> Offer:
-    """Its assignment, offered by the service."""
+    """Return the assignment as offered by the service."""
     from autograder.course import Course
 
     service_course.secret = Course.from_folder(folder).load_secret()
@@ -52,7 +52,7 @@ def offer(service_course: CourseRecord, folder: Path) -> Offer:
 
 @pytest.fixture
 def by(offer: Offer) -> Account:
-    """An instructor."""
+    """Return an instructor's account."""
     from autograder.service.models import Account
 
     return Account.objects.create(username=f"trials-{offer.pk}")
@@ -60,7 +60,7 @@ def by(offer: Offer) -> Account:
 
 @pytest.fixture(scope="module")
 def worker(service_database: object) -> Iterator[Any]:
-    """A worker whose sandboxes last for all tests."""
+    """Provide a worker whose sandboxes are shared by all tests."""
     from autograder.service.worker import Worker
 
     with Worker() as made:
@@ -69,7 +69,7 @@ def worker(service_database: object) -> Iterator[Any]:
 
 @pytest.fixture
 def work(offer: Offer, worker: Any) -> Callable[[], None]:
-    """A function that grades what waits: attempts, then what trials want of them."""
+    """Return a function that grades waiting attempts and then results of trials."""
 
     def once() -> None:
         from autograder.service.trials import grading
@@ -86,7 +86,7 @@ def work(offer: Offer, worker: Any) -> Callable[[], None]:
 
 @pytest.fixture
 def graded(offer: Offer, folder: Path, work: Callable[[], None]) -> Offer:
-    """The class, graded by what is offered."""
+    """Return the offer with the class graded by the offered version."""
     for student, answers in CLASS.items():
         course.handed_in(offer, student, course.answered(folder, **answers))
     work()
@@ -96,7 +96,7 @@ def graded(offer: Offer, folder: Path, work: Callable[[], None]) -> Offer:
 
 @pytest.fixture
 def canned(offer: Offer, folder: Path) -> Offer:
-    """Two students, for whom the layers are right, without any box."""
+    """Return the offer with two students who have only the question about layers right, without a box."""
     for student in ("ada", "bob"):
         course.handed_in(offer, student, course.released(folder))
     course.graded_without_a_box(offer)
@@ -104,14 +104,14 @@ def canned(offer: Offer, folder: Path) -> Offer:
 
 
 def begun(offer: Offer, folder: Path, by: Account, *edits: Callable[[str], str]) -> VersionTrial:
-    """A trial of an edited rubric."""
+    """Begin a trial of an edited rubric."""
     trial = course.tried(offer, folder, by, *(edits or (LAYERS,)))
     assert trial is not None
     return trial
 
 
 def renamed(old: str, new: str) -> Callable[[str], str]:
-    """An edit that replaces a text that is there."""
+    """Return an edit that replaces a text and fails if it is missing."""
 
     def edit(text: str) -> str:
         assert old in text
@@ -121,7 +121,7 @@ def renamed(old: str, new: str) -> Callable[[str], str]:
 
 
 def totals(offer: Offer) -> dict[str, Decimal]:
-    """What everybody has, as pages show it."""
+    """Return the total points of each student, as pages show them."""
     from autograder.service import versions
     from autograder.service.assignment_cache import AssignmentCache
     from autograder.service.standings import load_standings
@@ -143,7 +143,7 @@ def totals(offer: Offer) -> dict[str, Decimal]:
 def test_a_version_is_tried_told_and_applied(
     graded: Offer, folder: Path, by: Account, work: Callable[[], None]
 ) -> None:
-    """Nothing moves before; the preview is what everybody has afterwards."""
+    """No mark changes before the trial is applied; the preview shows the marks after that."""
     from autograder.service import trials
     from autograder.service.models import AuditEntry, CellMark, CurrentResult
 
@@ -192,7 +192,7 @@ def test_a_version_is_tried_told_and_applied(
 
 
 def test_who_hands_in_meanwhile_is_in_it(canned: Offer, by: Account, folder: Path) -> None:
-    """It is graded by what is offered, then by the trial, and only then can the trial be applied."""
+    """A submission during the trial is graded by both versions before the trial can be applied."""
     from autograder.service import trials
 
     trial = begun(canned, folder, by)
@@ -212,7 +212,7 @@ def test_who_hands_in_meanwhile_is_in_it(canned: Offer, by: Account, folder: Pat
 
 
 def test_peoples_marks_stand_and_follow_points(canned: Offer, folder: Path, by: Account) -> None:
-    """Full stays full, a half a half; a mark of a whole cell stays, to be looked at again."""
+    """Marks of items are scaled with the points; a mark of a whole cell stays and needs another review."""
     from autograder.service import trials
     from autograder.service.models import CellMark
 
@@ -247,7 +247,7 @@ def test_peoples_marks_stand_and_follow_points(canned: Offer, folder: Path, by: 
 
 
 def test_a_trial_is_applied_once(canned: Offer, folder: Path, by: Account) -> None:
-    """Two people who apply it at the same moment: one is told that it was applied already."""
+    """If two users apply a trial at the same moment, one gets an error."""
     from django.db import connections
 
     from autograder.service import trials
@@ -279,7 +279,7 @@ def test_a_trial_is_applied_once(canned: Offer, folder: Path, by: Account) -> No
 def test_only_a_version_that_may_move_marks_is_tried(
     offer: Offer, folder: Path, by: Account, tmp_path: Path
 ) -> None:
-    """Before anybody handed in, and if rubric and reference stay, a new version is offered at once."""
+    """Without submissions, or if rubric and reference are unchanged, a new version is offered immediately."""
     from autograder.app import open_course
     from autograder.service import trials
     from autograder.service.models import VersionTrial
@@ -306,7 +306,7 @@ def test_only_a_version_that_may_move_marks_is_tried(
 
 
 def test_of_several_new_versions_the_last_one_is_tried(offer: Offer, folder: Path, by: Account) -> None:
-    """The same one again goes on; another one drops it; the server does not repeat what was dropped."""
+    """The same version continues its trial; another one drops it. The server does not retry dropped ones."""
     from autograder.service import trials
     from autograder.service.models import AuditEntry
 
@@ -331,7 +331,7 @@ def test_of_several_new_versions_the_last_one_is_tried(offer: Offer, folder: Pat
 
 
 def test_what_cannot_be_tried_is_refused(canned: Offer, folder: Path, by: Account) -> None:
-    """A rubric that is none, and a cell gone that a person marked: nothing is left of it."""
+    """An invalid rubric, or one without a marked cell, is rejected and leaves nothing behind."""
     from autograder.service.models import CellMark, VersionTrial
 
     row = CellMark.objects.filter(place__course=canned.course, place__cell="mlp-why", student="ada")
@@ -348,7 +348,7 @@ def test_what_cannot_be_tried_is_refused(canned: Offer, folder: Path, by: Accoun
     trial = begun(canned, folder, by, gone)
     assert row.exists()
     course.graded_without_a_box(canned)
-    row.update(points="1", touched=True)  # somebody marks it while the version is tried
+    row.update(points="1", touched=True)  # a mark is saved during the trial
     from autograder.service import trials
 
     assert trials.compute_effect(trial).complete
@@ -362,7 +362,7 @@ def test_what_cannot_be_tried_is_refused(canned: Offer, folder: Path, by: Accoun
 def test_a_trial_against_what_is_offered_no_more_cannot_be_applied(
     offer: Offer, by: Account, folder: Path, tmp_path: Path
 ) -> None:
-    """A version without a change of the rubric was offered meanwhile: no worker tries the other one."""
+    """Once another version without a changed rubric is offered, the trial is neither graded nor applied."""
     from autograder.app import open_course
     from autograder.service import trials
     from autograder.service.trials import grading
@@ -381,7 +381,10 @@ def test_a_trial_against_what_is_offered_no_more_cannot_be_applied(
 def test_a_killed_worker_costs_a_try_and_the_third_is_the_last(
     offer: Offer, by: Account, folder: Path
 ) -> None:
-    """Its lease ends, the sweep finds the result; what failed says why, and is tried again."""
+    """The sweep queues the result again when its lease ends.
+
+    A failure states the reason and can be retried.
+    """
     from django.db import connection
     from django.utils import timezone
 
@@ -422,7 +425,7 @@ def test_a_killed_worker_costs_a_try_and_the_third_is_the_last(
 
 
 def test_what_a_dropped_trial_brings_late_is_not_kept(offer: Offer, by: Account, folder: Path) -> None:
-    """The worker that had it finds it settled."""
+    """A result that arrives after the trial was dropped is not stored."""
     from autograder.core.records import GradingResult, Score
     from autograder.grading.store import ResultKey
     from autograder.service import trials, versions

@@ -1,4 +1,4 @@
-"""An upgrade: the database of an earlier release, with a course in it, loses nothing."""
+"""Upgrading the database of an earlier release loses nothing."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from tests.service.course import SIGNER
 
 NAME = "earlier"
 PLATFORMS = {"service_platformcourse", "service_platformmember", "service_sentscore"}
-"""Tables that the test leaves empty: they belong to learning platforms."""
+"""Tables of learning platforms, which the test leaves empty."""
 Rows = dict[str, tuple[list[str], list[tuple[Any, ...]]]]
 
 
 @pytest.fixture
 def earlier_url(service_database: EmbeddedPostgres) -> Iterator[str]:
-    """An empty database beside that of the other tests; its name."""
+    """Create an empty database and return its URL."""
     with psycopg.connect(service_database.url, autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(NAME)))
         yield urlunsplit(urlsplit(service_database.url)._replace(path=f"/{NAME}"))
@@ -38,7 +38,7 @@ def earlier_url(service_database: EmbeddedPostgres) -> Iterator[str]:
 
 
 def run_earlier(url: str, step: str) -> str:
-    """Run a step in a process of its own, for which this database is the only one; return its output."""
+    """Run a step in another process with this database, and return its output."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.service.earlier", step],
         env={**os.environ, setup.DATABASE_URL: url},
@@ -51,7 +51,7 @@ def run_earlier(url: str, step: str) -> str:
 
 
 def test_tables_of_a_newer_release_are_refused(service_database: EmbeddedPostgres) -> None:
-    """After a step back without the backup nothing starts, and the message says what to do."""
+    """After a downgrade the service does not start, and the message says to restore the backup."""
     with psycopg.connect(service_database.url, autocommit=True) as connection:
         add = "INSERT INTO django_migrations (app, name, applied) VALUES ('service', '9999_later', now())"
         connection.execute(add)
@@ -66,7 +66,7 @@ def test_tables_of_a_newer_release_are_refused(service_database: EmbeddedPostgre
 def test_an_update_of_the_tables_is_logged_once(
     service_database: EmbeddedPostgres, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From which migration to which; nothing if there is nothing to do."""
+    """The log names the first and last migration, and is empty if nothing changes."""
     from django.db.migrations.recorder import MigrationRecorder
 
     del service_database
@@ -89,7 +89,7 @@ def test_an_update_of_the_tables_is_logged_once(
 
 
 def read_tables(url: str, columns: dict[str, list[str]] | None = None) -> Rows:
-    """Return the rows of all tables of the service, in the order of the primary key; of some columns."""
+    """Return the rows of all tables of the service, ordered by primary key, with some or all columns."""
     rows: Rows = {}
     with psycopg.connect(url) as connection:
         for table, names in (columns or list_columns(connection)).items():
@@ -112,14 +112,14 @@ def list_columns(connection: psycopg.Connection[Any]) -> dict[str, list[str]]:
 
 
 def test_a_database_of_the_earlier_release_is_as_before_after_the_upgrade(earlier_url: str) -> None:
-    """Every row of every table; the password, the receipts, the log's chain and old keys are valid."""
+    """All rows are unchanged; password, receipts, hash chain and old API keys are still valid."""
     run_earlier(earlier_url, "create")
     before = read_tables(earlier_url)
     empty = {table for table, (_, rows) in before.items() if not rows}
     assert empty <= PLATFORMS | {"service_account_groups", "service_account_user_permissions"}
     facts = json.loads(run_earlier(earlier_url, "upgrade"))
     after = read_tables(earlier_url, {table: names for table, (names, _) in before.items()})
-    # Signing in changes the account: its last sign-in, and the hash if it has other parameters now.
+    # Signing in updates the last sign-in, and the hash if its parameters have changed.
     names, rows = before.pop("service_account")
     signed_in = [names.index("last_login"), names.index("password")]
     kept = [position for position in range(len(names)) if position not in signed_in]

@@ -1,4 +1,4 @@
-"""What the service keeps of an assignment: everything that it is graded by."""
+"""Versions store everything that is needed for grading."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def doubled(student, reference, draw):
 
 
 def test_a_rubric_is_read_with_its_checks(service_course: CourseRecord, tmp_path: Path) -> None:
-    """From the database alone, with what the checks import."""
+    """The rubric is loaded from the database with its checks and their imports."""
     from autograder.service import versions
 
     shared = {"checks/shared.py": 'TITLE = "Twice"\n'}

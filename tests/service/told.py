@@ -1,4 +1,4 @@
-"""Students of the small course in the service, with results that tests choose."""
+"""Students of the small course in the service with chosen results."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ UNKNOWN = Message("choice.unknown", {"name": "softplus"})
 
 
 def told(question: str, item: str, message: Message, points: str = "0") -> ItemResult:
-    """A result that is not full points."""
+    """Return a result with less than full points."""
     possible = RUBRIC.get_question(question).get_item(item).points
     return ItemResult(question, item, Status.FAILED, Decimal(points), possible, message, "for <b>staff</b>")
 
 
 def score(student: str, *differing: ItemResult) -> Score:
-    """Full points everywhere but for the results that are given, and for what people mark."""
+    """Return a score with full points, except for given results and items for manual review."""
     own = {(one.question, one.item): one for one in differing}
     items = []
     for question in RUBRIC.questions:
@@ -48,7 +48,7 @@ def score(student: str, *differing: ItemResult) -> Score:
 
 
 def graded(offer: Offer, folder: Path, student: str, *differing: ItemResult) -> Attempt:
-    """An attempt that counts, with a result, of a student on the class list."""
+    """Return a graded attempt of a student on the class list."""
     from autograder.service import attempts
     from autograder.service.models import Member
 
@@ -64,14 +64,14 @@ def graded(offer: Offer, folder: Path, student: str, *differing: ItemResult) -> 
 
 
 def published(offer: Offer, hours: float = 1) -> None:
-    """Marks are published, and requests are taken for some hours."""
+    """Publish the marks, and accept regrade requests for some hours."""
     now = datetime.datetime.now(datetime.UTC)
     offer.published_at, offer.requests_until = now, now + datetime.timedelta(hours=hours)
     offer.save()
 
 
 def mark(offer: Offer, student: str, cell: str, **fields: Any) -> None:
-    """Change the row of a cell's mark."""
+    """Change fields of a cell's mark."""
     from autograder.service.models import CellMark
 
     rows = CellMark.objects.filter(place__course=offer.course, place__cell=cell, student=student)
@@ -79,14 +79,14 @@ def mark(offer: Offer, student: str, cell: str, **fields: Any) -> None:
 
 
 def row(offer: Offer, student: str, cell: str) -> Any:
-    """The row of a cell's mark."""
+    """Return a cell's mark."""
     from autograder.service.models import CellMark
 
     return CellMark.objects.get(place__course=offer.course, place__cell=cell, student=student)
 
 
 def account(offer: Offer, role: str, name: str = "") -> Any:
-    """Somebody on the staff."""
+    """Create a member of the staff."""
     from autograder.service.models import Account, Member
 
     made = Account.objects.create(username=f"{offer.course.slug}-{name or role}")

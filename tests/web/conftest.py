@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def small_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small course in a folder, released."""
+    """Return the folder of the small course with a release."""
     return course.small(tmp_path_factory.mktemp("course"))
 
 
 @pytest.fixture
 def at(service_course: CourseRecord, small_folder: Path) -> Small:
-    """A course of its own for each test."""
+    """Return a new course for each test."""
     return small(service_course, small_folder)
 
 
 @pytest.fixture
 def lms(at: Small) -> Iterator[LearningPlatform]:
-    """A platform that may launch here; students are who its ``lis`` claim says."""
+    """Provide a configured platform that identifies students by the ``lis`` claim."""
     from django.conf import settings
     from django.test import override_settings
 
@@ -50,7 +50,7 @@ def lms(at: Small) -> Iterator[LearningPlatform]:
 
 @pytest.fixture
 def connected(at: Small, lms: LearningPlatform) -> PlatformCourse:
-    """Its course is connected with the one here, by its instructor ``prof``."""
+    """Connect the platform's course to the course of the test, by its instructor ``prof``."""
     from autograder.service.models import PlatformCourse
 
     client = at.client("instructor")
@@ -62,7 +62,7 @@ def connected(at: Small, lms: LearningPlatform) -> PlatformCourse:
 
 @pytest.fixture(scope="module")
 def address(service_database: EmbeddedPostgres) -> Iterator[str]:
-    """Where the service answers, by the server that it is started with."""
+    """Run the web server, and return its address."""
     from django.test import override_settings
 
     from autograder.web import processes
@@ -72,7 +72,7 @@ def address(service_database: EmbeddedPostgres) -> Iterator[str]:
     server = processes.create_server([listener], processes.ServiceOptions(Path(), port=port))
 
     def serve() -> None:
-        with contextlib.suppress(OSError):  # of a socket that is closed below
+        with contextlib.suppress(OSError):  # the socket is closed below
             server.run()
 
     serving = threading.Thread(target=serve, daemon=True)

@@ -1,4 +1,4 @@
-"""A learning platform for tests: launches (LTI 1.3), a class list (NRPS 2.0), places for marks (AGS 2.0)."""
+"""A learning platform for tests: launches (LTI 1.3), class list (NRPS 2.0), line items (AGS 2.0)."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from autograder.web.identity import Platform
 LTI = "https://purl.imsglobal.org/spec/lti/claim"
 ROLES = "http://purl.imsglobal.org/vocab/lis/v2/membership"
 ABSENT = ...
-"""The value of a claim that is left out."""
+"""The value of a claim to be omitted."""
 KEY = JWK.generate(kty="RSA", size=2048, kid="lms-1", use="sig", alg="RS256")
 CONNECT = "/app/lti/connect"
-"""Where an instructor says which course it is."""
+"""The page on which an instructor connects a course."""
 PAGE = 2
-"""Members on a page of the class list."""
+"""Number of members per page of the class list."""
 
 
 class LearningPlatform:
     """One course of a learning platform; a context manager.
 
     Attributes:
-        members: the class list, as the service gives it.
-        items: places for marks.
-        scores: what was sent to each: (address of the place, what was sent).
+        members: the class list, in the format of the service.
+        items: line items.
+        scores: scores that were received: (address of the line item, score).
         down: paths that fail.
-        nowhere: every place for marks is gone.
-        gone: who is no more in the course, and gets no marks.
-        lost: answers to requests for a new place that get lost.
-        person, roles, claims: who follows a link in a browser, and further claims of that launch.
-        chosen: the message with the links that were chosen in a browser.
+        nowhere: whether all line items were deleted.
+        gone: users who have left the course, and receive no scores.
+        lost: number of responses to requests for a new line item that get lost.
+        person, roles, claims: user, roles and additional claims of a launch in a browser.
+        chosen: the message with the links selected in a browser.
     """
 
     def __init__(self, client: str) -> None:
@@ -63,10 +63,10 @@ class LearningPlatform:
                 platform.answer(self, self.rfile.read(int(self.headers["Content-Length"])))
 
             def log_message(self, *_: object) -> None:
-                """Nothing."""
+                """Suppress the log."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
-        # By this name it is another site than the service is, so that a browser treats its forms as foreign.
+        # Another host name than the service's, so that browsers treat forms of the platform as cross-site.
         self.address = f"http://localhost:{self._server.server_address[1]}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 
@@ -80,13 +80,13 @@ class LearningPlatform:
         self._thread.join()
 
     def stated(self, **facts: Any) -> Platform:
-        """As the operator of the service states it."""
+        """Return the platform's entry in the configuration of the service."""
         address = self.address
         places = {"login": f"{address}/login", "token": f"{address}/token", "keys": f"{address}/keys"}
         return Platform("LMS", address, self.client, **places, **{"deployments": ("1",), **facts})
 
     def answer(self, request: BaseHTTPRequestHandler, sent: bytes | None) -> None:
-        """Whatever is asked."""
+        """Respond to a request."""
         parts = urlsplit(request.path)
         if parts.path in self.down:
             request.send_error(503)
@@ -106,7 +106,7 @@ class LearningPlatform:
             request.send_error(401)
 
     def _serve(self, request: BaseHTTPRequestHandler, sent: bytes | None) -> None:
-        """The services, for whom has a token."""
+        """Respond to requests for services, which need a token."""
         parts = urlsplit(request.path)
         if parts.path == "/Members":
             self._page(request, int(parse_qs(parts.query).get("From", ["0"])[0]))
@@ -133,7 +133,7 @@ class LearningPlatform:
             request.send_error(404)
 
     def _form(self, request: BaseHTTPRequestHandler, given: dict[str, str]) -> None:
-        """The pages in a browser: the link that somebody follows, and what says who they are."""
+        """Serve the pages of a launch in a browser: the link, and the login response."""
         if "state" in given:
             place = given["redirect_uri"]
             claims = self.said({"nonce": given["nonce"]}, self.person, self.roles, **self.claims)
@@ -166,7 +166,7 @@ class LearningPlatform:
         request.wfile.write(json.dumps(facts).encode())
 
     def begun(self, client: Any, **sent: str) -> dict[str, str]:
-        """What the service sends a browser back with, that was sent to it to begin a launch."""
+        """Begin a launch, and return the parameters of the redirect to the platform."""
         stated = {"iss": self.address, "client_id": self.client, "login_hint": "me"}
         answer = client.post("/app/lti/login", {**stated, "target_link_uri": "http://testserver/", **sent})
         assert answer.status_code == 302, answer.content.decode()
@@ -175,7 +175,7 @@ class LearningPlatform:
         return {name: values[0] for name, values in parse_qs(there.query).items()}
 
     def said(self, begun: dict[str, str], who: str, roles: tuple[str, ...], **claims: Any) -> dict[str, Any]:
-        """The claims of a launch."""
+        """Return the claims of a launch."""
         services = {
             "https://purl.imsglobal.org/spec/lti-nrps/claim/namesroleservice": {
                 "context_memberships_url": f"{self.address}/Members",
@@ -220,13 +220,13 @@ class LearningPlatform:
         key: JWK = KEY,
         **claims: Any,
     ) -> Any:
-        """A whole launch in somebody's browser; what the service answers."""
+        """Perform a launch in a browser, and return the response of the service."""
         begun = self.begun(client)
         token = self.signed(self.said(begun, who, roles, **claims), key)
         return client.post("/app/lti/launch", {"id_token": token, "state": begun["state"]})
 
     @staticmethod
     def signed(claims: dict[str, Any], key: JWK = KEY, kid: str | None = "lms-1") -> str:
-        """A token."""
+        """Return a signed token."""
         private = key.export_to_pem(private_key=True, password=None).decode()
         return jwt.encode(claims, private, algorithm="RS256", headers={"kid": kid} if kid else {})

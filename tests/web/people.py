@@ -1,4 +1,4 @@
-"""Somebody of every role, signed in, in a course with the small assignment."""
+"""Signed-in users of every role in a course with the small assignment."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from autograder.service.models import Account, CourseRecord, Offer
 
 ROLES = ("nobody", "stranger", "student", "ta", "head-ta", "instructor", "administrator", "superuser")
-"""Not signed in; signed in, but in no course; each role; and the administrator of the whole service."""
+"""Not signed in; in no course; each role of a course; the administrator of the service."""
 PASSWORD = "a long enough passphrase"
 
 
@@ -32,11 +32,11 @@ class Small(Struct, frozen=True, eq=False):
 
     @property
     def base(self) -> str:
-        """The address of the course."""
+        """Return the address of the course."""
         return f"/app/c/{self.record.slug}/"
 
     def account(self, role: str, student: str = "") -> Account | None:
-        """Somebody of a role, made when first asked for."""
+        """Return the account of a role, creating it if needed."""
         from autograder.service.models import Account, Member
 
         if role == "nobody":
@@ -56,7 +56,7 @@ class Small(Struct, frozen=True, eq=False):
         return made
 
     def client(self, role: str = "student", student: str = "", **options: Any) -> Client:
-        """A browser of somebody."""
+        """Return a browser of a user."""
         from django.test import Client
 
         client = Client(**options)
@@ -67,14 +67,14 @@ class Small(Struct, frozen=True, eq=False):
 
 
 def small(record: CourseRecord, folder: Path) -> Small:
-    """The course, with the assignment of a folder."""
+    """Return the course with the assignment of a folder."""
     record.secret = open_course(folder).load_secret()
     record.save()
     return Small(record, courses.offered(record, folder), folder)
 
 
 def statuses_near_expiry(patch: pytest.MonkeyPatch, address: str, client: Client) -> list[int]:
-    """What a frame's address answers a few seconds before it expires, and a few seconds after."""
+    """Return the statuses of a frame's address a minute before and after it expires."""
     from autograder.web.responses import FRAME_SECONDS
 
     statuses = []

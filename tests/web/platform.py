@@ -1,4 +1,4 @@
-"""A university's sign-in and a JupyterHub that know one person, for tests: OpenID Connect over HTTP."""
+"""An OpenID Connect provider and a JupyterHub for tests, with one user."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ CLIENT, SECRET = "autograder", "a secret between the two of them"
 
 
 class Platform:
-    """Whoever comes is let through as the person with these claims; a context manager."""
+    """A provider that authenticates everyone as the user with these claims; a context manager."""
 
     def __init__(self, **claims: Any) -> None:
         self.claims: dict[str, Any] = dict(claims)
         self.audience = CLIENT
         self.asked: list[dict[str, list[str]]] = []
-        """What was sent for each token."""
+        """Forms of the token requests."""
         platform = self
 
         class Answers(BaseHTTPRequestHandler):
@@ -32,7 +32,7 @@ class Platform:
                 platform.post(self)
 
             def log_message(self, *_: object) -> None:
-                """Nothing."""
+                """Suppress the log."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
         self.address = f"http://127.0.0.1:{self._server.server_address[1]}"
@@ -48,7 +48,7 @@ class Platform:
         self._thread.join()
 
     def get(self, request: BaseHTTPRequestHandler) -> None:
-        """Its description, the person who has just said yes, and who they are."""
+        """Serve the configuration, the authorization and the user's claims."""
         parts = urlsplit(request.path)
         if parts.path.endswith("openid-configuration"):
             names = ("authorization", "token", "userinfo")
@@ -66,7 +66,7 @@ class Platform:
             request.send_error(401)
 
     def post(self, request: BaseHTTPRequestHandler) -> None:
-        """A token for the code."""
+        """Return a token for the code."""
         sent = parse_qs(request.rfile.read(int(request.headers["Content-Length"])).decode())
         self.asked.append(sent)
         stated = {"iss": self.address, "aud": self.audience, "exp": int(time.time()) + 60, **self.claims}

@@ -1,4 +1,4 @@
-"""Programs that use the API, and the schemas that its responses must follow."""
+"""Programs that use the API, and the validation of responses against the schemas."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCOPES = ("read", "submit", "mark", "manage")
 
 
 class Reply(Struct, frozen=True):
-    """A response, read to its end."""
+    """A response with its complete content."""
 
     status: int
     kind: str
@@ -29,17 +29,17 @@ class Reply(Struct, frozen=True):
 
     @property
     def data(self) -> Any:
-        """Its JSON."""
+        """Return the parsed JSON content."""
         return json.loads(self.content)
 
 
 class Program(Struct, frozen=True):
-    """A program with a key, or without one."""
+    """A client of the API, with or without a key."""
 
     secret: str = ""
 
     def send(self, method: str, place: str, body: Any = None, **form: Any) -> Reply:
-        """Send a request; a body is JSON, fields of a form are sent as such."""
+        """Send a request with a JSON body or a form."""
         from django.test import Client
 
         headers = {"Authorization": f"Bearer {self.secret}"} if self.secret else {}
@@ -54,7 +54,7 @@ class Program(Struct, frozen=True):
 
 
 def program(account: Account | None, *scopes: str, **limits: Any) -> Program:
-    """A program of somebody, with a key for some scopes; by default for all."""
+    """Return a client of an account with a key for some scopes, by default all."""
     from autograder.service import program_keys
     from autograder.service.models import Scope
 
@@ -65,20 +65,20 @@ def program(account: Account | None, *scopes: str, **limits: Any) -> Program:
 
 
 def program_of(at: Small, role: str = "student", *scopes: str, student: str = "", **limits: Any) -> Program:
-    """A program of somebody in the small course."""
+    """Return a client of a user in the small course."""
     return program(at.account(role, student), *scopes, **limits)
 
 
 @functools.cache
 def document() -> dict[str, Any]:
-    """The OpenAPI document."""
+    """Return the OpenAPI document."""
     from autograder.web.rest import build_document
 
     return build_document()
 
 
 def operations() -> dict[str, tuple[str, str]]:
-    """Method and path of every operation, by its id."""
+    """Return method and path of every operation by ID."""
     return {
         operation["operationId"]: (method, path)
         for path, methods in document()["paths"].items()
@@ -87,7 +87,7 @@ def operations() -> dict[str, tuple[str, str]]:
 
 
 def check_reply(operation: str, reply: Reply) -> None:
-    """Check a response against the document: its status, its type, and its data."""
+    """Check status, type and data of a response against the document."""
     method, path = operations()[operation]
     described = document()["paths"][path][method]["responses"]
     by_status = {int(status): response for status, response in described.items()}

@@ -1,4 +1,4 @@
-"""A university's SAML identity provider that vouches for one person, for tests."""
+"""A SAML identity provider for tests that authenticates one user."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def create_key_pair(owner: str) -> tuple[str, str]:
 
 
 def format_moment(seconds: float) -> str:
-    """Return the time that is so many seconds from now, as SAML writes it."""
+    """Return the time this many seconds from now in SAML's format."""
     moment = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=seconds)
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
 
@@ -56,26 +56,26 @@ class Answer(Struct, frozen=True):
 
     attributes: Mapping[str, str | list[str]]
     request: str
-    """The id of the request that it answers; empty: it answers none."""
+    """The ID of the request; empty for an unsolicited response."""
     service: str
-    """The entity id of the service that it is for."""
+    """The entity ID of the service that receives it."""
     destination: str
     recipient: str
     issuer: str
     status: str = "urn:oasis:names:tc:SAML:2.0:status:Success"
     begin: float = -60
     end: float = 60
-    """Seconds from now in which it is valid."""
+    """Validity in seconds from now."""
     signed: tuple[str, ...] = ("Response",)
-    """Which elements are signed."""
+    """Names of signed elements."""
     signer: str = "idp"
     algorithm: str = RSA_SHA256
     encrypt_for: str = ""
-    """The owner of the key that the assertion is encrypted for."""
+    """Owner of the key that the assertion is encrypted for."""
     ids: tuple[str, str] = field(default_factory=lambda: ("_response", "_assertion"))
 
     def to_xml(self) -> str:
-        """Return the response as a document, signed and encrypted."""
+        """Return the signed and encrypted XML document."""
         in_response = f'InResponseTo="{self.request}"' if self.request else ""
         attributes = "".join(
             f'<saml:Attribute Name="{name}">'
@@ -136,14 +136,14 @@ def _encrypt(assertion: str, certificate: str) -> str:
 
 
 class SamlPlatform:
-    """An identity provider; it vouches for the person with these attributes."""
+    """An identity provider that authenticates a user with these attributes."""
 
     def __init__(self, entity: str, **attributes: str) -> None:
         self.entity = entity
         self.attributes: dict[str, str | list[str]] = dict(attributes)
 
     def build_metadata(self, *_: Any, **__: Any) -> bytes:
-        """Return its metadata, as it publishes them."""
+        """Return the metadata of the provider."""
         certificate = "".join(create_key_pair("idp")[1].splitlines()[1:-1])
         return f"""<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata"
             entityID="{self.entity}"><md:IDPSSODescriptor protocolSupportEnumeration="{PROTOCOL}">
@@ -154,7 +154,7 @@ class SamlPlatform:
             Location="{SSO}"/></md:IDPSSODescriptor></md:EntityDescriptor>""".encode()
 
     def answer(self, address: str) -> Answer:
-        """Return the response to the request that an address contains."""
+        """Return the response to the request in an address."""
         query = parse_qs(urlsplit(address).query)
         request = lxml.etree.fromstring(zlib.decompress(base64.b64decode(query["SAMLRequest"][0]), -15))
         consumer = request.get("AssertionConsumerServiceURL")

@@ -1,4 +1,4 @@
-"""Staff see the attempts of a student, and choose which one counts; the student reads which one and why."""
+"""Staff see a student's attempts and can choose the counting one; the student sees which and why."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.web.test_student import page, sent, text
 
 
 def of_ada(at: Small) -> str:
-    """The address of the page."""
+    """Return the address of the page of ada's attempts."""
     return f"{at.base}staff/a/{at.offer.assignment}/attempts/of/ada/"
 
 
 def two_attempts(at: Small) -> None:
-    """One that can be read, and one that an archive brought and nobody can read."""
+    """Submit a readable and an unreadable attempt."""
     files = course.released(at.folder)
     course.handed_in(at.offer, "ada", files)
     course.handed_in(at.offer, "ada", dict.fromkeys(files, b"<!DOCTYPE html><html>"))
@@ -27,7 +27,7 @@ def two_attempts(at: Small) -> None:
 
 
 def test_students_read_which_attempt_counts_and_why(at: Small) -> None:
-    """On the page of the assignment and on that of each attempt, in their language."""
+    """The pages of the assignment and of each attempt show it, in the student's language."""
     client, files = at.client(), course.released(at.folder)
     course.handed_in(at.offer, "ada", files)
     assert "Attempt 1 counts. It is the last attempt." in text(client.get(page(at)))
@@ -41,7 +41,7 @@ def test_students_read_which_attempt_counts_and_why(at: Small) -> None:
 
 
 def test_a_refused_upload_leaves_what_was_handed_in(at: Small) -> None:
-    """The attempt that was there counts, and none is added."""
+    """After a rejected upload, the earlier attempt still counts."""
     client = at.client()
     course.handed_in(at.offer, "ada", course.released(at.folder))
     told = text(client.post(page(at), sent({"code.ipynb": b"{}"}), follow=True))
@@ -51,7 +51,7 @@ def test_a_refused_upload_leaves_what_was_handed_in(at: Small) -> None:
 
 
 def test_staff_see_all_attempts_with_their_files(at: Small) -> None:
-    """Why one cannot be read, which one counts, and each file as it arrived."""
+    """The page shows unreadable and counting attempts, and links to the original files."""
     two_attempts(at)
     client = at.client("ta")
     told = text(client.get(of_ada(at)))
@@ -67,7 +67,7 @@ def test_staff_see_all_attempts_with_their_files(at: Small) -> None:
 
 
 def test_a_head_ta_chooses_and_takes_it_back(at: Small) -> None:
-    """With a reason, which the student reads; without one nothing changes."""
+    """A choice needs a reason, which the student sees, and can be undone."""
     two_attempts(at)
     client, student = at.client("head-ta"), at.client()
     second = at.offer.attempts.get(number=2)
@@ -83,7 +83,7 @@ def test_a_head_ta_chooses_and_takes_it_back(at: Small) -> None:
 
 
 def test_attempts_of_nobody_and_of_another_course_are_not_found(at: Small) -> None:
-    """Nor is a file that is none."""
+    """Unknown students, files and attempts of other courses are not found."""
     two_attempts(at)
     client, first = at.client("instructor"), at.offer.attempts.get(number=1)
     assert 404 == client.get(of_ada(at).replace("ada", "nobody")).status_code
@@ -93,14 +93,14 @@ def test_attempts_of_nobody_and_of_another_course_are_not_found(at: Small) -> No
 
 
 def unpacked(answer: Any) -> dict[str, bytes]:
-    """The files of an archive that was downloaded."""
+    """Return the files of a downloaded archive."""
     assert 200 == answer.status_code
     with zipfile.ZipFile(io.BytesIO(answer.getvalue())) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
 def test_attempts_are_downloaded_with_their_receipts(at: Small) -> None:
-    """One, all of a student, and those of the class that count, as nbgrader lays them out."""
+    """One attempt, all of a student, or the counting ones can be downloaded, in nbgrader's layout."""
     two_attempts(at)
     course.handed_in(at.offer, "bob", course.answered(at.folder, thoughts="Bob's."))
     client, files = at.client("ta"), course.released(at.folder)
@@ -117,7 +117,7 @@ def test_attempts_are_downloaded_with_their_receipts(at: Small) -> None:
 
 
 def test_students_without_a_submission_are_listed(at: Small) -> None:
-    """With a page on which something can be uploaded for them."""
+    """Head TAs can upload an attempt for a student without a submission."""
     from autograder.service.models import Member
 
     Member.objects.create(course=at.record, role="student", student="ada")
@@ -127,13 +127,13 @@ def test_students_without_a_submission_are_listed(at: Small) -> None:
 
 
 def upload(at: Small, files: dict[str, bytes], role: str = "head-ta", **fields: str) -> Any:
-    """Upload files for Ada."""
+    """Upload files for ada."""
     sending = {**sent(files), "reason": "Sent by mail.", **fields}
     return at.client(role).post(f"{of_ada(at)}upload", sending, follow=True)
 
 
 def test_staff_upload_an_attempt_from_before_a_later_one(at: Small) -> None:
-    """The later one still counts, unless staff decide otherwise; the log has the reason and the time."""
+    """The later attempt still counts, unless staff choose the upload; the log has reason and time."""
     from autograder.service import attempts
     from autograder.web import assignment_details
     from tests.web.test_staff import entries
@@ -162,7 +162,7 @@ def test_staff_upload_an_attempt_from_before_a_later_one(at: Small) -> None:
 
 
 def test_an_archive_with_the_files_is_accepted(at: Small) -> None:
-    """From staff as from students."""
+    """Staff can upload an archive, too."""
     at.account("student")
     files, packed = course.released(at.folder), io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -184,14 +184,14 @@ def test_an_archive_with_the_files_is_accepted(at: Small) -> None:
 def test_an_upload_without_a_reason_or_a_time_is_refused(
     at: Small, fields: dict[str, str], told: str
 ) -> None:
-    """Nothing is stored or logged."""
+    """Uploads without a reason, or with an invalid or future time, are rejected."""
     at.account("student")
     assert told in text(upload(at, course.released(at.folder), **fields))
     assert not at.offer.attempts.exists()
 
 
 def test_an_upload_for_nobody_or_of_nothing_is_refused(at: Small) -> None:
-    """Nor is one from another site."""
+    """Uploads for unknown students, without files or a CSRF token, and of unreadable files are rejected."""
     at.account("student")
     assert 404 == at.client("head-ta").post(of_ada(at).replace("ada", "eve") + "upload").status_code
     assert "Choose a file first" in text(upload(at, {}))

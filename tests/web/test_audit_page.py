@@ -1,4 +1,4 @@
-"""The page of the audit log: values as people read them, manual marks, and when the chain was verified."""
+"""The audit log page: readable values, manual marks, and the verification of the hash chain."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TIMES = {
 def test_values_are_read_in_the_readers_language(
     at: Small, action: str, value: Any, english: str, german: str
 ) -> None:
-    """Codes are sentences, times stand by the clock of the course, and other texts stay as they are."""
+    """Codes are translated, times use the course's time zone, and other texts are unchanged."""
     from autograder.service import audit
 
     at.offer.times = TIMES
@@ -58,12 +58,12 @@ def test_values_are_read_in_the_readers_language(
 
 @pytest.fixture
 def room(service_course: Any, essays_loaded: Assignment) -> Room:
-    """A class of essays."""
+    """Return the class of essays."""
     return room_of(service_course, essays_loaded)
 
 
 def test_marks_given_by_hand_are_listed(room: Room) -> None:
-    """Who changed whose mark of which answer, from what to what; also in the file, and for one student."""
+    """The page and the file show who changed which mark, and can be filtered by student."""
     from autograder.service.marking import mark_entry
 
     at = Small(room.offer.course, room.offer, room.assignment.course.root)
@@ -89,14 +89,14 @@ def test_marks_given_by_hand_are_listed(room: Room) -> None:
 
 
 def test_a_students_attempts_lead_to_the_log(at: Small) -> None:
-    """For who may read it."""
+    """The link is shown to users who can read the log."""
     course.handed_in(at.offer, "ada", course.released(at.folder))
     page, link = f"{at.base}staff/a/small/attempts/of/ada/", f'{at.base}staff/audit/?about=ada"'
     assert [True, False] == [link in text(at.client(role).get(page)) for role in ("instructor", "ta")]
 
 
 def test_an_erased_student_is_not_named(room: Room) -> None:
-    """The action of the marker stays, without the answer."""
+    """The marker's action stays, without the student."""
     at = Small(room.offer.course, room.offer, room.assignment.course.root)
     saved = room.save("ada", "ta", items={"claim": "1", "reason": "0.5"})
     saved.delete()
@@ -105,7 +105,7 @@ def test_an_erased_student_is_not_named(room: Room) -> None:
 
 
 def test_the_chain_is_verified_on_demand(at: Small, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page says when, and what came of it; looking at the page verifies nothing."""
+    """The page shows time and result of the verification, and does not verify on its own."""
     from autograder.service import audit
 
     client, log = at.client("instructor"), f"{at.base}staff/audit/"

@@ -1,4 +1,4 @@
-"""The pages of the marker's bench: who sees what, and that nothing of a box is more than text."""
+"""Pages of the markers' bench: permissions, and escaped results."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def loud():
 
 @pytest.fixture(scope="module")
 def bench(service_database: EmbeddedPostgres) -> Iterator[Bench]:
-    """On which the pages put what is asked for."""
+    """Provide a bench and configure the pages to use it."""
     from django.conf import settings
     from django.test import override_settings
 
@@ -48,17 +48,17 @@ def bench(service_database: EmbeddedPostgres) -> Iterator[Bench]:
 
 @pytest.fixture
 def attempt(at: Small) -> Attempt:
-    """Of a student whose id stands on no page by chance."""
+    """Return an attempt of a student with an ID that does not occur in other texts."""
     return course.handed_in(at.offer, "zq-lovelace", course.answered(at.folder, softmax_answer=CODE))
 
 
 def place(at: Small, attempt: Attempt) -> str:
-    """Where its bench is."""
+    """Return the address of an attempt's bench."""
     return f"{at.base}staff/a/{at.offer.assignment}/bench/{attempt.pk}"
 
 
 def ready(bench: Bench, attempt: Attempt, notebook: str = "code") -> None:
-    """Wait until it answers."""
+    """Wait until the notebook is ready."""
     until = time.monotonic() + 300
     while bench.open_notebook(attempt, notebook).standing is not BenchStatus.READY:
         assert time.monotonic() < until
@@ -66,7 +66,7 @@ def ready(bench: Bench, attempt: Attempt, notebook: str = "code") -> None:
 
 
 def sent(client: Client, at: Small, attempt: Attempt, source: str, **headers: str) -> str:
-    """The answer to an input."""
+    """Submit an input and return the response."""
     fields = {"source": source, "notebook": "code"}
     answer = client.post(place(at, attempt), fields, headers=headers)
     assert 200 == answer.status_code
@@ -74,14 +74,14 @@ def sent(client: Client, at: Small, attempt: Attempt, source: str, **headers: st
 
 
 def shown(page: str) -> list[str]:
-    """The texts between the tags of what is set as code, as a browser reads them."""
+    """Return the texts of all code blocks of a page."""
     return [
         html.unescape(re.sub("<[^>]*>", "", one)) for one in re.findall(r"<pre.*?</pre>", page, re.DOTALL)
     ]
 
 
 def test_an_input_is_answered_without_scripts(bench: Bench, at: Small, attempt: Attempt) -> None:
-    """A page with the form, the input in it, what came of it, and what came of those before."""
+    """Without JavaScript, the page shows the form with the input, its result and earlier results."""
     client = at.client("ta")
     first = client.get(place(at, attempt) + "?notebook=code").content.decode()
     assert 'name="source"' in first
@@ -95,7 +95,7 @@ def test_an_input_is_answered_without_scripts(bench: Bench, at: Small, attempt: 
 
 
 def test_htmx_gets_parts(bench: Bench, at: Small, attempt: Attempt) -> None:
-    """The whole bench for a page around it, and what was tried for the bench."""
+    """htmx requests get the bench or only the results."""
     client = at.client("ta")
     part = client.get(place(at, attempt) + "?notebook=code", headers={"HX-Request": "true"}).content.decode()
     assert part.lstrip().startswith('<section id="bench"')
@@ -109,7 +109,7 @@ def test_htmx_gets_parts(bench: Bench, at: Small, attempt: Attempt) -> None:
 
 
 def test_while_it_is_made_ready_the_page_asks_again(bench: Bench, at: Small, attempt: Attempt) -> None:
-    """And stops asking when it is."""
+    """The page polls until the notebook is ready."""
     client = at.client("ta")
     asking = 'hx-trigger="load delay:700ms"'
     assert asking in client.get(place(at, attempt) + "?notebook=code").content.decode()
@@ -118,7 +118,7 @@ def test_while_it_is_made_ready_the_page_asks_again(bench: Bench, at: Small, att
 
 
 def test_what_a_box_says_is_text(bench: Bench, at: Small, attempt: Attempt) -> None:
-    """No tag of its own, no control character, in values, output, exceptions and inputs alike."""
+    """Values, output, exceptions and inputs are escaped, without control characters."""
     client = at.client("ta")
     client.get(place(at, attempt) + "?notebook=code")
     ready(bench, attempt)
@@ -133,7 +133,7 @@ def test_what_a_box_says_is_text(bench: Bench, at: Small, attempt: Attempt) -> N
 
 
 def test_inputs_that_are_none_are_refused(bench: Bench, at: Small, attempt: Attempt) -> None:
-    """An empty one and a long one are told, and not run."""
+    """Empty and too long inputs are rejected and not run."""
     client = at.client("ta")
     assert "Enter an input first." in sent(client, at, attempt, "  ")
     assert "The input is too long: 2001 characters" in sent(client, at, attempt, "1" * (MOST_SOURCE + 1))
@@ -141,7 +141,7 @@ def test_inputs_that_are_none_are_refused(bench: Bench, at: Small, attempt: Atte
 
 
 def test_only_attempts_at_this_assignment_are_found(bench: Bench, at: Small, attempt: Attempt) -> None:
-    """Another course's, none at all, and notebooks that it does not have are not there."""
+    """Attempts of other courses, and unknown attempts and notebooks, are not found."""
     from autograder.service.models import CourseRecord, Member
 
     client = at.client("ta")
@@ -158,7 +158,7 @@ def test_only_attempts_at_this_assignment_are_found(bench: Bench, at: Small, att
 
 
 def test_a_notebook_that_cannot_be_run_says_so(bench: Bench, at: Small) -> None:
-    """With the reason, and without the student's id."""
+    """The page shows the reason without the student's ID."""
     attempt = course.handed_in(at.offer, "zq-broken", {"code.ipynb": b"<html>"})
     client = at.client("ta")
     client.get(place(at, attempt) + "?notebook=code")
@@ -172,13 +172,13 @@ def test_a_notebook_that_cannot_be_run_says_so(bench: Bench, at: Small) -> None:
 
 
 def test_a_forged_form_is_refused(bench: Bench, at: Small, attempt: Attempt) -> None:
-    """As everywhere."""
+    """A form without a CSRF token is rejected."""
     client = at.client("ta", enforce_csrf_checks=True)
     assert 403 == client.post(place(at, attempt), {"source": "1"}).status_code
 
 
 def test_without_a_bench_the_page_says_so(at: Small, attempt: Attempt) -> None:
-    """Nothing is tried."""
+    """If the service has no bench, the page says that it is not available."""
     from django.conf import settings
     from django.test import override_settings
 

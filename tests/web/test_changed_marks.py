@@ -1,4 +1,4 @@
-"""A published mark that is another one later: the student's page says so, with the reason that staff gave."""
+"""Changed marks after publication: the student's page shows the change and its reason."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WHY = ("formulas", "mlp-why")
 
 
 def published(at: Small) -> Any:
-    """ada has marks, and may see them."""
+    """Publish a mark of ada and return her browser."""
     made = course.handed_in(at.offer, "ada", course.released(at.folder))
     course.graded_without_a_box(at.offer)
     give(at, "1", "First look.")
@@ -27,7 +27,7 @@ def published(at: Small) -> Any:
 
 
 def give(at: Small, points: str, comment: str) -> None:
-    """A person marks an answer now."""
+    """Give a mark now."""
     from django.utils import timezone
 
     from autograder.service.models import CellMark
@@ -40,14 +40,14 @@ def give(at: Small, points: str, comment: str) -> None:
 
 
 def feedback(client: Any, at: Small) -> str:
-    """What the page in the frame says."""
+    """Return the page in the feedback frame."""
     page = text(client.get(f"{at.base}a/{NAME}/feedback/"))
     frame = page.split('class="made" sandbox src="')[1].split('"')[0]
     return text(client.get(frame))
 
 
 def test_a_later_mark_is_told_once_it_was_seen(at: Small) -> None:
-    """Nothing before the student looked; then old and new points and the comment, from then on."""
+    """A change is shown only if the student saw the old mark, with points, comment and reason."""
     client = published(at)
     give(at, "2", "Before anybody looked.")
     assert "was changed" not in text(client.get(f"{at.base}a/{NAME}/"))
@@ -69,7 +69,7 @@ def test_a_later_mark_is_told_once_it_was_seen(at: Small) -> None:
 
 
 def test_other_bonus_points_are_told_with_the_moment_they_came(at: Small) -> None:
-    """And not with that of the student's looking; who has the same ones as before is told nothing."""
+    """The change has the time at which the bonus was given; equal values are no change."""
     from django.utils import timezone
 
     from autograder.service import mark_changes
@@ -91,7 +91,7 @@ def test_other_bonus_points_are_told_with_the_moment_they_came(at: Small) -> Non
 
 
 def test_what_staff_say_when_they_grade_again_is_told(at: Small) -> None:
-    """To those whose marks change, and to nobody else."""
+    """The reason is shown to students whose marks change, and to no others."""
     from autograder.service.models import Attempt
 
     client = published(at)
@@ -106,7 +106,7 @@ def test_what_staff_say_when_they_grade_again_is_told(at: Small) -> None:
 
 
 def test_what_staff_say_when_they_apply_a_version_is_told(at: Small) -> None:
-    """The page of the trial asks for the reason; whoever's marks move by it reads it, once it is applied."""
+    """The trial's page asks for a reason, which students see once the trial is applied."""
     client = published(at)
     feedback(client, at)
     place, leader = address(at, tried(at)), at.client("instructor")
@@ -119,7 +119,7 @@ def test_what_staff_say_when_they_apply_a_version_is_told(at: Small) -> None:
 
 
 def other(at: Small, attempt: Any) -> None:
-    """A result in which another question is right."""
+    """Keep a result in which another question is right."""
     from autograder.service import attempts, versions
 
     claimed = attempts.claim_attempt(attempt.pk)
@@ -129,7 +129,7 @@ def other(at: Small, attempt: Any) -> None:
 
 
 def test_what_a_folder_has_shown_comes_and_goes_with_the_course(at: Small) -> None:
-    """A change that a regrading of before agreed to is told with its reason; a folder gets all of it back."""
+    """Agreed changes are imported from a folder with their reasons, and exported again."""
     from datetime import UTC, datetime
 
     from msgspec.structs import replace

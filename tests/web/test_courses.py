@@ -1,4 +1,4 @@
-"""Courses are created, assignments uploaded and offered in the browser; publishing states open work."""
+"""Creating courses, uploading and offering assignments in the browser, and publishing with open work."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def upload(at: Small, role: str, data: bytes, **options: Any) -> Any:
 
 
 def test_an_administrator_creates_a_course(at: Small) -> None:
-    """With a secret of its own; the first member is added there; names in addresses are used once."""
+    """The course gets its secret, and its short name must be unused."""
     from autograder.service.models import CourseRecord
 
     client, slug = at.client("superuser"), f"new-{at.record.slug}"
@@ -50,7 +50,7 @@ def test_an_administrator_creates_a_course(at: Small) -> None:
 def test_an_empty_folder_is_served_without_a_course(
     at: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The courses are created in the browser; a folder with other files is refused before that."""
+    """The service starts without a course in an empty folder, and rejects a folder with other files."""
     from autograder.service.models import CourseRecord
     from autograder.web.processes import ServiceOptions
     from autograder.web.server import Service
@@ -66,7 +66,7 @@ def test_an_empty_folder_is_served_without_a_course(
 
 
 def test_an_assignment_is_uploaded_and_offered(at: Small) -> None:
-    """The page follows the check; after it the version is used, and the log has both."""
+    """The page shows the progress of the check, and then the version can be used; both are logged."""
     told = text(upload(at, "instructor", pack(sources(at.folder)).getvalue()))
     assert "The check is waiting" in told
     draft = at.record.drafts.get()
@@ -159,12 +159,12 @@ def test_addresses_are_refused_with_a_reason(at: Small) -> None:
 
 
 def small_link(number: int) -> str:
-    """What leads to a draft."""
+    """Return the end of the link to a draft."""
     return f'/staff/drafts/{number}/">small</a>'
 
 
 def test_a_draft_is_discarded(at: Small) -> None:
-    """Nothing changes, and the list of drafts is empty."""
+    """Discarding asks for confirmation and removes the draft from the list."""
     draft = passed(at.record, at.account("instructor"), at.folder)
     client = at.client("instructor")
     assert "disappear from the list" in text(client.get(f"{at.base}staff/drafts/{draft.pk}/")), "asks first"
@@ -173,7 +173,7 @@ def test_a_draft_is_discarded(at: Small) -> None:
 
 
 def test_uploads_are_refused_with_a_reason(at: Small) -> None:
-    """Nothing, no archive, and a form of another site; a TA may not upload code."""
+    """Missing files, other files, missing CSRF tokens and uploads by TAs are rejected."""
     assert "not a zip archive" in text(upload(at, "instructor", b"no archive"))
     answer = at.client("instructor").post(f"{at.base}staff/upload", follow=True)
     assert "choose an archive, or enter the address of a Git repository" in text(answer)
@@ -184,7 +184,7 @@ def test_uploads_are_refused_with_a_reason(at: Small) -> None:
 
 
 def test_drafts_of_another_course_are_not_found(at: Small) -> None:
-    """By no route."""
+    """All routes of a draft in another course return 404."""
     from autograder.service.models import CourseRecord
 
     other = CourseRecord.objects.create(slug=f"{at.record.slug}-2", title="x", secret=at.record.secret)
@@ -197,7 +197,7 @@ def test_drafts_of_another_course_are_not_found(at: Small) -> None:
 
 
 def test_publishing_states_open_work(at: Small) -> None:
-    """The confirmation says what is open; complete marks are confirmed without it."""
+    """The confirmation lists open work if there is any."""
     graded(at, "ada")
     course.handed_in(at.offer, "bob", course.released(at.folder))
     client = at.client("instructor")
@@ -215,7 +215,7 @@ def test_publishing_states_open_work(at: Small) -> None:
 
 @pytest.mark.usefixtures("small_folder")
 def test_the_folder_is_in_use_again_when_staff_import_it(at: Small, tmp_path: Path) -> None:
-    """After an upload the server leaves the assignment alone, until staff say otherwise."""
+    """After an upload, the folder is used again once staff import it."""
     from django.conf import settings
     from django.test import override_settings
     from msgspec.structs import replace

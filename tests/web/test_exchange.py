@@ -1,4 +1,4 @@
-"""nbgrader's exchange over the service: list, fetch, submit, feedback, as JupyterLab asks for them."""
+"""nbgrader's exchange over the service: list, fetch, submit and feedback, as JupyterLab uses them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WAYS = ("list", "fetch_assignment", "fetch_feedback", "submit")
 
 
 class Home:
-    """Somebody's home, in which nbgrader is configured for the service."""
+    """A student's home folder with nbgrader configured for the service."""
 
     def __init__(self, at: Small, address: str, folder: Path, student: str = "ada") -> None:
         from autograder.service.models import ProgramKey
@@ -50,7 +50,7 @@ class Home:
         )
 
     def do(self, way: str, assignment: str = "", **options: Any) -> Any:
-        """What nbgrader does when somebody presses a button."""
+        """Run an action of nbgrader's exchange."""
         self.config.CourseDirectory.assignment_id = assignment
         factory = ExchangeFactory(config=self.config)
         parts = {"coursedir": CourseDirectory(config=self.config), "authenticator": Authenticator()}
@@ -62,13 +62,13 @@ class Home:
 
 @pytest.fixture
 def home(at: Small, address: str, tmp_path: Path) -> Home:
-    """The home of a student of the small course."""
+    """Return the home folder of a student of the small course."""
     return Home(at, address, tmp_path / "home")
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # nbgrader leaves files open
 def test_from_the_list_to_the_feedback(at: Small, home: Home) -> None:
-    """Released, fetched, submitted with a receipt, and the feedback where nbgrader looks for it."""
+    """An assignment is fetched and submitted, and its feedback stored where nbgrader expects it."""
     name = at.offer.assignment
     (found,) = home.do("list")
     assert (at.record.slug, name, "released") == tuple(
@@ -107,7 +107,7 @@ def _contents(attempt: Any) -> dict[str, bytes]:
 
 
 def test_what_is_gone_is_listed_no_more(at: Small, home: Home) -> None:
-    """Neither an assignment that staff took back, nor one that has not begun."""
+    """Hidden assignments, and those before their start, are not listed."""
     assert 1 == len(home.do("list"))
     for change in (
         {"visible": False},
@@ -120,7 +120,7 @@ def test_what_is_gone_is_listed_no_more(at: Small, home: Home) -> None:
 
 
 def test_a_refusal_is_told_and_nothing_looks_submitted(at: Small, home: Home) -> None:
-    """By the service's own words."""
+    """The error has the message of the service, and nothing is stored as submitted."""
     home.do("fetch_assignment", at.offer.assignment)
     type(at.offer).objects.filter(pk=at.offer.pk).update(most_attempts=0)
     with pytest.raises(ExchangeError, match="already 0 attempts"):
@@ -132,7 +132,7 @@ def test_a_refusal_is_told_and_nothing_looks_submitted(at: Small, home: Home) ->
 
 
 def test_nobody_elses_work_comes(at: Small, address: str, home: Home, tmp_path: Path) -> None:
-    """A key shows what its owner sees: their courses alone, and their own feedback."""
+    """A key gives access only to the owner's courses and feedback."""
     from django.test import Client
 
     other = Home(at, address, tmp_path / "other", "bob")

@@ -1,4 +1,4 @@
-"""Files beside the notebook in the service: given out, taken, laid out for a worker, and left in a folder."""
+"""Other files than notebooks in the service: released, submitted, graded and exported."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAMES = ("captions", "model")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Both assignments, released, in a folder."""
+    """Return the folder of a course with two released assignments."""
     made = written(tmp_path_factory.mktemp("files"))
     for name in NAMES:
         generate_release(made, name)
@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def offered(service_course: CourseRecord, folder: Path) -> dict[str, Small]:
-    """The course in the service, by assignment."""
+    """Offer both assignments in the service, and return them by name."""
     from autograder.service import versions
 
     service_course.secret = Course.from_folder(folder).load_secret()
@@ -50,7 +50,7 @@ def offered(service_course: CourseRecord, folder: Path) -> dict[str, Small]:
 
 
 def test_a_package_is_given_out_and_its_module_taken(offered: dict[str, Small], folder: Path) -> None:
-    """In folders, as in the release; a browser sends a module without its folder, and it is put there."""
+    """Packages keep their folders, and an uploaded module without its folder is stored in it."""
     at = offered["captions"]
     client, page = at.client(), f"{at.base}a/captions/"
     told = client.get(page).content.decode()
@@ -76,7 +76,7 @@ def test_a_package_is_given_out_and_its_module_taken(offered: dict[str, Small], 
 def test_no_page_reads_the_data_of_an_assignment(
     offered: dict[str, Small], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It may have 200 MB: whoever asks for another file, or looks at an attempt, does not wait for it."""
+    """Large data files are not read to deliver other files or show an attempt."""
     from autograder.service import blobs
 
     at = offered["captions"]
@@ -108,7 +108,10 @@ def test_no_page_reads_the_data_of_an_assignment(
 
 
 def test_a_worker_gets_what_the_rubric_wants(offered: dict[str, Small], tmp_path: Path) -> None:
-    """With the key's files and the data, from the database alone; too much of a file is not read."""
+    """Grading gets the submitted files, data and files of the answer key from the database.
+
+    Too large ones are refused.
+    """
     from autograder.core.errors import NotebookError
     from autograder.grading import assignment as assignments
     from autograder.service import attempts, versions
@@ -132,7 +135,7 @@ def test_a_worker_gets_what_the_rubric_wants(offered: dict[str, Small], tmp_path
 
 
 def test_files_are_told_of_without_a_notebook(offered: dict[str, Small]) -> None:
-    """Each question whose answer is a file, and files beside; what is missing is told once."""
+    """The preview lists each question answered by a file, and a missing file once."""
     from autograder.web import assignment_details
 
     at = offered["model"]
@@ -157,7 +160,7 @@ def test_files_are_told_of_without_a_notebook(offered: dict[str, Small]) -> None
 def test_staff_are_warned_of_files_that_the_service_does_not_take(
     offered: dict[str, Small], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a rubric allows more than the service: before a student meets it."""
+    """Staff see a warning if a rubric allows larger files than the service."""
     from autograder.service import attempts
 
     at = offered["captions"]
@@ -168,7 +171,7 @@ def test_staff_are_warned_of_files_that_the_service_does_not_take(
 
 
 def test_modules_alone_come_back_as_they_were(offered: dict[str, Small], tmp_path: Path) -> None:
-    """Handed in without a notebook, left in a folder, and taken over from there again."""
+    """Modules without a notebook survive export and import."""
     from autograder.service import attempts, course_transfer
 
     sent = {"lm.py": LM.encode(), "report.md": b"Two.\n"}
@@ -186,7 +189,7 @@ def test_modules_alone_come_back_as_they_were(offered: dict[str, Small], tmp_pat
 
 @pytest.mark.parametrize("path", ["../x", "/etc/x", "a//b", "a/.hidden", "a/../b"])
 def test_a_path_that_leads_elsewhere_is_refused(offered: dict[str, Small], path: str) -> None:
-    """Whoever calls: nothing of that name is kept."""
+    """Invalid paths are rejected, and nothing is stored."""
     from autograder.core.errors import ServiceError
     from autograder.service import attempts
 

@@ -1,4 +1,4 @@
-"""With German chosen, no refusal shows an English sentence; errors that pages show are in the catalogue."""
+"""Messages on German pages are German, and errors that pages show are in the catalogue."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ CONVERTED = (
     "web/student.py",
     "web/student_groups.py",
 )
-"""Modules whose errors reach pages."""
+"""Modules with errors that pages show."""
 SECOND = {"Match", "NotebookError", "RefusedFile", "refuse_file"}
 """Errors and faults with their text as the second argument."""
 RAISED = {"CourseError", "RubricError", "ServiceError", "SourceError", *SECOND}
@@ -86,27 +86,27 @@ FOR_AUTHORS = {
     "is a link, not a folder": "a folder of the course",
     "the course's class list is not usable: {}": "a list in the course's folder",
 }
-"""Errors of these modules that no page can show, and why."""
+"""Errors of these modules that no page can show, with the reason."""
 SAME = {"fault.file", "web.field-fault"}
-"""Sentences that consist of placeholders."""
+"""Sentences that consist of placeholders only."""
 ENGLISH = re.compile(r"\b(the|and|is|are|this|that|with|cannot|expected|already|your|again)\b", re.IGNORECASE)
 
 
 @cache
 def parse(path: Path) -> ast.Module:
-    """The syntax tree of a module."""
+    """Parse a module, once."""
     return ast.parse(path.read_text("utf-8"))
 
 
 def list_calls(path: Path) -> Iterator[tuple[str, ast.Call]]:
-    """All calls in a module, with the name of what is called."""
+    """Yield all calls in a module with the name of the callee."""
     for node in ast.walk(parse(path)):
         if isinstance(node, ast.Call):
             yield getattr(node.func, "id", getattr(node.func, "attr", "")), node
 
 
 def list_codes() -> set[str]:
-    """The codes of all errors of the catalogue that the program raises, as far as they stand in it whole."""
+    """Return the codes of all catalogue errors that the program raises with a literal code."""
     codes = set()
     for path in PROGRAM.rglob("*.py"):
         for name, call in list_calls(path):
@@ -124,31 +124,31 @@ CODES = sorted(list_codes())
 
 
 def test_codes_are_found() -> None:
-    """The search of the source works."""
+    """The search of the source finds known codes."""
     assert len(CODES) > 100
     assert {"web.draft-outdated", "fault.empty", "web.webhook-twice"} <= set(CODES)
 
 
 @pytest.mark.parametrize("code", CODES)
 def test_every_refusal_has_a_german_sentence(code: str) -> None:
-    """It is in the catalogue, and its German is no copy of the English."""
+    """The catalogue has a German sentence that differs from the English one."""
     english, german = (catalogue.get_template(code, language) for language in ("en", "de"))
     assert (english == german) is (code in SAME)
     assert not ENGLISH.search(re.sub(r"\{\w*\}", "", german))
 
 
 def test_every_fault_is_raised() -> None:
-    """No sentence is kept that nothing says."""
+    """The catalogue contains no fault that is never raised."""
     sources = "".join(path.read_text("utf-8") for path in PROGRAM.rglob("*.py") if path.stem != "faults")
     faults = [code for code in catalogue.load_sentences() if code.startswith("fault.")]
-    # A few codes are put together, such as those of damaged JSON.
+    # Some codes are composed, such as those for damaged JSON.
     said = [code for code in faults if f'"{code}"' in sources or f'"{code.partition(".")[2]}"' in sources]
     assert faults == said
 
 
 @pytest.mark.parametrize("module", CONVERTED)
 def test_no_error_is_written_in_english(module: str) -> None:
-    """What is raised for pages comes from the catalogue, or from another error."""
+    """Errors for pages come from the catalogue or wrap another error."""
     written = []
     for name, call in list_calls(PROGRAM / module):
         if name in RAISED and call.args:
@@ -159,12 +159,12 @@ def test_no_error_is_written_in_english(module: str) -> None:
 
 
 def file(name: str, data: bytes) -> SimpleUploadedFile:
-    """A file of a form."""
+    """Return a file for a form."""
     return SimpleUploadedFile(name, data)
 
 
 def list_requests(at: Small) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Who sends what to which page; each is refused."""
+    """Yield role, address and form of requests that are rejected."""
     at.account("student", "ada")
     student = f"{at.base}a/{at.offer.assignment}/"
     for name, data in (
@@ -210,13 +210,13 @@ def list_requests(at: Small) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def list_notices(page: str) -> list[str]:
-    """The texts of a page that tell of something wrong."""
+    """Return the notices and error messages of a page."""
     told = re.findall(r'<p class="(?:notice|bad)[^"]*"[^>]*>(.*?)</p>', page, re.DOTALL)
     return [html.unescape(re.sub(r"<[^>]+>", "", text)) for text in told]
 
 
 def test_refusals_are_german_on_pages(at: Small) -> None:
-    """No page that refuses a request shows an English word."""
+    """No page that rejects a request shows an English word."""
     course.handed_in(at.offer, "ada", course.released(at.folder))
     for who, place, form in list_requests(at):
         client = at.client(who, headers={"accept-language": "de"})
@@ -230,12 +230,12 @@ def test_refusals_are_german_on_pages(at: Small) -> None:
 
 
 def list_reported(page: str) -> list[str]:
-    """The entries of the lists on a page, without its menus."""
+    """Return the list entries of a page, without its menus."""
     return [html.unescape(text) for text in re.findall(r"<li>([^<]*)</li>", page.partition("<main")[2])]
 
 
 def test_reports_of_uploads_are_german(at: Small) -> None:
-    """Why files of an archive and rows of a marking sheet are refused."""
+    """Reports on rejected files of an archive and rows of a marking sheet are in German."""
     attempt = course.handed_in(at.offer, "ada", course.released(at.folder))
     assert attempt.number == 1
     course.graded_without_a_box(at.offer)
@@ -270,7 +270,7 @@ def test_reports_of_uploads_are_german(at: Small) -> None:
 
 
 def test_only_the_wrong_field_is_marked(at: Small) -> None:
-    """The message has the field's label, and no other field is called invalid."""
+    """The message has the label of the field, and only that field is marked as invalid."""
     client = at.client("instructor")
     dates = {"start": "2031-02-12T10:00", "end": "2031-02-13T10:00", "zone": "Europe/Berlin"}
     place = f"{at.base}staff/a/{at.offer.assignment}/"

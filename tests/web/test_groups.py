@@ -1,4 +1,4 @@
-"""Groups and deadlines on the pages: each member sees what counts, and staff gives a group more time."""
+"""Groups and deadlines on the pages: members see what counts, and staff extend the deadline of a group."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.web.test_student import text
 
 
 def grouped(at: Small, **times: Any) -> None:
-    """ada and bob are a group; the end was an hour ago."""
+    """Make ada and bob a group, with a deadline an hour ago."""
     end = (datetime.datetime.now(datetime.UTC) - datetime.timedelta(hours=1)).isoformat()
     at.offer.groups = {"red": ["ada", "bob"]}
     at.offer.times = {"end": end, **times}
@@ -20,7 +20,7 @@ def grouped(at: Small, **times: Any) -> None:
 
 
 def test_a_member_sees_what_the_other_handed_in(at: Small) -> None:
-    """The attempt that counts, by whom, and the marks of the group; a stranger sees none of it."""
+    """Members see the counting attempt and the marks of the group, and other students do not."""
     grouped(at, late="penalty", penalty={"per_day": "10"}, slip_days={"days": 3, "most": 1, "place": 0})
     handed = course.handed_in(at.offer, "ada", course.released(at.folder))
     course.graded_without_a_box(at.offer)
@@ -41,7 +41,7 @@ def test_a_member_sees_what_the_other_handed_in(at: Small) -> None:
 
 
 def test_a_group_gets_more_time_by_its_name(at: Small) -> None:
-    """All of its members are graded again; other dates stay when the common ones are saved."""
+    """All members are regraded, and saving the common dates keeps extensions."""
     from autograder.service.models import Attempt, Offer
 
     grouped(at, late="penalty", penalty={"per_day": "10"})

@@ -1,4 +1,4 @@
-"""Signing in through a university or a JupyterHub: who is on a class list gets in, and nobody else."""
+"""Signing in through a university or a JupyterHub, which requires an entry in a class list."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ UNIVERSITY = "/app/accounts/oidc/university/login/"
 
 class _Stay(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_: object) -> None:
-        """Where it leads is looked at, and not followed."""
+        """Do not follow redirects, so that tests can read them."""
 
 
 @pytest.fixture
 def platform(at: Small, monkeypatch: pytest.MonkeyPatch) -> Iterator[Platform]:
-    """The university, and the hub; both know the same person."""
+    """Set up a university and a hub with the same user."""
     from allauth.socialaccount.providers.jupyterhub.views import JupyterHubOAuth2Adapter
     from django.conf import settings
     from django.test import override_settings
@@ -52,19 +52,19 @@ def platform(at: Small, monkeypatch: pytest.MonkeyPatch) -> Iterator[Platform]:
 
 
 def who(at: Small) -> str:
-    """An id that stands on no other class list of the database."""
+    """Return a student ID that is in no other class list of the database."""
     return f"ada-{at.record.slug}"
 
 
 def student(at: Small, **facts: str) -> Any:
-    """A member of the class list without an account."""
+    """Add a member without an account to the class list."""
     from autograder.service.models import Member
 
     return Member.objects.create(course=at.record, role="student", student=who(at), **facts)
 
 
 def signed_in(client: Client, begin: str = UNIVERSITY, also: str = "") -> Any:
-    """What the service answers to somebody who comes back from there."""
+    """Sign in through a provider, and return the response of the service."""
     there = client.get(begin).headers["location"]
     try:
         urllib.request.build_opener(_Stay).open(there, timeout=300)
@@ -75,13 +75,13 @@ def signed_in(client: Client, begin: str = UNIVERSITY, also: str = "") -> Any:
 
 
 def welcome(client: Client, at: Small) -> bool:
-    """Whether somebody gets into the course."""
+    """Return whether a browser can open the course."""
     return bool(client.get(at.base).status_code == 200)
 
 
 @pytest.mark.parametrize("begin", [UNIVERSITY, HUB])
 def test_who_is_on_the_list_is_that_student(at: Small, platform: Platform, begin: str) -> None:
-    """An account is made at the first time and found at the second; the login page has a button for it."""
+    """The first sign-in creates an account, later ones use it; the login page has a button."""
     from autograder.service.models import Account
 
     member, client = student(at), at.client("nobody")
@@ -97,7 +97,7 @@ def test_who_is_on_the_list_is_that_student(at: Small, platform: Platform, begin
 
 
 def test_a_code_is_sent_with_what_proves_who_began(at: Small, platform: Platform) -> None:
-    """The university gets the secret and the verifier (RFC 7636); a state of somebody else is refused."""
+    """The provider receives secret and code verifier (RFC 7636); a wrong state is rejected."""
     student(at)
     signed_in(at.client("nobody"))
     assert {"code_verifier", "code", "redirect_uri"} <= platform.asked[0].keys()
@@ -117,7 +117,7 @@ def test_a_code_is_sent_with_what_proves_who_began(at: Small, platform: Platform
     ],
 )
 def test_who_is_on_no_list_gets_no_account(at: Small, platform: Platform, claims: dict[str, Any]) -> None:
-    """Whatever else the other side says of them."""
+    """Users on no class list get no account, whatever their other claims are."""
     from autograder.service.models import Account
 
     student(at, email="ada@example.org")
@@ -134,7 +134,7 @@ def test_who_is_on_no_list_gets_no_account(at: Small, platform: Platform, claims
 def test_an_address_counts_where_it_is_verified(
     at: Small, platform: Platform, verified: Any, gets_in: bool
 ) -> None:
-    """And where the operator chose addresses; upper and lower case are the same."""
+    """The e-mail address identifies a student only if it is verified; case is ignored."""
     from django.conf import settings
 
     providers = settings.RUNNING.providers
@@ -151,7 +151,7 @@ def test_an_address_counts_where_it_is_verified(
 
 
 def test_an_answer_for_another_client_is_refused(at: Small, platform: Platform) -> None:
-    """A token that was made for somebody else's service opens nothing here."""
+    """A token for another client is rejected."""
     student(at)
     platform.audience = "another service"
     client = at.client("nobody")
@@ -160,7 +160,7 @@ def test_an_answer_for_another_client_is_refused(at: Small, platform: Platform) 
 
 
 def test_a_student_with_a_password_keeps_the_account(at: Small, platform: Platform) -> None:
-    """They may sign in either way; an administrator's account is found by nobody's word."""
+    """Both ways to sign in work for the same account, but never for an administrator's."""
     account = at.account("student", who(at))
     client = at.client("nobody")
     signed_in(client)
@@ -175,7 +175,7 @@ def test_a_student_with_a_password_keeps_the_account(at: Small, platform: Platfo
 
 
 def test_an_invitation_is_taken_by_who_has_opened_it(at: Small, platform: Platform) -> None:
-    """So staff get in, who are on no class list; once, and with the account they have then."""
+    """Staff, who are on no class list, join once by an invitation."""
     from autograder.service.models import Member
     from autograder.web.account import create_invitation
 
@@ -191,7 +191,7 @@ def test_an_invitation_is_taken_by_who_has_opened_it(at: Small, platform: Platfo
 
 
 def test_nobody_becomes_two_of_one_course(at: Small, platform: Platform) -> None:
-    """Whoever is a student there already takes no second place by an invitation; a name may be taken."""
+    """A student of the course cannot accept a second membership; a user name may be taken already."""
     from autograder.service.models import Account, Member
     from autograder.web.account import create_invitation
 
@@ -208,7 +208,7 @@ def test_nobody_becomes_two_of_one_course(at: Small, platform: Platform) -> None
 
 
 def test_nobody_is_connected_while_signed_in(at: Small, platform: Platform) -> None:
-    """A link from elsewhere cannot tie somebody's account to another person there."""
+    """A link on another site cannot connect a signed-in user's account to another identity."""
     client = at.client("student", who(at))
     assert 404 == signed_in(client, f"{UNIVERSITY}?process=connect").status_code
     from allauth.socialaccount.models import SocialAccount
@@ -217,7 +217,7 @@ def test_nobody_is_connected_while_signed_in(at: Small, platform: Platform) -> N
 
 
 def written(folder: Path, stated: str, mode: int = 0o600) -> Path:
-    """A folder of a service with this file."""
+    """Write the configuration file, and return its folder."""
     (folder / identity.FILE).write_text(stated)
     (folder / identity.FILE).chmod(mode)
     return folder
@@ -234,7 +234,7 @@ secret = "{PASSWORD}"
 
 
 def test_the_file_of_providers(tmp_path: Path) -> None:
-    """It may be missing; what is there is read."""
+    """The file is optional."""
     assert {} == identity.read_providers(tmp_path)
     found = identity.read_providers(written(tmp_path, GOOD))
     assert [("oidc/tu/login/", "TU")] == identity.list_buttons(found)
@@ -257,7 +257,7 @@ def test_the_file_of_providers(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_file_is_told(tmp_path: Path, stated: str, mode: int, told: str) -> None:
-    """With its place; its secrets are not repeated."""
+    """The error names the section and does not repeat secrets."""
     with pytest.raises(ServiceError, match=told) as error:
         identity.read_providers(written(tmp_path, stated, mode))
     assert not re.search(PASSWORD, str(error.value))

@@ -1,4 +1,4 @@
-"""Notebooks of each member's own on the pages: what is there, what is missing, and whose nobody else sees."""
+"""Individual notebooks of groups on the pages: what is submitted or missing, and who can see it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SECRET = "what only ada knows"
 
 @pytest.fixture
 def at(service_course: CourseRecord, tmp_path: Path) -> Small:
-    """ada, bob and cleo are a group; the second notebook is each one's own."""
+    """Return a course in which ada, bob and cleo are a group with an individual second notebook."""
     path = small_course.small_course(tmp_path / "course").locate_rubric(NAME)
     path.write_text(path.read_text().replace('{ name = "code" }', '{ name = "code", individual = true }'))
     generate_release(open_course(tmp_path / "course"), NAME)
@@ -39,13 +39,13 @@ def at(service_course: CourseRecord, tmp_path: Path) -> Small:
 
 
 def hand_in(at: Small, student: str, *names: str) -> Attempt:
-    """An attempt that has these notebooks."""
+    """Return an attempt with these notebooks."""
     files = course.answered(at.folder, layers_answer="layers = 12", softmax_answer=f"# {SECRET}\n{RIGHT}")
     return course.handed_in(at.offer, student, {f"{one}.ipynb": files[f"{one}.ipynb"] for one in names})
 
 
 def with_notebooks(attempt: Attempt, rubric: Rubric) -> GradingResult:
-    """A result that shows what was written into each notebook."""
+    """Return a result that contains the submitted notebooks."""
     from msgspec.structs import replace
 
     from autograder.service import attempts
@@ -60,7 +60,10 @@ def with_notebooks(attempt: Attempt, rubric: Rubric) -> GradingResult:
 
 
 def test_a_page_says_what_is_there_and_what_is_missing(at: Small) -> None:
-    """For the group and for oneself; an attempt of one part is not said to lack the other."""
+    """The page lists files of the group and individual ones.
+
+    An attempt with one part has no missing files.
+    """
     pages = {who: at.client("student", who) for who in ("ada", "bob", "zoe")}
     place = f"{at.base}a/{NAME}/"
     empty = text(pages["bob"].get(place))
@@ -76,7 +79,7 @@ def test_a_page_says_what_is_there_and_what_is_missing(at: Small) -> None:
         assert "not submitted yet" not in seen[who]
     assert "counts for the group" in seen["bob"]
     assert "counts for your individual files" in seen["bob"]
-    assert "counts for the group" not in seen["ada"]  # one attempt of hers is both
+    assert "counts for the group" not in seen["ada"]  # her attempt has both parts
     assert "Group files and individual files" not in seen["zoe"]
     alone = text(pages["bob"].get(f"{place}1/"))
     assert "counts for your individual files" in alone
@@ -85,7 +88,7 @@ def test_a_page_says_what_is_there_and_what_is_missing(at: Small) -> None:
 
 
 def test_nobody_sees_what_another_did_alone(at: Small) -> None:
-    """Not in the files, not in the feedback: neither a member with a part of their own nor one without."""
+    """Other members see individual parts neither in files nor in feedback."""
     from autograder.service import attempts, versions
     from autograder.web import assignment_details
 
@@ -113,7 +116,7 @@ def test_nobody_sees_what_another_did_alone(at: Small) -> None:
 
 
 def test_staff_form_groups_of_such_an_assignment(at: Small) -> None:
-    """Whoever leaves has what they handed in themselves, and the exports have a line for each."""
+    """A member who leaves keeps their own submission, and exports have a line for each student."""
     from autograder.grading.store import Student
     from autograder.service import platform_files
     from autograder.service.store import DatabaseStore

@@ -1,4 +1,4 @@
-"""Learning platforms: who gets in by a launch, and as whom; class lists; marks."""
+"""LTI launches of learning platforms: who can sign in, with which role; class lists; sending marks."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ NRPS = "https://purl.imsglobal.org/spec/lti-nrps"
 
 
 def connecting(at: Small, lms: LearningPlatform, role: str) -> Any:
-    """The browser of somebody who is signed in here, and came as an instructor of the platform."""
+    """Return the browser of a signed-in user who arrived as an instructor of the platform."""
     client = at.client(role)
     assert CONNECT == lms.launch(client, "prof", ("Instructor",)).headers["location"]
     return client
 
 
 def members(at: Small) -> set[tuple[str, str, bool]]:
-    """Everybody in the course: role, id or name, whether they have an account."""
+    """Return all members of the course: role, student ID or name, and whether they have an account."""
     from autograder.service.models import Member
 
     found = Member.objects.filter(course=at.record)
@@ -43,7 +43,7 @@ def members(at: Small) -> set[tuple[str, str, bool]]:
 
 
 def test_a_course_leads_nowhere_before_it_is_connected(at: Small, lms: LearningPlatform) -> None:
-    """Students read so; an instructor is asked which course it is, and nothing happens to their session."""
+    """Students see a message; instructors are asked which course to connect and keep their session."""
     client = at.client("nobody")
     answer = lms.launch(client)
     assert (403, True) == (answer.status_code, "not connected yet" in answer.content.decode())
@@ -57,7 +57,7 @@ def test_a_course_leads_nowhere_before_it_is_connected(at: Small, lms: LearningP
 
 @pytest.mark.parametrize("role", ["student", "ta", "head-ta", "stranger"])
 def test_who_teaches_nothing_here_connects_nothing(at: Small, lms: LearningPlatform, role: str) -> None:
-    """Whatever they are on the platform."""
+    """Only instructors of a course here can connect it, whatever their role on the platform."""
     from autograder.service.models import PlatformCourse
 
     client = connecting(at, lms, role)
@@ -67,7 +67,7 @@ def test_who_teaches_nothing_here_connects_nothing(at: Small, lms: LearningPlatf
 
 
 def test_only_who_came_from_the_platform_connects(at: Small, lms: LearningPlatform) -> None:
-    """In the browser that was there, once; so nobody makes others connect their course, or becomes them."""
+    """Connecting works once, in the browser of the launch. Otherwise users could connect others' courses."""
     came = connecting(at, lms, "instructor")
     page = text(came.get(CONNECT))
     for named in ("Their course", at.record.title, "Prof Of-Platform"):
@@ -85,7 +85,7 @@ def test_only_who_came_from_the_platform_connects(at: Small, lms: LearningPlatfo
 def test_who_learns_there_is_a_student_here(
     at: Small, connected: PlatformCourse, lms: LearningPlatform
 ) -> None:
-    """At the first launch they come onto the list, with an account; the second finds both."""
+    """The first launch adds the student to the class list and creates an account; the second uses both."""
     client = at.client("nobody")
     assert at.base == lms.launch(client).headers["location"]
     assert 200 == client.get(at.base).status_code
@@ -98,7 +98,7 @@ def test_who_learns_there_is_a_student_here(
 def test_who_is_on_the_list_keeps_their_place(
     at: Small, connected: PlatformCourse, lms: LearningPlatform
 ) -> None:
-    """With what they handed in, and the account that they sign in to otherwise."""
+    """A student on the class list keeps their submissions and their existing account."""
     account = at.account("student", "ada")
     assert account is not None
     client = at.client("nobody")
@@ -122,7 +122,7 @@ def test_who_is_on_the_list_keeps_their_place(
     ],
 )
 def test_roles_are_those_of_the_platform(at: Small, roles: tuple[str, ...], role: str, leads: str) -> None:
-    """Whoever neither learns nor teaches there is nobody here, such as an administrator of the platform."""
+    """Roles are mapped; users who are neither learners nor teachers, such as administrators, get no role."""
     from autograder.service.platforms import get_role
 
     found = get_role(
@@ -132,7 +132,7 @@ def test_roles_are_those_of_the_platform(at: Small, roles: tuple[str, ...], role
 
 
 def test_who_teaches_there_teaches_here(at: Small, connected: PlatformCourse, lms: LearningPlatform) -> None:
-    """Also whoever connected the course, who stays who they are."""
+    """Instructors of the platform are instructors here; whoever connected the course keeps their account."""
     client = at.client("nobody")
     assert f"{at.base}staff/" == lms.launch(client, "second", ("Instructor",)).headers["location"]
     assert 200 == client.get(f"{at.base}staff/members/").status_code
@@ -147,7 +147,7 @@ def test_who_teaches_there_teaches_here(at: Small, connected: PlatformCourse, lm
 def test_whoever_was_removed_does_not_come_back(
     at: Small, connected: PlatformCourse, lms: LearningPlatform, role: str
 ) -> None:
-    """The platform still lists them; the staff of the course decide, and may take it back."""
+    """A removed member cannot return by a launch until staff restore them."""
     from autograder.service.models import Member
 
     lms.launch(at.client("nobody"), "eve", (role,))
@@ -164,7 +164,7 @@ def test_whoever_was_removed_does_not_come_back(
 def test_an_administrator_is_found_by_nobodys_word(
     at: Small, connected: PlatformCourse, lms: LearningPlatform
 ) -> None:
-    """The account of the whole service opens no platform."""
+    """A launch never signs in to the account of an administrator of the service."""
     account = at.account("student", "ada")
     assert account is not None
     account.is_superuser = True
@@ -175,7 +175,7 @@ def test_an_administrator_is_found_by_nobodys_word(
 
 
 def test_a_login_may_leave_the_client_out(at: Small, lms: LearningPlatform) -> None:
-    """Where the platform has one here."""
+    """A login request may omit ``client_id`` if the platform has only one client here."""
     begun = {"iss": lms.address, "login_hint": "me", "target_link_uri": "http://testserver/"}
     for ask in (at.client("nobody").get, at.client("nobody").post):
         assert f"client_id=of+{at.record.slug}" in ask("/app/lti/login", begun).headers["location"]
@@ -184,7 +184,7 @@ def test_a_login_may_leave_the_client_out(at: Small, lms: LearningPlatform) -> N
 def test_whoever_no_longer_teaches_there_does_not_get_in(
     at: Small, connected: PlatformCourse, lms: LearningPlatform
 ) -> None:
-    """Who learns now does not come in as staff; a TA who teaches now stays a TA."""
+    """A role that was lost on the platform is rejected, but a TA who became an instructor stays a TA."""
     assert 302 == lms.launch(at.client("nobody"), "second", ("Instructor",)).status_code
     for roles in (("Learner",), ("TeachingAssistant",), ("Mentor",), ()):
         assert 403 == lms.launch(at.client("nobody"), "second", roles).status_code
@@ -196,7 +196,7 @@ def test_whoever_no_longer_teaches_there_does_not_get_in(
 def test_an_account_of_one_course_is_not_taken_into_another(
     at: Small, connected: PlatformCourse, lms: LearningPlatform
 ) -> None:
-    """Who has its password may be somebody else, who was invited: it is theirs in that course alone."""
+    """An account of one course is not reused in another, where its student ID may be another person's."""
     from lti_tool.models import LtiContext
 
     from autograder.service.models import CourseRecord, Member, PlatformCourse
@@ -217,7 +217,7 @@ def test_an_account_of_one_course_is_not_taken_into_another(
 def test_only_the_platforms_own_key_signs(
     at: Small, connected: PlatformCourse, lms: LearningPlatform
 ) -> None:
-    """Another key of the same name, a changed token, none at all, a second use, another browser's state."""
+    """Reject tokens with another key, changed or missing ones, reuse, and another browser's state."""
     other = JWK.generate(kty="RSA", size=2048)
     client = at.client("nobody")
     assert 400 == lms.launch(client, key=other).status_code
@@ -241,7 +241,7 @@ def test_only_the_platforms_own_key_signs(
     "sent", [{"iss": "https://another.example.org"}, {"client_id": "x"}, {"login_hint": ""}, {"iss": ""}]
 )
 def test_only_stated_platforms_begin(at: Small, lms: LearningPlatform, sent: dict[str, str]) -> None:
-    """Others are told so, and sent nowhere."""
+    """Logins from unknown platforms are rejected and not redirected."""
     stated = {"iss": lms.address, "client_id": lms.client, "login_hint": "me", **sent}
     assert 400 == at.client("nobody").post("/app/lti/login", stated).status_code
 
@@ -249,7 +249,7 @@ def test_only_stated_platforms_begin(at: Small, lms: LearningPlatform, sent: dic
 def test_a_platform_that_is_stated_no_more_is_out(
     at: Small, connected: PlatformCourse, lms: LearningPlatform
 ) -> None:
-    """And a deployment that is not stated never was in."""
+    """Platforms that were removed from the file, and deployments that it does not list, are rejected."""
     from autograder.web import lti
 
     lti.register_platforms([lms.stated(deployments=())])
@@ -260,7 +260,7 @@ def test_a_platform_that_is_stated_no_more_is_out(
 
 
 def test_cookies_of_a_launch_are_for_launches_alone(at: Small, lms: LearningPlatform) -> None:
-    """Over https they come from the platform's pages, and from nowhere else's script."""
+    """The cookies of a launch are restricted to its path, secure, and HTTP-only."""
     begun = {"iss": lms.address, "client_id": lms.client, "login_hint": "me"}
     client = at.client("nobody")
     cookies = client.post("/app/lti/login", begun, secure=True).cookies
@@ -275,7 +275,7 @@ def test_cookies_of_a_launch_are_for_launches_alone(at: Small, lms: LearningPlat
 
 
 def test_a_link_leads_to_its_assignment(at: Small, connected: PlatformCourse, lms: LearningPlatform) -> None:
-    """By a custom parameter; students see those that are visible, and what is not there is the course."""
+    """A custom parameter selects the assignment; unknown or hidden ones lead students to the course page."""
     name, custom = at.offer.assignment, f"{LTI}/custom"
     client = at.client("nobody")
     for wanted, leads in ((name, f"a/{name}/"), ("nothing", ""), ("../x", "")):
@@ -289,13 +289,13 @@ def test_a_link_leads_to_its_assignment(at: Small, connected: PlatformCourse, lm
 
 
 def person(name: str, *roles: str, **facts: Any) -> dict[str, Any]:
-    """A line of the platform's class list."""
+    """Return an entry of the platform's class list."""
     stated = {"user_id": f"number of {name}", "roles": [f"{ROLES}#{one}" for one in roles or ("Learner",)]}
     return {"status": "Active", "given_name": name.title(), "lis_person_sourcedid": name, **stated, **facts}
 
 
 def test_the_class_list_is_taken_over(at: Small, connected: PlatformCourse, lms: LearningPlatform) -> None:
-    """All pages of it; those who teach or are gone are no students; who has no id is told; twice is once."""
+    """The import reads all pages, skips staff and inactive users, and can be repeated."""
     from autograder.service.models import AuditEntry
 
     at.account("student", "bob")
@@ -319,7 +319,7 @@ def test_the_class_list_is_taken_over(at: Small, connected: PlatformCourse, lms:
     assert AuditEntry.objects.filter(course=at.record, action="class list").count() == 2
     assert all(one["grant_type"] == "client_credentials" for one in lms.asked)
     again = at.client("nobody")
-    lms.launch(again, "number of bob", **{f"{LTI}/lis": None})  # known from the list
+    lms.launch(again, "number of bob", **{f"{LTI}/lis": None})  # linked by the class list
     own = at.account("student", "bob")
     assert own is not None
     assert str(own.pk) == again.session["_auth_user_id"]
@@ -339,7 +339,7 @@ def test_the_class_list_is_taken_over(at: Small, connected: PlatformCourse, lms:
 def test_a_list_that_is_none_is_told(
     at: Small, connected: PlatformCourse, lms: LearningPlatform, answer: list[Any]
 ) -> None:
-    """Nothing of it is taken over."""
+    """An invalid class list is rejected as a whole."""
     before = members(at)
     lms.members = [person("new"), *answer]
     page = at.client("instructor").post(f"{at.base}staff/platforms/{connected.pk}/list", follow=True)
@@ -348,7 +348,7 @@ def test_a_list_that_is_none_is_told(
 
 
 def test_a_platform_that_is_away_is_told(at: Small, connected: PlatformCourse, lms: LearningPlatform) -> None:
-    """Its list, its tokens."""
+    """Staff see a message if the class list or the token cannot be loaded."""
     client = at.client("instructor")
     for path in ("/Members", "/token"):
         lms.down = {path}
@@ -357,7 +357,7 @@ def test_a_platform_that_is_away_is_told(at: Small, connected: PlatformCourse, l
 
 
 def mark(points: str, *, final: bool = True) -> PublishedMark:
-    """Of five points."""
+    """Return a published mark out of five points."""
     from autograder.service.platforms import PublishedMark
 
     return PublishedMark(Decimal(points), Decimal(5), final)
@@ -365,7 +365,7 @@ def mark(points: str, *, final: bool = True) -> PublishedMark:
 
 @pytest.fixture
 def listed(at: Small, connected: PlatformCourse, lms: LearningPlatform) -> PlatformCourse:
-    """Two students of the platform are on the class list."""
+    """Import two students of the platform into the class list."""
     from autograder.service import platforms
 
     lms.members = [person("ada"), person("bob")]
@@ -376,7 +376,7 @@ def listed(at: Small, connected: PlatformCourse, lms: LearningPlatform) -> Platf
 def test_marks_are_told_once_and_again_when_they_change(
     at: Small, listed: PlatformCourse, lms: LearningPlatform
 ) -> None:
-    """One place for an assignment; provisional ones are told as that; withdrawn ones are taken back."""
+    """A change of marks is sent once; provisional marks are labelled, withdrawn ones are removed."""
     from autograder.service import platforms
 
     marks = {"ada": mark("3.25"), "bob": mark("2", final=False), "not on the platform": mark("5")}
@@ -401,7 +401,7 @@ def test_marks_are_told_once_and_again_when_they_change(
 
 
 def test_who_has_left_there_holds_up_nobody(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
-    """What the platform refuses is told to the staff, and tried again; the others know their marks."""
+    """Marks that the platform rejects are reported to staff and retried; the other marks are sent."""
     from autograder.service import platforms
 
     lms.gone = {"number of ada"}
@@ -417,7 +417,7 @@ def test_who_has_left_there_holds_up_nobody(at: Small, listed: PlatformCourse, l
 def test_a_place_is_made_once_whatever_gets_lost(
     at: Small, listed: PlatformCourse, lms: LearningPlatform
 ) -> None:
-    """The answer to the request for it was lost: it is found; who is away is told the next time."""
+    """A line item whose response was lost is found and not created twice; outages are shown to staff."""
     from autograder.service import platforms
 
     lms.lost = 1
@@ -436,7 +436,7 @@ def test_a_place_is_made_once_whatever_gets_lost(
 
 
 def test_the_platforms_own_place_is_taken(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
-    """A link with a grade of its own, that leads to the assignment."""
+    """Use the line item of a link to the assignment instead of creating one."""
     from autograder.service import platforms
 
     ends = {
@@ -456,7 +456,7 @@ def test_the_platforms_own_place_is_taken(at: Small, listed: PlatformCourse, lms
 
 
 def test_marks_move_to_the_links_own_place(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
-    """What stood in another place is taken back there; what a link that led elsewhere had is forgotten."""
+    """Marks are removed from the old line item; marks of a link to another assignment are forgotten."""
     from lti_tool.models import LtiLineItem
 
     from autograder.service import platforms
@@ -482,7 +482,7 @@ def test_marks_move_to_the_links_own_place(at: Small, listed: PlatformCourse, lm
 
 
 def test_a_place_that_is_gone_is_made_anew(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
-    """The platform knows it no more: the staff is told, and the next round finds another one."""
+    """If the platform has deleted the line item, staff see an error and the next run creates a new one."""
     from autograder.service import platforms
 
     assert 1 == platforms.send_marks(at.offer, {"ada": mark("3")})
@@ -498,7 +498,7 @@ def test_a_place_that_is_gone_is_made_anew(at: Small, listed: PlatformCourse, lm
 def test_who_is_let_in_no_more_is_told_nothing(
     at: Small, listed: PlatformCourse, lms: LearningPlatform
 ) -> None:
-    """Neither marks, nor is their list asked for."""
+    """Platforms that are no longer allowed receive no marks, and their class list is not requested."""
     from autograder.service import platforms
     from autograder.web import lti
 
@@ -509,7 +509,7 @@ def test_who_is_let_in_no_more_is_told_nothing(
 
 
 def test_one_round_at_a_time(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
-    """Another worker waits; whatever comes of a round, the next one can begin."""
+    """Only one worker sends marks of an assignment at a time; an error does not block the next run."""
     from django.db import connection, connections
 
     from autograder.service import platforms
@@ -540,7 +540,7 @@ def test_one_round_at_a_time(at: Small, listed: PlatformCourse, lms: LearningPla
 
 
 def test_without_leave_nothing_is_made(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
-    """A platform that lets nobody make places says so to the staff."""
+    """The error asks staff to create a graded link if the service may not create line items."""
     from autograder.service import platforms
 
     listed.context.can_manage_lineitems = listed.context.can_query_lineitems = False
@@ -552,7 +552,7 @@ def test_without_leave_nothing_is_made(at: Small, listed: PlatformCourse, lms: L
 
 
 def test_publishing_has_marks_sent(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
-    """Publishing, withdrawing and the button put the assignment into the queue; once while it waits."""
+    """Publishing and the button queue one job for the assignment, which is not queued twice."""
     from procrastinate.contrib.django.models import ProcrastinateJob
 
     def waiting() -> int:
@@ -570,7 +570,7 @@ def test_publishing_has_marks_sent(at: Small, listed: PlatformCourse, lms: Learn
 
 
 def test_what_is_sent_is_what_is_published(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
-    """Nothing before; then the points that count, of the points that there are."""
+    """Nothing is sent before publication; afterwards the current points and the maximum are sent."""
     from autograder.service import platforms
     from autograder.web import assignment_details
 
@@ -585,7 +585,7 @@ def test_what_is_sent_is_what_is_published(at: Small, listed: PlatformCourse, lm
 def test_platforms_are_told_when_students_handed_in(
     at: Small, listed: PlatformCourse, lms: LearningPlatform
 ) -> None:
-    """Otherwise they take the time of marking and call everybody late; another attempt is told again."""
+    """The time of submission is sent. Platforms otherwise use the time of marking and show it as late."""
     from datetime import datetime
 
     from autograder.service import platforms
@@ -607,7 +607,7 @@ def test_platforms_are_told_when_students_handed_in(
 def test_bonus_above_the_maximum_can_be_capped(
     at: Small, listed: PlatformCourse, lms: LearningPlatform
 ) -> None:
-    """By assignment, which has one place for marks on a platform; what was told is told again."""
+    """The limit is set per assignment; changing it sends the marks again."""
     from autograder.service import platforms
     from autograder.web import assignment_details
 
@@ -654,7 +654,7 @@ def test_bonus_above_the_maximum_can_be_capped(
 def test_a_token_is_for_the_party_that_asked(
     at: Small, connected: PlatformCourse, lms: LearningPlatform, *, audiences: Any, party: Any, gets_in: bool
 ) -> None:
-    """Whichever place it has among the audiences; one that was issued to somebody else lets nobody in."""
+    """A user is signed in only if this client is the authorised party, whatever the order of audiences."""
 
     def named(one: Any) -> Any:
         return lms.client if one == "own" else one
@@ -671,7 +671,7 @@ def test_a_token_is_for_the_party_that_asked(
 def test_a_worker_sends_what_is_in_the_queue(
     at: Small, listed: PlatformCourse, lms: LearningPlatform
 ) -> None:
-    """Beside its attempts; a platform that is away ends nothing."""
+    """The sender processes queued jobs and survives an outage of the platform."""
     from autograder.service import tasks, worker
 
     graded(at, "ada")
@@ -700,7 +700,7 @@ def test_a_worker_sends_what_is_in_the_queue(
 
 
 def test_disconnected_is_disconnected(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
-    """The members stay; launches lead nowhere, and nothing is told."""
+    """Disconnecting keeps the members, rejects launches and stops sending marks."""
     from autograder.service import platforms
 
     page = at.client("instructor").post(f"{at.base}staff/platforms/{listed.pk}/disconnect", follow=True)
@@ -711,7 +711,7 @@ def test_disconnected_is_disconnected(at: Small, listed: PlatformCourse, lms: Le
 
 
 def test_our_keys_are_for_everybody(at: Small, lms: LearningPlatform) -> None:
-    """The public half alone."""
+    """The published keys contain the public part only."""
     found = at.client("nobody").get("/app/lti/keys").json()["keys"]
     assert found
     assert all("d" not in one and one["kty"] == "RSA" for one in found)
@@ -730,7 +730,7 @@ deployments = ["1"]
 
 
 def test_the_file_of_platforms(tmp_path: Any) -> None:
-    """It may be missing; students are who the ``lis`` claim says, where nothing else is stated."""
+    """The file is optional; the student ID comes from the ``lis`` claim by default."""
     assert {} == identity.read_platforms(tmp_path)
     (tmp_path / "x").mkdir()
     path = written(tmp_path, "")
@@ -752,7 +752,7 @@ def test_the_file_of_platforms(tmp_path: Any) -> None:
     ],
 )
 def test_a_wrong_file_is_told(tmp_path_factory: pytest.TempPathFactory, stated: str, told: str) -> None:
-    """With its place."""
+    """An error in the file names the section and the key."""
     path = tmp_path_factory.mktemp("service")
     (path / identity.PLATFORMS).write_text(stated)
     (path / identity.PLATFORMS).chmod(0o600)

@@ -1,4 +1,4 @@
-"""Deep linking, review of submissions, and several platforms and courses at a time."""
+"""LTI Advantage: deep linking, submission review, and several platforms and courses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RETURN = "https://lms.example.org/return?course=4"
 def choose(
     at: Small, lms: LearningPlatform, who: str = "prof", role: str = "Instructor", **stated: Any
 ) -> Any:
-    """The page on which somebody chooses assignments."""
+    """Open the page on which an instructor selects assignments."""
     settings = {
         "deep_link_return_url": RETURN,
         "accept_types": ["link", "ltiResourceLink"],
@@ -47,22 +47,22 @@ def choose(
 
 
 def get_token(page: Any) -> str:
-    """The signed statement in the form."""
+    """Return the signed token in the form."""
     return re.findall(r'name="token" value="([^"]+)"', page.content.decode())[0]
 
 
 def get_heading(page: Any) -> str:
-    """What a page that refuses says, without what changes with every request."""
+    """Return the heading and text of an error page, without parts that change with every request."""
     return page.content.decode().partition("<h1>")[2]
 
 
 def send(at: Small, token: str, *assignments: str) -> Any:
-    """What is answered to a choice, in a browser without cookies, as in a frame."""
+    """Submit a selection in a browser without cookies, as in an embedded frame."""
     return at.client("nobody").post(SELECT, {"token": token, "assignment": assignments})
 
 
 def read_answer(at: Small, lms: LearningPlatform, page: Any) -> dict[str, Any]:
-    """The message for the platform, as the platform verifies it."""
+    """Return the message to the platform after verifying its signature."""
     assert 200 == page.status_code
     sent = re.findall(r'name="JWT" value="([^"]+)"', page.content.decode())[0]
     keys = jwt.PyJWKSet.from_dict(at.client("nobody").get("/app/lti/keys").json())
@@ -73,7 +73,7 @@ def read_answer(at: Small, lms: LearningPlatform, page: Any) -> dict[str, Any]:
 def test_an_instructor_chooses_assignments(
     at: Small, connected: PlatformCourse, lms: LearningPlatform
 ) -> None:
-    """Their links have line items and times, and lead to the assignment; nobody is signed in for it."""
+    """The links have line items and dates and open the assignment; selecting does not sign in."""
     from autograder.web import assignment_details
 
     name = at.offer.assignment
@@ -121,7 +121,7 @@ def test_an_instructor_chooses_assignments(
 def test_hidden_assignments_cannot_be_chosen(
     at: Small, connected: PlatformCourse, lms: LearningPlatform
 ) -> None:
-    """They are listed as hidden; forms that name them, or others, are refused; nothing may be chosen."""
+    """Hidden assignments are listed as disabled, and rejected if sent; selecting none is allowed."""
     at.offer.visible = False
     at.offer.save()
     page = choose(at, lms, data=ABSENT)
@@ -137,7 +137,7 @@ def test_hidden_assignments_cannot_be_chosen(
 def test_what_the_platform_does_not_accept_is_not_sent(
     at: Small, connected: PlatformCourse, lms: LearningPlatform
 ) -> None:
-    """One link instead of several, no line item, no times where there are none."""
+    """Several links, line items and missing dates are not sent if the platform does not accept them."""
     from autograder.service.models import Offer
 
     other = Offer.objects.create(
@@ -169,7 +169,7 @@ def test_what_the_platform_does_not_accept_is_not_sent(
 def test_links_are_returned_to_https_alone(
     at: Small, connected: PlatformCourse, lms: LearningPlatform, address: Any
 ) -> None:
-    """Nothing else gets a form, or into the policy of the page."""
+    """Other return addresses are rejected and do not appear in the page's policy."""
     page = choose(at, lms, deep_link_return_url=address)
     assert 400 == page.status_code
     assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
@@ -178,7 +178,7 @@ def test_links_are_returned_to_https_alone(
 def test_the_return_address_is_the_platforms(
     at: Small, connected: PlatformCourse, lms: LearningPlatform
 ) -> None:
-    """A changed statement is refused, and so is a field; its pages alone frame ours, and get the answer."""
+    """A changed token or field is rejected. Only the platform can embed the page and gets the response."""
     tampered = RETURN + '"><script>alert(1)</script>'
     page = choose(at, lms, deep_link_return_url=tampered)
     policy = page.headers["Content-Security-Policy"]
@@ -203,14 +203,14 @@ def test_the_return_address_is_the_platforms(
 def test_only_instructors_choose(
     at: Small, connected: PlatformCourse, lms: LearningPlatform, who: str, role: str
 ) -> None:
-    """There and here."""
+    """The user must be an instructor on the platform and in this course."""
     assert 403 == choose(at, lms, who, role).status_code
 
 
 def test_a_choice_ends_with_the_right_to_it(
     at: Small, connected: PlatformCourse, lms: LearningPlatform
 ) -> None:
-    """Neither a former instructor nor a course that is disconnected sends links."""
+    """Former instructors, removed platforms and disconnected courses cannot return links."""
     from autograder.service.models import Member
     from autograder.web import lti
 
@@ -234,7 +234,7 @@ def test_a_choice_ends_with_the_right_to_it(
 
 
 def review(at: Small, lms: LearningPlatform, who: str, role: str, about: Any, **claims: Any) -> Any:
-    """What somebody is answered who opens a submission on the platform."""
+    """Open a submission from the platform."""
     stated = {
         f"{LTI}/message_type": "LtiSubmissionReviewRequest",
         f"{LTI}/for_user": about,
@@ -248,7 +248,7 @@ def review(at: Small, lms: LearningPlatform, who: str, role: str, about: Any, **
 def test_staff_open_the_feedback_of_the_student(
     at: Small, connected: PlatformCourse, lms: LearningPlatform
 ) -> None:
-    """Whom the platform names, also for a line item without a link; the line item names the assignment."""
+    """The launch names the student; the line item, also without a link, determines the assignment."""
     from lti_tool.models import LtiLineItem
 
     lms.launch(at.client("nobody"))
@@ -271,7 +271,7 @@ def test_staff_open_the_feedback_of_the_student(
 def test_students_open_their_own_submission_alone(
     at: Small, connected: PlatformCourse, lms: LearningPlatform
 ) -> None:
-    """Their feedback once it is published; those of others, of nobody, and hidden ones are refused alike."""
+    """Students see their published feedback; other, unknown and hidden submissions give the same error."""
     lms.launch(at.client("nobody"), "bob")
     at.offer.visible = True
     at.offer.save()
@@ -310,7 +310,7 @@ def test_students_open_their_own_submission_alone(
 def test_a_review_of_nothing_is_refused(
     at: Small, connected: PlatformCourse, lms: LearningPlatform, about: Any, claims: dict[str, Any]
 ) -> None:
-    """Nobody who is no student here, no assignment, no line item."""
+    """Launches without a student, an assignment or a line item are rejected."""
     lms.launch(at.client("nobody"))
     assert review(at, lms, "prof", "Instructor", about, **claims).status_code in {400, 403}
 
@@ -320,7 +320,7 @@ def test_a_review_of_nothing_is_refused(
 
 @pytest.fixture
 def second(at: Small, lms: LearningPlatform) -> Iterator[LearningPlatform]:
-    """Another platform, with the same names of people and courses."""
+    """Register another platform with the same IDs of users and courses."""
     from django.conf import settings
     from django.test import override_settings
 
@@ -336,7 +336,7 @@ def second(at: Small, lms: LearningPlatform) -> Iterator[LearningPlatform]:
 def test_platforms_and_courses_do_not_mix(
     at: Small, connected: PlatformCourse, lms: LearningPlatform, second: LearningPlatform
 ) -> None:
-    """Two platforms with three courses: the same user id is another person on each."""
+    """On two platforms with three courses, the same user ID means different persons."""
     from autograder.service.models import Account, CourseRecord, Member, PlatformCourse
 
     def connect(platform: LearningPlatform, course: CourseRecord, context: str) -> None:
@@ -370,7 +370,7 @@ def test_platforms_and_courses_do_not_mix(
     assert there != first
     found = Member.objects.filter(account__in=[first, there]).values_list("course__slug", "student")
     assert {(at.record.slug, "ada"), (other.slug, "ada"), (third.slug, "bob")} == set(found)
-    # The link of one platform does not open the course of the other, and neither does its member.
+    # A launch of one platform cannot open the course or the member of the other one.
     answer = second.launch(at.client("nobody"), "7", **{f"{LTI}/context": {"id": "other course"}})
     assert 403 == answer.status_code
     answer = review(at, second, "prof", "Instructor", {"user_id": "ada"})
@@ -380,7 +380,7 @@ def test_platforms_and_courses_do_not_mix(
 def test_two_platforms_share_a_course(
     at: Small, connected: PlatformCourse, lms: LearningPlatform, second: LearningPlatform
 ) -> None:
-    """The first decides about an id; scores of its students go to it alone."""
+    """The first platform that uses a student ID keeps it, and only that one receives the scores."""
     from autograder.service import platforms
     from autograder.service.models import PlatformCourse
 

@@ -1,8 +1,8 @@
-"""Launches as the conformance suite of 1EdTech for tools sends them (LTI 1.3 Core), and further invalid ones.
+"""LTI 1.3 Core launches of 1EdTech's conformance suite for tools, and additional invalid ones.
 
-The names of the cases are those of the suite as far as it has them: known "bad" payloads (no KID, wrong KID,
-wrong and missing LTI version, missing and invalid claims, timestamps), and valid launches of instructors and
-students with and without roles, names and e-mail.
+Cases have the names of the suite if it contains them: known "bad" payloads (no KID, wrong KID, wrong and
+missing LTI version, missing and invalid claims, timestamps), and valid launches of instructors and students
+with and without roles, names and e-mail.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NOW = int(time.time())
 
 
 def forge_hmac(claims: dict[str, Any]) -> str:
-    """A token that is signed with the platform's public key as if that were a shared secret."""
+    """Return a token signed with the platform's public key as an HMAC secret."""
 
     def encode(data: bytes) -> bytes:
         return base64.urlsafe_b64encode(data).rstrip(b"=")
@@ -142,14 +142,14 @@ INSTRUCTOR: dict[str, dict[str, Any]] = {
 
 
 def list_members(at: Small) -> set[tuple[str, str]]:
-    """Everybody in the course: role, id or name."""
+    """Return role and student ID of all members of the course."""
     from autograder.service.models import Member
 
     return set(Member.objects.filter(course=at.record).values_list("role", "student"))
 
 
 def cases(named: dict[str, Any]) -> Any:
-    """Parameters with their names."""
+    """Return named parameters of a test."""
     return pytest.mark.parametrize("case", named.values(), ids=named)
 
 
@@ -157,7 +157,7 @@ def cases(named: dict[str, Any]) -> Any:
 def test_a_token_that_the_platform_did_not_sign_is_refused(
     at: Small, connected: PlatformCourse, lms: LearningPlatform, case: Callable[[dict[str, Any]], str]
 ) -> None:
-    """Whatever is wrong with its header or signature."""
+    """Tokens with a wrong header or signature are rejected."""
     client = at.client("nobody")
     begun = lms.begun(client)
     token = case(lms.said(begun, "ada", ("Learner",)))
@@ -171,7 +171,7 @@ def test_a_token_that_the_platform_did_not_sign_is_refused(
 def test_an_invalid_launch_is_refused(
     at: Small, connected: PlatformCourse, lms: LearningPlatform, case: dict[str, Any]
 ) -> None:
-    """Each with a page, and nobody comes onto the list."""
+    """Each invalid launch gets an error page and adds no member."""
     client, before = at.client("nobody"), list_members(at)
     answer = lms.launch(client, **case)
     assert answer.status_code in {400, 403}
@@ -181,7 +181,7 @@ def test_an_invalid_launch_is_refused(
 
 
 def test_a_nonce_is_good_once(at: Small, connected: PlatformCourse, lms: LearningPlatform) -> None:
-    """Also in another token of the platform, with the state of another login."""
+    """A nonce cannot be reused in another token or with the state of another login."""
     client = at.client("nobody")
     first = lms.begun(client)
     for position, state in enumerate((first["state"], lms.begun(client)["state"])):
@@ -195,7 +195,7 @@ def test_a_nonce_is_good_once(at: Small, connected: PlatformCourse, lms: Learnin
 def test_a_valid_launch_of_a_student_leads_to_the_course(
     at: Small, connected: PlatformCourse, lms: LearningPlatform, case: dict[str, Any]
 ) -> None:
-    """A student who is known stays one without a role; claims may be left out, empty, short, or too long."""
+    """Known students may have no role; optional claims may be missing, empty, short or too long."""
     if f"{LTI}/roles" in case:
         lms.launch(at.client("nobody"))
     client = at.client("nobody")
@@ -207,7 +207,7 @@ def test_a_valid_launch_of_a_student_leads_to_the_course(
 def test_a_valid_launch_of_an_instructor_leads_to_the_staff_pages(
     at: Small, connected: PlatformCourse, lms: LearningPlatform, case: dict[str, Any]
 ) -> None:
-    """Also a second instructor, who becomes one here by it."""
+    """An instructor of the platform who is new here becomes an instructor of the course."""
     client = at.client("nobody")
     answer = lms.launch(client, "second", ("Instructor",), **case)
     assert f"{at.base}staff/" == answer.headers.get("location")

@@ -1,4 +1,4 @@
-"""Requests that cannot be read, over a socket: a short answer that says nothing of the server's inside."""
+"""Malformed requests over a socket get a short response that reveals nothing about the server."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MOST_BODY = 8_000
 
 
 class Answer(NamedTuple):
-    """An answer as it came; status 0 if the connection was closed without one."""
+    """A response; status 0 if the connection was closed without one."""
 
     status: int
     head: str
@@ -38,14 +38,14 @@ class Answer(NamedTuple):
 
 
 def send_bytes(address: str, data: bytes, *, ends: bool = True) -> Answer:
-    """Send bytes; read until the server closes the connection."""
+    """Send bytes and read until the server closes the connection."""
     parts = urlsplit(address)
     received = b""
     with socket.create_connection((parts.hostname, parts.port), timeout=120) as connection:
         connection.sendall(data)
         if ends:
             connection.shutdown(socket.SHUT_WR)
-        # The server closes the connection without reading the rest of what is too large.
+        # The server closes the connection without reading the rest of a request that is too large.
         with contextlib.suppress(ConnectionResetError):
             while chunk := connection.recv(65536):
                 received += chunk
@@ -61,7 +61,7 @@ def with_body(head: bytes, body: bytes) -> bytes:
 
 
 def check_answer(answer: Answer, statuses: set[int]) -> None:
-    """Check that an answer is one of some, short, and about nothing inside."""
+    """Check that a response has an expected status, is short and reveals no internals."""
     assert answer.status in statuses, answer
     assert len(answer.body) < MOST_BODY
     assert not INSIDE.search(re.sub(r"(?i)^(set-cookie|content-security-policy):.*$", "", answer.head))
@@ -122,7 +122,7 @@ MALFORMED = {
     "host-foreign-form": (with_body(b"POST /app/accounts/login/ HTTP/1.1\r\nHost: evil\r\n", b"x=1"), {400}),
     "host-foreign-api": (b"GET /api/openapi.json HTTP/1.1\r\nHost: evil\r\n" + CLOSE + b"\r\n", {400}),
     "host-foreign-nowhere": (b"GET /nowhere HTTP/1.1\r\nHost: evil\r\n" + CLOSE + b"\r\n", {400, 404}),
-    "method-unknown": (b"BREW /app/ HTTP/1.1\r\n" + HOST + CLOSE + b"\r\n", {403}),  # no form's token
+    "method-unknown": (b"BREW /app/ HTTP/1.1\r\n" + HOST + CLOSE + b"\r\n", {403}),  # no CSRF token
     "method-unknown-open": (b"BREW /healthz HTTP/1.1\r\n" + HOST + CLOSE + b"\r\n", {403, 405}),
     "method-lower": (b"get /app/ HTTP/1.1\r\n" + HOST + CLOSE + b"\r\n", {400}),
     "method-trace": (b"TRACE /healthz HTTP/1.1\r\n" + HOST + CLOSE + b"\r\n", {405}),
@@ -147,7 +147,7 @@ MALFORMED = {
 def test_a_malformed_request_gets_a_short_answer(
     name: str, address: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nothing of it is logged as an error of ours, and the next request is answered."""
+    """The request is not logged as an error, and the next one works."""
     data, statuses = MALFORMED[name]
     with caplog.at_level(logging.ERROR):
         check_answer(send_bytes(address, data), statuses)
@@ -157,7 +157,7 @@ def test_a_malformed_request_gets_a_short_answer(
 
 
 def describe_session(client: Client) -> bytes:
-    """Return headers of a signed-in browser, with the token that its forms carry."""
+    """Return the headers of a signed-in browser, with a CSRF token."""
     token = "a" * 32
     session = client.cookies["sessionid"].value
     return f"Cookie: sessionid={session}; csrftoken={token}\r\nX-CSRFToken: {token}\r\n".encode()
@@ -177,20 +177,20 @@ def describe_session(client: Client) -> bytes:
     ids=["empty", "garbage", "cut", "base64", "name", "zip", "nested"],
 )
 def test_a_malformed_upload_is_refused_without_an_attempt(at: Small, address: str, body: bytes) -> None:
-    """By the form of the page, from somebody who is signed in."""
+    """The upload uses the form of the page in a signed-in browser."""
     path = f"{at.base}a/{at.offer.assignment}/".encode()
     session = describe_session(at.client())
     head = b"POST " + path + b" HTTP/1.1\r\n" + HOST + session
     check_answer(send_bytes(address, with_body(head + MULTIPART, body)), {302, 400})
     assert not at.offer.attempts.exists()
     page = b"GET " + path + b" HTTP/1.1\r\n" + HOST + session + CLOSE + b"\r\n"
-    after = send_bytes(address, page)  # with the reason of the refusal
+    after = send_bytes(address, page)  # with the reason of the rejection
     assert 200 == after.status
     assert not re.search(r"Traceback|site-packages|File '", after.body)
 
 
 def test_an_upload_that_stops_halfway_leaves_nothing(at: Small, address: str) -> None:
-    """The browser was closed: no answer, no attempt."""
+    """If the browser is closed during an upload, there is no response and no attempt."""
     path = f"{at.base}a/{at.offer.assignment}/".encode()
     head = b"POST " + path + b" HTTP/1.1\r\n" + HOST + describe_session(at.client()) + MULTIPART
     assert 0 == send_bytes(address, head + b"Content-Length: 100000\r\n\r\n" + PART + b"\r\nx").status
@@ -198,7 +198,7 @@ def test_an_upload_that_stops_halfway_leaves_nothing(at: Small, address: str) ->
 
 
 def test_a_number_that_no_parser_takes_ends_the_connection(address: str) -> None:
-    """The library that reads requests fails, and others are answered."""
+    """The HTTP parser fails for this request, and other requests still work."""
     assert 0 == send_bytes(address, SIGN_IN + FORM + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n").status
     assert 200 == send_bytes(address, b"GET /healthz HTTP/1.1\r\n" + HOST + CLOSE + b"\r\n").status
 
@@ -207,7 +207,7 @@ def test_a_number_that_no_parser_takes_ends_the_connection(address: str) -> None
 def test_without_a_database_the_answer_is_short(
     path: str, at: Small, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No page can be shown to somebody whose session cannot be read; the reason is in the log alone."""
+    """Without a database the response is short, and only the log has the reason."""
     session = describe_session(at.client())
 
     def refuse(_: BaseDatabaseWrapper) -> None:

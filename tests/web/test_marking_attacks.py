@@ -1,4 +1,4 @@
-"""The marking pages under attack: names, other courses, hostile fields, stale forms, both languages."""
+"""Marking pages under attack: names, other courses, hostile fields, stale forms, and both languages."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ HUGE = "9" * 40
 
 @pytest.fixture
 def marking(service_course: CourseRecord, essays_loaded: Assignment) -> Marking:
-    """The class of essays, with people of every role."""
+    """Return the class of essays, with users of every role."""
     room = room_of(service_course, essays_loaded)
     return Marking(room, Small(service_course, room.offer, essays_loaded.course.root))
 
 
 def text(answer: Any) -> str:
-    """What a page says, whether it took what was sent or refused it."""
+    """Return the text of a page, whether it accepted the form or rejected it."""
     assert answer.status_code in {200, 409}, answer
     return str(answer.content.decode())
 
 
 def post(marking: Marking, client: Client, student: str, **sent: str) -> Any:
-    """Send the form of an answer."""
+    """Submit the form of an answer."""
     address = marking.answer(student)
     fields = {name.replace("_", "-", 1): value for name, value in sent.items()}
     return client.post(address, {**marking.form(client, address), "then": "stay", **fields})
 
 
 def german(client: Client) -> Client:
-    """The same browser, of somebody who reads German."""
+    """Set the language of a browser to German."""
     client.cookies["django_language"] = "de"
     return client
 
@@ -56,7 +56,7 @@ def german(client: Client) -> Client:
 
 
 def test_no_page_of_marking_names_a_student(marking: Marking) -> None:
-    """Neither in text nor links, fields, headers, or refusals; names are there when asked for."""
+    """Names appear neither in text, links, fields and headers nor in errors, unless a marker reveals them."""
     room, ta = marking.room, marking.people.client("ta")
     essays.recorded(room.offer, room.assignment, [(WHO, {"scale": "A text.", "masks": "Another."})])
     room.save(WHO, "x", items={"claim": "2", "reason": "1"}, comment="Good.")
@@ -84,7 +84,7 @@ def test_no_page_of_marking_names_a_student(marking: Marking) -> None:
 
 
 def test_the_frame_of_outputs_names_nobody(marking: Marking) -> None:
-    """What a cell printed is all that it shows."""
+    """The frame contains only the output of the cell."""
     from django.core import signing
 
     essays.recorded(marking.room.offer, marking.room.assignment, [(WHO, {"scale": "A text."})])
@@ -92,11 +92,11 @@ def test_the_frame_of_outputs_names_nobody(marking: Marking) -> None:
     assert WHO not in text(marking.people.client("nobody").get(f"/frame/answer/{token}"))
 
 
-# ---------------------------------------------------------------- who, where, how
+# ---------------------------------------------------------------- permissions and invalid requests
 
 
 def test_whoever_was_taken_out_marks_no_more(marking: Marking) -> None:
-    """With the page still open; what they gave stands."""
+    """A removed marker gets 404 even on an open page, and their marks stay."""
     from autograder.service.models import Member
 
     ta = marking.people.client("ta")
@@ -110,7 +110,7 @@ def test_whoever_was_taken_out_marks_no_more(marking: Marking) -> None:
 
 
 def test_forms_without_a_token_are_refused(marking: Marking) -> None:
-    """Every one that changes something."""
+    """Every form that changes something needs a CSRF token."""
     head = marking.people.client("head-ta", enforce_csrf_checks=True)
     row, place, before = marking.room.row("ada"), marking.room.place().pk, marking.room.states()
     for address, sent in (
@@ -129,7 +129,7 @@ def test_forms_without_a_token_are_refused(marking: Marking) -> None:
 
 @pytest.mark.parametrize("number", ["0", HUGE, "2147483648", "9223372036854775808"])
 def test_numbers_that_no_row_has_lead_nowhere(marking: Marking, number: str) -> None:
-    """Also those that the database could not hold."""
+    """IDs that are unknown or exceed the range of the database are not found."""
     ta, own = marking.people.client("ta"), marking.url("marking")
     for path in (
         "answers/{}/",
@@ -148,7 +148,7 @@ def test_numbers_that_no_row_has_lead_nowhere(marking: Marking, number: str) -> 
     "rows", ["", ":", "x", f"{HUGE}:1", "1:2:3", f"{{own}}:{HUGE}", "{own}:٣", "{own}", "{own}:-1", "-1:-1"]
 )
 def test_hostile_rows_of_a_group_mark_nothing(marking: Marking, rows: str) -> None:
-    """They are told or not there, and no page breaks."""
+    """Invalid rows are rejected without an internal error."""
     ta, row = marking.people.client("ta"), marking.room.row("ada")
     sent = {"rows": rows.replace("{own}", str(row.pk)), "choice-claim": "2"}
     answer = ta.post(marking.url("mark-group", answer=row.pk), sent)
@@ -158,7 +158,7 @@ def test_hostile_rows_of_a_group_mark_nothing(marking: Marking, rows: str) -> No
 
 @pytest.mark.parametrize("sent", ["x", HUGE, "-1", "1.5", "", "١", "\u202e1"])
 def test_hostile_numbers_of_other_forms_change_nothing(marking: Marking, sent: str) -> None:
-    """Plans, groups, whose names are shown."""
+    """Invalid numbers in plans, groups and names are reported and change nothing."""
     head, place, before = marking.people.client("head-ta"), marking.room.place().pk, marking.room.states()
     told = german(head).post(marking.url("mark-plan", place=place), {"twice": sent}, follow=True)
     assert "Erwartet wird eine Zahl von 0 bis 100" in text(told)
@@ -169,11 +169,11 @@ def test_hostile_numbers_of_other_forms_change_nothing(marking: Marking, sent: s
     assert before == marking.room.states()
 
 
-# ---------------------------------------------------------------- what is typed
+# ---------------------------------------------------------------- input
 
 
 def test_hostile_comments_can_be_seen_by_everybody(marking: Marking) -> None:
-    """They stay text, hidden signs are spelled out, on pages of staff and students, and offered again."""
+    """Comments are escaped and invisible characters spelled out, on all pages and when offered again."""
     from autograder.web import assignment_details
 
     ta = marking.people.client("ta")
@@ -200,7 +200,7 @@ def test_hostile_comments_can_be_seen_by_everybody(marking: Marking) -> None:
     ],
 )
 def test_what_is_refused_is_told_in_german(marking: Marking, field: str, value: str, told: str) -> None:
-    """With nothing in English, and what was typed is still there."""
+    """The message is in German, and the input is kept."""
     ta, address = german(marking.people.client("ta")), marking.answer("ada")
     sent = {**marking.form(ta, address), "comment": "Bleibt.", "choice-reason": "1", field: value}
     answer = ta.post(address, sent)
@@ -214,7 +214,7 @@ def test_what_is_refused_is_told_in_german(marking: Marking, field: str, value: 
 
 
 def test_groups_tell_in_german(marking: Marking) -> None:
-    """What is too few, and what says nothing."""
+    """Messages about too few groups and empty forms are in German."""
     ta, row = german(marking.people.client("ta")), marking.room.row("ada")
     gather = marking.url("mark-gather", place=marking.room.place().pk)
     assert "mindestens zwei Gruppen" in text(ta.post(gather, {"group": row.pk}, follow=True))
@@ -224,13 +224,13 @@ def test_groups_tell_in_german(marking: Marking) -> None:
 
 
 def test_a_zero_has_no_sign(marking: Marking) -> None:
-    """However it is typed."""
+    """Negative zero is stored as zero."""
     post(marking, marking.people.client("ta"), "ada", points_claim="-0", points_reason="-0.0")
     assert {"0", "0.0"} == {one["points"] for one in marking.room.row("ada").items.values()}
 
 
 def test_a_choice_goes_before_points_that_stood_in_the_field(marking: Marking) -> None:
-    """Without a script nobody empties the field; points that are typed anew go before the choice."""
+    """Without JavaScript, a choice replaces the old points in the field. New points replace the choice."""
     ta = marking.people.client("ta")
     post(marking, ta, "ada", points_claim="1.5", choice_reason="1")
     page = text(ta.get(marking.answer("ada")))
@@ -244,11 +244,11 @@ def test_a_choice_goes_before_points_that_stood_in_the_field(marking: Marking) -
     assert "1.5" == marking.room.row("ada").points
 
 
-# ---------------------------------------------------------------- stale pages, two people
+# ---------------------------------------------------------------- stale pages, two markers
 
 
 def test_what_stands_is_read_when_a_save_is_refused(marking: Marking) -> None:
-    """And its revision goes with the page: saving once more replaces exactly what was shown."""
+    """The page has the current revision, so saving again replaces exactly the mark that was shown."""
     first, second = marking.people.client("ta"), marking.people.client("head-ta")
     old = marking.form(second, marking.answer("cem"))
     post(marking, first, "cem", choice_claim="2", choice_reason="1", comment="By the first.")
@@ -258,7 +258,7 @@ def test_what_stands_is_read_when_a_save_is_refused(marking: Marking) -> None:
 
 
 def test_the_second_of_two_who_opened_it_early_learns_nothing(marking: Marking) -> None:
-    """The first saved meanwhile: it is said, and neither points nor comment are shown."""
+    """A marker with a stale form sees that another mark was saved, but neither its points nor its comment."""
     head, ta = marking.people.client("head-ta"), marking.people.client("ta")
     head.post(marking.url("mark-plan", place=marking.room.place().pk), {"twice": "100"})
     old = marking.form(head, marking.answer("cem"))
@@ -273,7 +273,7 @@ def test_the_second_of_two_who_opened_it_early_learns_nothing(marking: Marking) 
 
 
 def test_a_sheet_does_not_decide_for_two(marking: Marking) -> None:
-    """Answers that two people mark are refused, with the reason; the others are entered."""
+    """Answers with two markers are rejected with the reason; the others are saved."""
     import csv
     import io
 
@@ -298,11 +298,11 @@ def test_a_sheet_does_not_decide_for_two(marking: Marking) -> None:
     assert "1" == marking.room.row("ada", "masks").points
 
 
-# ---------------------------------------------------------------- doors
+# ---------------------------------------------------------------- other ways to mark
 
 
 def test_a_whole_mark_is_shown_and_stays(marking: Marking) -> None:
-    """A cell that was marked in formgrader: its points stand on the page, and a comment leaves them."""
+    """The page shows points that formgrader gave for the whole cell, and a comment keeps them."""
     from autograder.service.store import DatabaseStore
 
     store = DatabaseStore(marking.room.offer.course)
@@ -315,7 +315,7 @@ def test_a_whole_mark_is_shown_and_stays(marking: Marking) -> None:
 
 
 def test_every_view_has_the_same_points(marking: Marking) -> None:
-    """Standings, the student's page, the sheet, statistics."""
+    """Standings, feedback, sheet and statistics show the same points."""
     from autograder.service.standings import load_standings
     from autograder.web import assignment_details
 
@@ -332,21 +332,21 @@ def test_every_view_has_the_same_points(marking: Marking) -> None:
 
 
 def test_statistics_name_mistakes_only(marking: Marking) -> None:
-    """What waits for a person, or was not answered, is no mistake."""
+    """Items that need manual review or have no answer are not listed as mistakes."""
     page = text(marking.people.client("ta").get(marking.url("statistics")))
     assert "review.person" not in page
     assert "no-answer" not in page
 
 
 def test_cells_stand_in_the_order_of_the_rubric(marking: Marking) -> None:
-    """On the page about consistency as well."""
+    """The page about consistency uses the order of the rubric, too."""
     page = text(marking.people.client("ta").get(marking.url("mark-consistency")))
     assert page.index("Why scores are scaled") < page.index("What a mask does")
 
 
 @pytest.mark.parametrize("role", ["student", "stranger", "nobody"])
 def test_others_see_and_change_nothing(marking: Marking, role: str) -> None:
-    """Whatever they send."""
+    """Students and other users cannot change marks."""
     client, before, row = marking.people.client(role), marking.room.states(), marking.room.row("ada")
     for name, parts in (
         ("mark-answer", {"answer": row.pk}),

@@ -1,4 +1,4 @@
-"""The pages on which people mark: what they show, what they save, and whom they refuse."""
+"""Marking pages: what they show, what they save, and whom they reject."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ BAD = "<script>alert(1)</script><img src=x onerror=alert(2)> $\\frac{</math><scr
 
 
 class Marking(Struct, frozen=True, eq=False):
-    """A class in the pages."""
+    """The class of essays with its users and the addresses of the marking pages."""
 
     room: Room
     people: Small
 
     def url(self, name: str, **parts: Any) -> str:
-        """An address."""
+        """Return the address of a named page of the assignment."""
         from django.urls import reverse
 
         return reverse(name, kwargs={"slug": self.people.record.slug, "assignment": essays.NAME, **parts})
 
     def answer(self, student: str, cell: str = "scale") -> str:
-        """The page of an answer."""
+        """Return the address of the page of an answer."""
         return self.url("mark-answer", answer=self.room.row(student, cell).pk)
 
     def form(self, client: Client, address: str) -> dict[str, str]:
-        """The hidden fields of a page's form for marks."""
+        """Return the hidden fields of the marking form of a page."""
         page = client.get(address).content.decode()
         form = page[page.index('class="mark"') :]
         return dict(
@@ -51,13 +51,13 @@ class Marking(Struct, frozen=True, eq=False):
 
 @pytest.fixture
 def marking(service_course: CourseRecord, essays_loaded: Assignment) -> Marking:
-    """The class of essays, with people of every role."""
+    """Return the class of essays, with users of every role."""
     room = room_of(service_course, essays_loaded)
     return Marking(room, Small(service_course, room.offer, essays_loaded.course.root))
 
 
 def test_from_the_queue_to_a_mark(marking: Marking) -> None:
-    """Without a script: the list, the first answer, saved, the next one; then nothing waits."""
+    """Without JavaScript, a marker gets from the list to each waiting answer in turn and back to the list."""
     client = marking.people.client("ta")
     page = client.get(marking.url("marking")).content.decode()
     assert "Why scores are scaled" in page
@@ -77,7 +77,7 @@ def test_from_the_queue_to_a_mark(marking: Marking) -> None:
 
 
 def test_what_the_page_shows(marking: Marking) -> None:
-    """The question, the answer, guide, examples; in German as well; and not whose it is."""
+    """The page shows question, answer, guide and examples, also in German, and hides the student's name."""
     client = marking.people.client("ta")
     page = client.get(marking.answer("ada")).content.decode()
     for text in (
@@ -97,7 +97,7 @@ def test_what_the_page_shows(marking: Marking) -> None:
 
 
 def test_question_and_guides_are_open_only_once(marking: Marking) -> None:
-    """Each cell's, for each person; the points of an item precede its guide, so that no text hides them."""
+    """Both are expanded once per cell and marker. Points precede the guide so that it cannot hide them."""
     client = marking.people.client("ta")
 
     def count_open(address: str) -> tuple[int, int]:
@@ -119,7 +119,7 @@ def test_question_and_guides_are_open_only_once(marking: Marking) -> None:
 
 
 def test_the_later_of_two_sees_both_versions(marking: Marking) -> None:
-    """What they entered stands in the form, what stands beside it; saving once more replaces it."""
+    """After a conflict the form keeps the input and shows the other version; saving again replaces it."""
     first, second = marking.people.client("ta"), marking.people.client("head-ta")
     address = marking.answer("cem")
     mine, theirs = marking.form(second, address), marking.form(first, address)
@@ -137,7 +137,7 @@ def test_the_later_of_two_sees_both_versions(marking: Marking) -> None:
 
 
 def test_a_long_comment_is_refused_and_kept(marking: Marking) -> None:
-    """No browser cuts what is pasted; the page says how long it may be, and has it still."""
+    """The browser does not truncate the text; the server rejects it and keeps it in the form."""
     client, address = marking.people.client("ta"), marking.answer("ada")
     assert "maxlength" not in client.get(address).content.decode()
     answer = client.post(address, {**marking.form(client, address), "comment": "x" * 4001})
@@ -148,7 +148,7 @@ def test_a_long_comment_is_refused_and_kept(marking: Marking) -> None:
 
 @pytest.mark.parametrize("sent", ["9", "-1", "1e3", "NaN", "1.5.2", "٣", "½", "1" * 5000, "x"])
 def test_points_that_are_none_are_told(marking: Marking, sent: str) -> None:
-    """Nothing is saved, and what was entered is not lost."""
+    """Invalid points are rejected, nothing is saved, and the comment stays in the form."""
     client, address = marking.people.client("ta"), marking.answer("ada")
     answer = client.post(address, {**marking.form(client, address), "points-claim": sent, "comment": "Kept."})
     assert answer.status_code == 409
@@ -157,7 +157,7 @@ def test_points_that_are_none_are_told(marking: Marking, sent: str) -> None:
 
 
 def test_hostile_answers_stay_text(marking: Marking) -> None:
-    """In the answer, in groups, in comments: nothing of it becomes a tag."""
+    """HTML in answers, groups and comments is escaped."""
     essays.recorded(marking.room.offer, marking.room.assignment, [("eva", {"scale": BAD, "masks": BAD})])
     client, address = marking.people.client("ta"), marking.answer("eva")
     fields = marking.form(client, address)
@@ -175,7 +175,7 @@ def test_hostile_answers_stay_text(marking: Marking) -> None:
 
 @pytest.mark.parametrize("written", ["![]({})", "<img src='{}' onerror='alert(1)'>"])
 def test_pictures_in_an_answer_are_shown(marking: Marking, written: str) -> None:
-    """An answer that is only a picture waits for a person, who sees it; one that cannot be shown is told."""
+    """An answer that consists of a picture is shown; a broken picture is replaced by a message."""
     drawing = f"data:image/png;base64,{png()}"
     broken = "data:image/png;base64," + "A" * 40
     for student, uri in (("eva", drawing), ("ada", broken)):
@@ -193,7 +193,7 @@ def test_pictures_in_an_answer_are_shown(marking: Marking, written: str) -> None
 def test_what_is_printed_stands_in_a_frame_without_cookies(
     marking: Marking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its address leads nowhere for others' tokens, and the frame may do nothing."""
+    """The frame is sandboxed, and its address is rejected if the token is invalid or expired."""
     from django.core import signing
 
     row = marking.room.row("ada").pk
@@ -207,7 +207,7 @@ def test_what_is_printed_stands_in_a_frame_without_cookies(
 
 
 def test_nobody_marks_in_another_course(marking: Marking, essays_loaded: Assignment) -> None:
-    """Numbers of answers, cells and groups of one course lead nowhere in another."""
+    """IDs of answers, cells and groups of one course are not found in another one."""
     from django.urls import reverse
 
     from autograder.service.models import CourseRecord
@@ -234,7 +234,7 @@ def test_nobody_marks_in_another_course(marking: Marking, essays_loaded: Assignm
 
 
 def test_a_group_takes_no_answer_of_another_question(marking: Marking) -> None:
-    """Whatever numbers are sent along."""
+    """Marking a group is rejected if it contains IDs of answers to another question."""
     client = marking.people.client("ta")
     ada, other = marking.room.row("ada"), marking.room.row("cem", "masks")
     sent = {"rows": f"{ada.pk}:{ada.revision},{other.pk}:{other.revision}", "choice-claim": "2"}
@@ -244,7 +244,7 @@ def test_a_group_takes_no_answer_of_another_question(marking: Marking) -> None:
 
 
 def test_a_group_is_marked_at_once_and_taken_apart(marking: Marking) -> None:
-    """Equal answers get one mark; one that is taken out is not among them."""
+    """Equal answers get one mark; an answer that was taken out of the group is not marked with it."""
     client, place = marking.people.client("ta"), marking.room.place().pk
     address = marking.url("mark-group", answer=marking.room.row("ada").pk)
     fields = marking.form(client, address)
@@ -262,7 +262,7 @@ def test_a_group_is_marked_at_once_and_taken_apart(marking: Marking) -> None:
 def test_every_text_of_a_group_of_similar_wording_is_shown(
     marking: Marking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Similar wording may mean the opposite: no text gets a mark unread, however many there are."""
+    """All texts of a group are shown, however many, because similar wording may mean the opposite."""
     from autograder.service.models import CellMark
     from autograder.web.marking import groups
 
@@ -283,7 +283,7 @@ def test_every_text_of_a_group_of_similar_wording_is_shown(
 
 
 def test_from_group_to_group(marking: Marking) -> None:
-    """Whoever has marked a group sees the next one in which an answer waits; at last the list of cells."""
+    """Saving a group leads to the next one with a waiting answer, and finally to the list of cells."""
     client, place = marking.people.client("ta"), marking.room.place().pk
     page = client.get(marking.url("mark-groups", place=place)).content.decode()
     ways = re.findall(r'class="button" href="([^"]+/group\?near=0.0)"', page)
@@ -302,7 +302,7 @@ def test_from_group_to_group(marking: Marking) -> None:
 
 
 def test_groups_are_put_together_by_people(marking: Marking) -> None:
-    """The chosen ones; fewer than two are refused."""
+    """Selected groups are merged; selecting fewer than two is rejected."""
     client, place = marking.people.client("ta"), marking.room.place().pk
     numbers = [marking.room.row(one).pk for one in ("cem", "dia")]
     client.post(marking.url("mark-gather", place=place), {"group": [str(one) for one in numbers]})
@@ -313,7 +313,7 @@ def test_groups_are_put_together_by_people(marking: Marking) -> None:
 
 
 def test_two_markers_and_a_head(marking: Marking) -> None:
-    """The plan is the head TA's; neither marker sees the other; the head sees both and decides."""
+    """The head TA sets the plan and resolves conflicts; markers do not see each other's marks."""
     ta, head = marking.people.client("ta"), marking.people.client("head-ta")
     plan = marking.url("mark-plan", place=marking.room.place().pk)
     assert ta.post(plan, {"twice": "100"}).status_code == 403
@@ -337,7 +337,7 @@ def test_two_markers_and_a_head(marking: Marking) -> None:
 
 
 def test_statistics_are_those_of_the_class(marking: Marking) -> None:
-    """Points of people count; what waits is told."""
+    """Statistics use the marks given by markers and show how many answers are waiting."""
     for one in ("ada", "ben", "cem"):
         marking.room.save(one, "x", items={"claim": "2", "reason": "0"})
     page = marking.people.client("ta").get(marking.url("statistics")).content.decode()
@@ -345,13 +345,13 @@ def test_statistics_are_those_of_the_class(marking: Marking) -> None:
     row = page[page.index("Products grow with the width</th>") :].split("</tr>")[0]
     cells = re.findall(r"<td[^>]*>([^<]*)</td>", row)
     assert ["2 of 2", "3", "0"] == cells[:3]
-    assert ["1", "–"] == cells[5:7]  # difficulty; of five, no more is told
+    assert ["1", "–"] == cells[5:7]  # difficulty; discrimination is not shown for five students
     assert "All answers are marked for 0 of 5 students" in page
     assert not re.search(r">[^<]*\b(ada|ben|cem)\b[^<]*<", page)
 
 
 def test_inserting_a_comment_without_a_script(marking: Marking) -> None:
-    """It stands in the form, and nothing is saved yet."""
+    """The comment is inserted into the form, and nothing is saved yet."""
     client, address = marking.people.client("ta"), marking.answer("ada")
     fields = marking.form(client, address)
     sent = {**fields, "comment": "Look:", "insert": "Say why.", "choice-claim": "1"}
@@ -362,7 +362,7 @@ def test_inserting_a_comment_without_a_script(marking: Marking) -> None:
 
 
 def test_nobody_learns_points_from_a_save_that_says_nothing(marking: Marking) -> None:
-    """A form that was not changed goes on and saves nothing."""
+    """Submitting an unchanged form moves on and saves nothing."""
     client, address = marking.people.client("ta"), marking.answer("ada")
     seen = marking.room.row("ada").revision
     client.post(address, {**marking.form(client, address), "changed": "no", "then": "previous"})
@@ -371,7 +371,7 @@ def test_nobody_learns_points_from_a_save_that_says_nothing(marking: Marking) ->
 
 
 def test_marks_reach_the_students_page(marking: Marking) -> None:
-    """Points of each item, the comments on items and the one on all stand in their feedback."""
+    """The feedback page shows the points of each item, the comments on items and the general comment."""
     client = marking.people.client("ta")
     fields = marking.form(client, marking.answer("ada"))
     sent = {"points-claim": "1.5", "points-reason": "0", "comment": "Nearly.", "remark-reason": "<b>Why?"}
@@ -390,7 +390,7 @@ def test_marks_reach_the_students_page(marking: Marking) -> None:
 
 
 def test_points_that_are_refused_name_the_item_by_its_text(marking: Marking) -> None:
-    """Not by its id in the rubric."""
+    """The message does not use the ID from the rubric."""
     client = marking.people.client("ta")
     fields = marking.form(client, marking.answer("ada"))
     answer = client.post(marking.answer("ada"), {**fields, "points-reason": "99", "then": "stay"})
@@ -400,7 +400,7 @@ def test_points_that_are_refused_name_the_item_by_its_text(marking: Marking) -> 
 
 
 def test_the_page_of_a_group_lists_its_keys(marking: Marking) -> None:
-    """Those that do something there."""
+    """Only keys that work on this page are listed."""
     client = marking.people.client("ta")
     told = client.get(marking.url("mark-group", answer=marking.room.row("ada").pk)).content.decode()
     keys = re.findall("<kbd>(.*?)</kbd>", told)
@@ -409,7 +409,7 @@ def test_the_page_of_a_group_lists_its_keys(marking: Marking) -> None:
 
 
 def test_answers_are_assigned_by_a_head(marking: Marking) -> None:
-    """Whoever has some sees their own first, and whose an answer is; others can mark it nevertheless."""
+    """Markers get their own answers first and see to whom an answer is assigned; others can still mark it."""
     ta, head = marking.people.client("ta"), marking.people.client("head-ta")
     account, place = marking.people.account("ta"), marking.room.place().pk
     assert account is not None
@@ -440,7 +440,7 @@ def test_answers_are_assigned_by_a_head(marking: Marking) -> None:
 
 
 def test_own_answers_first_then_the_list(marking: Marking) -> None:
-    """Whoever goes through their own ones ends at the list, which says so; a group names whose it holds."""
+    """After the assigned answers the list opens with a message; a group names the assignees."""
     from autograder.service.marking import assignees
 
     ta, other = marking.people.account("ta"), marking.people.account("head-ta")
@@ -465,7 +465,7 @@ def test_own_answers_first_then_the_list(marking: Marking) -> None:
 
 
 def test_nobody_outside_the_staff_gets_answers(marking: Marking) -> None:
-    """A student's account is no marker, and a cell that does not exist is none."""
+    """Answers cannot be assigned to students, and unknown cells are not found."""
     head, student = marking.people.client("head-ta"), marking.people.account("student")
     assert student is not None
     address = marking.url("mark-assign")
@@ -476,7 +476,7 @@ def test_nobody_outside_the_staff_gets_answers(marking: Marking) -> None:
 
 
 def test_comments_on_lines_reach_the_students_page(marking: Marking) -> None:
-    """Entered by the numbers of the lines, quoted under the answer, escaped; one without text is removed."""
+    """Line comments are entered by line numbers, quoted below the answer, escaped, and removed if empty."""
     from autograder.web import assignment_details
 
     text = f"First.\nSecond <b>{BAD[:20]}\nThird."
@@ -516,7 +516,7 @@ def test_comments_on_lines_reach_the_students_page(marking: Marking) -> None:
 
 @pytest.mark.parametrize(("first", "last"), [("", ""), ("x", "1"), ("0", "1"), ("1", "2"), ("1" * 5000, "")])
 def test_wrong_lines_are_told_and_the_comment_is_not_lost(marking: Marking, first: str, last: str) -> None:
-    """What was typed stands in the form; a last line that is left out is the first one."""
+    """The input stays in the form; if the last line is omitted, the comment is on the first line alone."""
     client, address = marking.people.client("ta"), marking.answer("cem")
     sent = {**marking.form(client, address), "first": first, "last": last, "text": "Kept."}
     answer = client.post(address, sent)
@@ -531,7 +531,7 @@ def test_wrong_lines_are_told_and_the_comment_is_not_lost(marking: Marking, firs
 
 
 def test_the_later_of_two_sees_the_others_comments_on_lines(marking: Marking) -> None:
-    """No comment is lost because two people marked at the same time."""
+    """No comment is lost if two people mark at the same time."""
     first, second = marking.people.client("ta"), marking.people.client("head-ta")
     address = marking.answer("cem")
     mine, theirs = marking.form(second, address), marking.form(first, address)

@@ -1,4 +1,4 @@
-"""Every role on every route with every method: what is answered follows from one table."""
+"""All roles, routes and methods: one table determines the status of the response."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ ALLOWED = {
     "trial-drop": (LEADING, "POST"),
     "trial-again": (STAFF[1:], "POST"),
 }
-"""Who may ask for a route, and how. Whoever may not is sent to sign in, or told 403 or 404."""
+"""Roles and methods allowed for each route. Others are redirected to sign in or get 403 or 404."""
 FOR_NOTHING = {
     "mark-first",
     "mark-answer",
@@ -152,7 +152,7 @@ FOR_NOTHING = {
     "withdraw-request",
     "request",
 }
-"""What is changed by these is not there in the test: no such key, person, folder, platform or request."""
+"""Routes whose object, such as a key, user or request, does not exist in the test."""
 OPEN = {
     "front",
     "healthz",
@@ -168,11 +168,11 @@ OPEN = {
     "lti-register",
     "join",
 }
-"""Routes for everybody; each has tests of its own."""
+"""Public routes, each with separate tests."""
 
 
 def tried(at: Small) -> Any:
-    """A trial of a version that changes nothing."""
+    """Create a trial of a version without changes."""
     from autograder.service.models import VersionTrial
 
     version = at.offer.version
@@ -182,7 +182,7 @@ def tried(at: Small) -> Any:
 
 
 def drafted(at: Small) -> Any:
-    """A draft that was checked and found faulty."""
+    """Create a draft whose check failed."""
     from django.utils import timezone
 
     from autograder.service import blobs
@@ -199,7 +199,7 @@ def drafted(at: Small) -> Any:
 
 
 def routes() -> Iterator[tuple[str, URLPattern]]:
-    """Our own routes by name."""
+    """Yield the routes of the project with their names."""
     from autograder.web import urls
 
     def below(patterns: list[URLPattern | URLResolver]) -> Iterator[URLPattern]:
@@ -214,12 +214,12 @@ def routes() -> Iterator[tuple[str, URLPattern]]:
 
 
 def test_every_route_stands_in_the_table(at: Small) -> None:
-    """A new route has to be decided about."""
+    """Every route is in the table."""
     assert ALLOWED.keys() | OPEN == {name for name, _ in routes()}
 
 
 def test_the_table_holds_for_every_role_and_method(at: Small) -> None:
-    """No answer but the expected one; printed where one differs."""
+    """Every role and method gets the expected status; the statuses are printed."""
     from django.db import transaction
     from django.urls import reverse
 
@@ -258,7 +258,7 @@ def test_the_table_holds_for_every_role_and_method(at: Small) -> None:
                 with transaction.atomic():
                     with contextlib.closing(client.generic(method, place)) as answer:
                         told[method] = answer.status_code
-                    transaction.set_rollback(True)  # the next one finds everything as it was
+                    transaction.set_rollback(True)  # undo changes before the next request
                 if method not in methods.split():
                     expected = {405}
                 elif role == "nobody":
@@ -276,7 +276,7 @@ def test_the_table_holds_for_every_role_and_method(at: Small) -> None:
 
 
 def _keys(name: str) -> set[str]:
-    """The parts of a route's address."""
+    """Return the parameters in a route's address."""
     from django.urls import get_resolver
 
     [(_, keys)] = get_resolver().reverse_dict.getlist(name)[0][0]
@@ -285,7 +285,7 @@ def _keys(name: str) -> set[str]:
 
 @pytest.mark.parametrize("role", ["ta", "head-ta", "instructor", "administrator"])
 def test_staff_of_one_course_are_nobody_in_another(at: Small, role: str) -> None:
-    """They do not learn that it is."""
+    """Staff of another course get 404, so they do not learn that the course exists."""
     from autograder.service.models import CourseRecord
 
     other = CourseRecord.objects.create(slug=f"other-{uuid.uuid4().hex[:8]}", title="Other", secret=bytes(32))

@@ -1,4 +1,4 @@
-"""Members: found, added, invited, changed, removed and restored; whose access ends, and who may do it."""
+"""Members: searching, adding, inviting, changing, removing and restoring, and the permissions for it."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ TA = {"role": "ta", "last_name": "X"}
 
 
 def place(at: Small, *parts: object) -> str:
-    """An address below the list of members."""
+    """Return an address below the list of members."""
     return "/".join([f"{at.base}staff/members", *map(str, parts)]) + ("/" if not parts else "")
 
 
 def member_of(at: Small, role: str) -> Any:
-    """The member with the account of a role."""
+    """Return the member with the account of a role."""
     from autograder.service.models import Member
 
     return Member.objects.get(course=at.record, account=at.account(role))
 
 
 def listed(at: Small, **fields: str) -> Any:
-    """A new member without an account."""
+    """Create a member without an account."""
     from autograder.service.models import Member
 
     return Member.objects.create(course=at.record, **{"role": "student", **fields})
 
 
 def test_the_list_is_searched_and_has_pages(at: Small) -> None:
-    """Every word is looked for in ids, names and addresses; a page shows no more than its number."""
+    """Every word of a search is matched with IDs, names and addresses; long lists have pages."""
     from autograder.service.models import Member
     from autograder.web.tables import PER_PAGE
 
@@ -64,7 +64,7 @@ def test_the_list_is_searched_and_has_pages(at: Small) -> None:
 
 
 def test_umlauts_are_sorted_and_found_beside_their_letters(at: Small) -> None:
-    """As in a telephone book, whatever the locale of the machine."""
+    """Umlauts are sorted and found like their base letters, whatever the locale of the system."""
     for student, name in (("s1", "Zorn"), ("s2", "Öztürk"), ("s3", "Nolte"), ("s4", "Ärmel")):
         listed(at, student=student, last_name=name)
     client = at.client("instructor")
@@ -75,7 +75,7 @@ def test_umlauts_are_sorted_and_found_beside_their_letters(at: Small) -> None:
 
 
 def test_one_member_is_added_with_a_link(at: Small) -> None:
-    """A student needs an id that is free; what is wrong is said beside the field, and nobody is added."""
+    """A student needs an unused ID; errors are shown next to the field, and no member is added."""
     from autograder.service.models import Member
 
     client = at.client("instructor")
@@ -103,7 +103,7 @@ def test_one_member_is_added_with_a_link(at: Small) -> None:
 
 
 def test_roles_are_given_downwards(at: Small) -> None:
-    """An instructor makes TAs, an administrator everybody; nobody changes those above, or themselves."""
+    """Instructors add TAs, administrators all roles; no one changes members above them, or themselves."""
     from autograder.service.models import Member
 
     instructor, administrator = at.client("instructor"), at.client("administrator")
@@ -125,7 +125,7 @@ def test_roles_are_given_downwards(at: Small) -> None:
 
 
 def test_a_role_is_changed_and_noted(at: Small) -> None:
-    """A student becomes a TA and a student again; the id of a student never changes."""
+    """A student can become a TA and a student again, but the student ID never changes."""
     at.account("student")
     client, ada = at.client("instructor"), member_of(at, "student")
     assert 302 == client.post(place(at, ada.pk, ""), {**TA, "student": "ada"}).status_code
@@ -142,7 +142,7 @@ def test_a_role_is_changed_and_noted(at: Small) -> None:
 
 
 def test_removing_ends_sessions_and_keys_at_once(at: Small) -> None:
-    """Attempts stay, the link of the class list folder brings nobody back, and staff add the member again."""
+    """Attempts stay, old links and class lists in the folder do not restore the member, but staff can."""
     from autograder.grading.store import Student
     from autograder.service.models import Member, ProgramKey
     from autograder.service.store import DatabaseStore
@@ -168,7 +168,7 @@ def test_removing_ends_sessions_and_keys_at_once(at: Small) -> None:
 
 
 def test_keys_for_another_course_stay(at: Small) -> None:
-    """Whoever is a member elsewhere keeps the keys, which no longer open this course."""
+    """A user who is a member of another course keeps their keys, which no longer work for this course."""
     from autograder.service.models import CourseRecord, Member, ProgramKey
     from autograder.web.account import hash_secret
 
@@ -183,7 +183,7 @@ def test_keys_for_another_course_stay(at: Small) -> None:
 
 
 def test_a_class_list_brings_removed_students_back(at: Small) -> None:
-    """An upload is a decision of staff."""
+    """Uploading a class list restores removed students."""
     from autograder.service.models import Member
 
     client, ada = at.client("instructor"), listed(at, student="ada")
@@ -193,7 +193,7 @@ def test_a_class_list_brings_removed_students_back(at: Small) -> None:
 
 
 def test_everybody_is_invited_with_one_file(at: Small) -> None:
-    """Each link works; no cell acts as a formula; an instructor invites nobody above TAs."""
+    """Every link works, no cell is a formula, and instructors cannot invite members above TAs."""
     listed(at, student="ada", first_name="=1+1")
     listed(at, role="instructor", last_name="Above")
     client = at.client("instructor")
@@ -210,7 +210,7 @@ def test_everybody_is_invited_with_one_file(at: Small) -> None:
 
 
 def test_a_lost_second_factor_is_reset(at: Small) -> None:
-    """By an administrator of the service alone; every session of the account ends."""
+    """Only an administrator of the service can reset it, which ends all sessions of the account."""
     from allauth.mfa.models import Authenticator
     from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
     from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
@@ -237,13 +237,13 @@ def test_a_lost_second_factor_is_reset(at: Small) -> None:
     "action", ["add", "list", "invitations.csv", "1/", "1/remove", "1/restore", "1/factor"]
 )
 def test_forms_of_other_sites_are_refused(at: Small, action: str) -> None:
-    """Without the token of the page nothing happens."""
+    """Forms without the CSRF token are rejected."""
     client = at.client("superuser", enforce_csrf_checks=True)
     assert 403 == client.post(place(at, action), TA).status_code
 
 
 def test_an_upload_of_a_removed_student_is_refused(at: Small, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also if the page was opened before, and the files were on their way."""
+    """An upload is rejected if the student is removed while the files are being sent."""
     from autograder.service import uploads
 
     student, instructor, ada = at.client("student"), at.client("instructor"), member_of(at, "student")
@@ -261,7 +261,7 @@ def test_an_upload_of_a_removed_student_is_refused(at: Small, monkeypatch: pytes
 def test_removing_waits_for_an_upload_that_is_being_stored(
     at: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The row of the member is locked until the attempt is stored: it never appears after the removal."""
+    """The member's row is locked until the attempt is stored, so it cannot appear after the removal."""
     from django.db import OperationalError, connections, transaction
 
     from autograder.service import tasks
@@ -291,7 +291,7 @@ def test_removing_waits_for_an_upload_that_is_being_stored(
 
 
 def test_the_log_is_filtered_and_exported(at: Small) -> None:
-    """By user, action and day; the file has what the page has, and no cell is a formula."""
+    """The log is filtered by user, action and day; the file matches the page, and no cell is a formula."""
     from autograder.service import audit
 
     client = at.client("instructor")
@@ -318,7 +318,7 @@ def test_the_log_is_filtered_and_exported(at: Small) -> None:
 
 
 def test_the_log_has_pages(at: Small) -> None:
-    """The newest entries come first; the filter stays on the next page."""
+    """The newest entries come first, and the filter applies to the next page."""
     from autograder.service import audit
     from autograder.web.audit_log import ON_A_PAGE
 
@@ -332,7 +332,7 @@ def test_the_log_has_pages(at: Small) -> None:
 
 
 def test_demo_accounts_come_back_at_each_start(at: Small) -> None:
-    """Whoever was added, removed or given another role meanwhile, and whoever has an account already."""
+    """Demo accounts are restored even if members were added, removed, or got another role or account."""
     from autograder.service.models import Account, Member
     from autograder.web.demo_accounts import create_accounts
 
@@ -358,7 +358,7 @@ def test_demo_accounts_come_back_at_each_start(at: Small) -> None:
 
 
 def test_a_demo_without_free_students_makes_one(at: Small) -> None:
-    """With an id that nobody has, or had."""
+    """The new student has an unused ID."""
     from autograder.service.models import Member
     from autograder.web.demo_accounts import create_accounts
 
@@ -368,7 +368,7 @@ def test_a_demo_without_free_students_makes_one(at: Small) -> None:
 
 
 def test_class_list_is_entered_at_once(at: Small) -> None:
-    """Not student by student, which takes a minute for thousands; the last of several entries holds."""
+    """The number of queries does not depend on the number of students; the last of several entries counts."""
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
@@ -377,7 +377,7 @@ def test_class_list_is_entered_at_once(at: Small) -> None:
     from autograder.service.store import DatabaseStore
 
     numbers = []
-    for count in (2, 4, 50):  # later ones add students and change known ones
+    for count in (2, 4, 50):  # later lists add students and change known ones
         students = [Student(f"n{number}", "Ada", email=f"{count}@example.org") for number in range(count)]
         with CaptureQueriesContext(connection) as queries:
             DatabaseStore(at.record).enroll_students([Student("n0", "Eve", "Smith"), *students])

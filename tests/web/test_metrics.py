@@ -1,4 +1,4 @@
-"""Metrics as Prometheus reads them: every process counted, a bounded number of labels, nothing personal."""
+"""Prometheus metrics: all processes are counted, labels are bounded, and nothing is personal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
 
 def parse_metrics(text: str) -> Samples:
-    """Return the values by name and labels; every line has to be a sample or a comment of a known name."""
+    """Return the values by name and labels, and check that every line is valid."""
     samples: Samples = {}
     types: dict[str, str] = {}
     for line in text.splitlines():
@@ -50,14 +50,14 @@ def count(samples: Samples, route: str, status: str = "2xx") -> float:
 
 
 def read_metrics(at: Small) -> Samples:
-    """Read the page."""
+    """Return the metrics that the service serves."""
     answer = at.client("nobody").get("/metrics")
     assert (200, "text/plain; version=0.0.4") == (answer.status_code, answer.headers["Content-Type"])
     return parse_metrics(answer.content.decode())
 
 
 def test_requests_are_counted_by_route_and_status(at: Small) -> None:
-    """Signed in or not, found or not: by the route, and never by the address."""
+    """Requests are counted by route and status, and never by address."""
     before = read_metrics(at)
     at.client().get(f"{at.base}a/small/")
     at.client("nobody").get(f"{at.base}a/small/")
@@ -75,7 +75,7 @@ def test_requests_are_counted_by_route_and_status(at: Small) -> None:
 
 
 def test_a_histogram_counts_every_request_once(at: Small) -> None:
-    """Its buckets grow to the count, which is that of the responses, and the last one has no bound."""
+    """Buckets are cumulative, and the last one equals the number of responses."""
     at.client().get(f"{at.base}a/small/")
     samples = read_metrics(at)
     name = "autograder_request_seconds"
@@ -94,7 +94,7 @@ def test_a_histogram_counts_every_request_once(at: Small) -> None:
 
 
 def test_the_queue_and_the_workers_are_counted(at: Small) -> None:
-    """Attempts by state, the age of the oldest one that waits, and workers that reported lately."""
+    """Metrics show attempts by state, the age of the oldest waiting one, and active workers."""
     from autograder.service import tasks
 
     before = read_metrics(at)
@@ -112,12 +112,12 @@ def test_the_queue_and_the_workers_are_counted(at: Small) -> None:
     waiting = ("autograder_attempts", (("state", "waiting"),))
     assert 1 == after[waiting] - before[waiting]
     assert 86_400 <= after["autograder_oldest_waiting_seconds", ()]
-    assert 2 == after["autograder_workers", ()]  # one of three readers, and one that is about to report
+    assert 2 == after["autograder_workers", ()]  # one with three queue readers, and one that starts
     assert 3 == tasks.QUEUE_READERS
 
 
 def test_an_attempt_of_a_dead_worker_waits(at: Small) -> None:
-    """It runs while its lease lasts; after that it waits for another worker, with its age."""
+    """After its lease, the attempt counts as waiting, with its age."""
     from autograder.service import attempts
 
     before = read_metrics(at)
@@ -135,7 +135,7 @@ def test_an_attempt_of_a_dead_worker_waits(at: Small) -> None:
 
 
 def test_processes_count_together_and_a_successor_goes_on(at: Small) -> None:
-    """Each one shows the sum; one that was killed and started again has lost nothing."""
+    """Each process shows the sum, and the successor of a killed process continues its counts."""
     del at
     shared = SharedFile.create(2)
     first = RequestMetrics(shared)

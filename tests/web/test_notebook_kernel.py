@@ -20,7 +20,7 @@ CELLS = ("from coursecheck import submit\nsubmit()", "import sys\n'autograder' i
 
 @pytest.mark.slow
 def test_submit_runs_in_a_released_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the key of the environment, without the package; and with a key that the front end asks for."""
+    """The key comes from the environment or from a prompt, and the package is not needed."""
     for name in ("course", "home"):
         (tmp_path / name).mkdir()
     folder = course.small(tmp_path / "course")
@@ -49,14 +49,18 @@ def test_submit_runs_in_a_released_notebook(tmp_path: Path, monkeypatch: pytest.
     assert "Attempt 1" in panel.data["text/html"]
     assert "✗ small" not in panel.data["text/plain"]
     assert "False" == imported.data["text/plain"]
-    assert [True] == passwords  # hidden while it is typed
+    assert [True] == passwords  # the input is hidden
     assert f"{key}\n" == (tmp_path / "home/.config/autograder/key").read_text()
     secret = key.partition("#")[2]
     assert secret not in nbformat.writes(notebook) + str(shown)
 
 
 def submit_and_type(work: Path, key: str) -> tuple[list[bool], dict[str, Any]]:
-    """Run the cell as a front end that can ask; whether the reply is hidden, and what is displayed."""
+    """Run the cell with a front end that answers the prompt.
+
+    Returns:
+        Whether each prompt hides the input, and the displayed data.
+    """
     manager, client = start_new_kernel(cwd=str(work))
     passwords: list[bool] = []
     displayed: list[dict[str, Any]] = []

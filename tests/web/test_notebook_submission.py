@@ -34,12 +34,12 @@ READ = 'mlp_parameters = "8 d^2"'
 
 
 class Notebook:
-    """A student's folder with the release, and the kernel of the notebook that is open in it.
+    """A student's folder with the release, and the kernel of its open notebook.
 
     Args:
         folder: an empty folder.
         release: folder of the release.
-        patch: undoes the changes of the process's environment.
+        patch: restores the environment of the process.
     """
 
     def __init__(self, folder: Path, release: Path, patch: pytest.MonkeyPatch) -> None:
@@ -66,7 +66,7 @@ class Notebook:
 
     @property
     def key_file(self) -> Path:
-        """Where the key is kept."""
+        """Return the path of the stored API key."""
         return self.home / ".config/autograder/key"
 
     def write_answers(self, folder: Path, **answers: str) -> None:
@@ -75,12 +75,12 @@ class Notebook:
             (self.folder / name).write_bytes(data)
 
     def run_cells(self, *sources: str) -> None:
-        """Let the kernel's history have these cells."""
+        """Set the history of the kernel to these cells."""
         shell = SimpleNamespace(history_manager=SimpleNamespace(input_hist_raw=["", *sources]))
         self.variables["get_ipython"] = lambda: shell
 
     def submit(self, *arguments: str) -> str:
-        """Run a cell that submits; what it printed."""
+        """Run a cell that submits, and return its output."""
         printed = io.StringIO()
         cell = {"submit": self.module["submit"], "arguments": arguments, **self.variables}
         with contextlib.redirect_stdout(printed):
@@ -90,24 +90,24 @@ class Notebook:
 
 @pytest.fixture
 def notebook(at: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Notebook:
-    """The folder of a student of the small course."""
+    """Return the folder of a student of the small course."""
     return Notebook(tmp_path, at.folder / "release" / at.offer.assignment, monkeypatch)
 
 
 @pytest.fixture
 def secret(at: Small) -> str:
-    """A key of a student, as it is shown once."""
+    """Return a student's API key."""
     return make_key(at)
 
 
 @pytest.fixture
 def key(address: str, secret: str) -> str:
-    """The text on the account page."""
+    """Return the key as the account page shows it, with the address."""
     return f"{address}#{secret}"
 
 
 def make_key(at: Small, student: str = "ada") -> str:
-    """Make a key on the account page."""
+    """Create a key on the account page."""
     page = str(
         at.client(student=student)
         .post("/app/keys/", {"label": "notebook", "scopes": ["read", "submit"]})
@@ -117,7 +117,7 @@ def make_key(at: Small, student: str = "ada") -> str:
 
 
 def test_submit_shows_receipt_and_readings(at: Small, notebook: Notebook, key: str) -> None:
-    """Asked for once, the key is kept for its owner alone, and shown nowhere."""
+    """The key is requested once, stored with permissions for its owner only, and never displayed."""
     notebook.write_answers(at.folder, mlp_answer=READ)
     notebook.replies = [key]
     first = notebook.submit()
@@ -142,7 +142,7 @@ def test_submit_shows_receipt_and_readings(at: Small, notebook: Notebook, key: s
 
 
 def test_submit_takes_the_key_of_the_environment(at: Small, notebook: Notebook, key: str) -> None:
-    """As on a JupyterHub: nobody is asked, and nothing is stored."""
+    """A key in the environment, as on JupyterHub, is used without a prompt and not stored."""
     notebook.patch.setenv("NBEXAM_TOKEN", key)
     assert "✓ small: Attempt" in notebook.submit()
     assert ([], False) == (notebook.asked, notebook.key_file.exists())
@@ -152,7 +152,7 @@ def test_submit_takes_the_key_of_the_environment(at: Small, notebook: Notebook, 
 
 
 def test_submit_asks_again_when_the_stored_key_was_removed(at: Small, notebook: Notebook, key: str) -> None:
-    """A wrong one is not stored."""
+    """The prompt appears again, and a wrong key is not stored."""
     notebook.key_file.parent.mkdir(parents=True)
     notebook.key_file.write_text(f"{key}x\n")
     notebook.replies = [f"{key}y"]
@@ -166,7 +166,7 @@ def test_submit_asks_again_when_the_stored_key_was_removed(at: Small, notebook: 
 
 
 def test_submit_says_when_nobody_can_be_asked(at: Small, notebook: Notebook) -> None:
-    """Such as while a program runs the notebook."""
+    """Report a missing key if there is no prompt, as when a notebook is run by a program."""
     assert "there is no API key" in notebook.submit()
 
 
@@ -182,7 +182,7 @@ def test_submit_says_when_nobody_can_be_asked(at: Small, notebook: Notebook) -> 
     ],
 )
 def test_submit_refuses_what_is_no_key(notebook: Notebook, typed: str, sentence: str) -> None:
-    """Before anything is sent, and without repeating the key."""
+    """A malformed key is rejected before anything is sent, and is not repeated in the message."""
     notebook.replies = [typed]
     said = notebook.submit()
     assert sentence in said
@@ -191,7 +191,7 @@ def test_submit_refuses_what_is_no_key(notebook: Notebook, typed: str, sentence:
 
 
 def test_submit_says_that_it_is_late(at: Small, notebook: Notebook, key: str) -> None:
-    """A late attempt is stored, and its student reads how it counts; one in time has the deadline."""
+    """A late attempt is stored, and the message states how it counts; one in time shows the deadline."""
     notebook.patch.setenv("NBEXAM_TOKEN", key)
     for end, sentences in (
         (1, ["✓ small: On time. Deadline: "]),
@@ -212,7 +212,7 @@ def test_submit_says_that_it_is_late(at: Small, notebook: Notebook, key: str) ->
 
 
 def test_submit_repeats_why_the_service_refused(at: Small, notebook: Notebook, key: str) -> None:
-    """A damaged file, and too many attempts: in the service's own words, and without an attempt."""
+    """The message of the service is shown for damaged files and too many attempts."""
     notebook.patch.setenv("NBEXAM_TOKEN", key)
     (notebook.folder / "code.ipynb").write_bytes(b"not a notebook")
     assert "✗ small: Not submitted: code.ipynb" in notebook.submit()
@@ -223,7 +223,7 @@ def test_submit_repeats_why_the_service_refused(at: Small, notebook: Notebook, k
 
 
 def test_submit_sends_nothing_too_large(at: Small, notebook: Notebook, key: str) -> None:
-    """The limit is the service's."""
+    """The size limit is that of the service."""
     from autograder.service import attempts
 
     assert attempts.MOST_BYTES == submission.MOST_BYTES
@@ -235,7 +235,7 @@ def test_submit_sends_nothing_too_large(at: Small, notebook: Notebook, key: str)
 
 
 def test_submit_names_the_missing_notebook(notebook: Notebook, key: str) -> None:
-    """Where there is none, and where the open one has another name than the released one."""
+    """The message names the expected file if it is missing or was renamed."""
     notebook.patch.setenv("NBEXAM_TOKEN", key)
     copy = notebook.folder / "code-Copy1.ipynb"
     shutil.copy(notebook.folder / "code.ipynb", copy)
@@ -243,7 +243,7 @@ def test_submit_names_the_missing_notebook(notebook: Notebook, key: str) -> None
     assert (
         "this notebook is called code-Copy1.ipynb; expected formulas.ipynb, code.ipynb" in notebook.submit()
     )
-    copy.unlink()  # it was renamed: the session keeps the old name
+    copy.unlink()  # after a rename, the session still has the old name
     assert "✓ small: Attempt" in notebook.submit()
     notebook.patch.chdir(notebook.home)
     notebook.variables["__vsc_ipynb_file__"] = str(notebook.folder / "code.ipynb")
@@ -256,7 +256,10 @@ def test_submit_names_the_missing_notebook(notebook: Notebook, key: str) -> None
 
 
 def test_submit_warns_of_what_is_not_saved(at: Small, notebook: Notebook, key: str) -> None:
-    """It submits all the same: near the deadline an old answer is better than none."""
+    """A warning is shown, and the notebook is submitted.
+
+    Near the deadline an old answer is better than none.
+    """
     notebook.patch.setenv("NBEXAM_TOKEN", key)
     notebook.write_answers(at.folder, mlp_answer=READ, layers_answer="submit()")
     notebook.run_cells("mlp_parameters = 'old'", READ, "submit()")
@@ -269,7 +272,7 @@ def test_submit_warns_of_what_is_not_saved(at: Small, notebook: Notebook, key: s
 
 
 def test_submit_refuses_a_notebook_with_the_key(at: Small, notebook: Notebook, key: str) -> None:
-    """A key in a submission can be read by whoever marks it."""
+    """A submission that contains the API key is rejected, because markers could read it."""
     notebook.patch.setenv("NBEXAM_TOKEN", key)
     notebook.write_answers(at.folder, layers_answer=f"key = '{key}'")
     said = notebook.submit()
@@ -279,7 +282,7 @@ def test_submit_refuses_a_notebook_with_the_key(at: Small, notebook: Notebook, k
 
 
 def test_submit_takes_pictures_along(at: Small, notebook: Notebook, key: str) -> None:
-    """Those that a text shows; no others."""
+    """Pictures that a text shows are included; other files are not."""
     notebook.patch.setenv("NBEXAM_TOKEN", key)
     notebook.write_answers(at.folder, mlp_why="![plot](plot.png)")
     for name in ("plot.png", "private.png"):
@@ -290,7 +293,7 @@ def test_submit_takes_pictures_along(at: Small, notebook: Notebook, key: str) ->
 
 
 def test_submit_finds_the_course(at: Small, notebook: Notebook, key: str, tmp_path: Path) -> None:
-    """By the release, where two courses have an assignment of one name."""
+    """If two courses have an assignment of the same name, the release determines the course."""
     from autograder.app import open_course
     from autograder.grading.release_generation import generate_release
     from autograder.service.models import CourseRecord, Member
@@ -324,7 +327,7 @@ def test_submit_finds_the_course(at: Small, notebook: Notebook, key: str, tmp_pa
 def serve(
     handler: Callable[[http.server.BaseHTTPRequestHandler], None], context: ssl.SSLContext | None = None
 ) -> Iterator[str]:
-    """Serve requests with a function; the address."""
+    """Serve requests with a function and yield the address."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -348,7 +351,7 @@ def serve(
 
 
 def pass_on(request: http.server.BaseHTTPRequestHandler, address: str) -> tuple[int, bytes]:
-    """Pass a request on to the service; its response."""
+    """Forward a request to the service and return status and body of its response."""
     body = request.rfile.read(int(request.headers.get("Content-Length", 0)))
     connection = http.client.HTTPConnection(urlsplit(address).netloc)
     connection.request(request.command, request.path, body, {**request.headers, "Host": "127.0.0.1"})
@@ -360,7 +363,7 @@ def pass_on(request: http.server.BaseHTTPRequestHandler, address: str) -> tuple[
 def test_submit_repeats_once_and_submits_once(
     at: Small, notebook: Notebook, address: str, secret: str, failure: str
 ) -> None:
-    """Also if the service has received the submission, and its response was lost."""
+    """A request is repeated once, and creates one attempt even if the first response was lost."""
     posts: list[str] = []
 
     def answer(request: http.server.BaseHTTPRequestHandler) -> None:
@@ -385,7 +388,7 @@ def test_submit_repeats_once_and_submits_once(
 
 
 def test_submit_gives_up_after_one_repetition(at: Small, notebook: Notebook, secret: str) -> None:
-    """While the service is busy, and without a connection."""
+    """Report that the service is busy or cannot be reached."""
     requests: list[str] = []
 
     def answer(request: http.server.BaseHTTPRequestHandler) -> None:
@@ -400,7 +403,7 @@ def test_submit_gives_up_after_one_repetition(at: Small, notebook: Notebook, sec
 
 
 def test_submit_follows_no_redirect(notebook: Notebook, secret: str) -> None:
-    """The key would be repeated there."""
+    """Redirects are not followed, because the key would be sent to the other server."""
     seen: list[str] = []
 
     def take(request: http.server.BaseHTTPRequestHandler) -> None:
@@ -420,7 +423,7 @@ def test_submit_follows_no_redirect(notebook: Notebook, secret: str) -> None:
 
 
 def test_submit_says_that_something_else_answers(notebook: Notebook, secret: str) -> None:
-    """Such as a network that wants a sign-in first."""
+    """Report that another server responds, such as the sign-in page of a network."""
 
     def answer(request: http.server.BaseHTTPRequestHandler) -> None:
         request.send_response(200)
@@ -433,7 +436,7 @@ def test_submit_says_that_something_else_answers(notebook: Notebook, secret: str
 
 
 def test_submit_verifies_the_certificate(notebook: Notebook, secret: str, tmp_path: Path) -> None:
-    """Even if the notebook has switched verification off; nothing is sent to a stranger."""
+    """The certificate is verified even if the notebook has turned verification off; nothing is sent."""
     seen: list[str] = []
     key, name = (
         ec.generate_private_key(ec.SECP256R1()),
@@ -456,7 +459,7 @@ def test_submit_verifies_the_certificate(notebook: Notebook, secret: str, tmp_pa
 
 
 def test_submit_displays_no_foreign_html(notebook: Notebook) -> None:
-    """Of a response only our own MathML is displayed as it is."""
+    """Only MathML of the service is displayed as HTML."""
     line = {"state": "ready", "text": "x is read as ", "reading": "d<1"}
     ours = '<math aria-label="d"><semantics><mi>d</mi></semantics></math>'
     assert ours == submission._read_line({**line, "mathml": ours}).mathml
@@ -466,7 +469,7 @@ def test_submit_displays_no_foreign_html(notebook: Notebook) -> None:
 
 
 def test_service_receives_a_repetition_once(at: Small) -> None:
-    """Also where the attempts are used up meanwhile; another student's key means another attempt."""
+    """A repeated request returns the same attempt even at the limit; another student's creates a new one."""
     from autograder.service import attempts
 
     files = course.released(at.folder)
@@ -481,7 +484,7 @@ def test_service_receives_a_repetition_once(at: Small) -> None:
 
 
 def test_key_page_shows_the_cell(at: Small) -> None:
-    """In the reader's language."""
+    """The cell is shown in the reader's language."""
     client = at.client()
     for language, sentence in (("en", "Save the notebook first"), ("de", "Zuerst das Notebook speichern")):
         page = client.get("/app/keys/", headers={"accept-language": language}).content.decode()
@@ -491,7 +494,7 @@ def test_key_page_shows_the_cell(at: Small) -> None:
 
 
 def test_an_attempt_is_told_to_its_owner_alone(at: Small, secret: str) -> None:
-    """Nobody reads another student's attempt with a key of their own."""
+    """Students cannot read other students' attempts with their own key."""
     course.handed_in(at.offer, "ada", course.released(at.folder))
     place = f"/api/courses/{at.record.slug}/attempts/{at.offer.attempts.get().pk}/readings"
     program, other = at.client("nobody"), make_key(at, "bob")

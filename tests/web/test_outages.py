@@ -1,4 +1,4 @@
-"""Pages while the database is down: one question that it does not answer, then a page that says so."""
+"""Pages during an outage of the database: one failed query, then an error page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ AWAY = "Der Dienst ist zurzeit nicht erreichbar."
 
 
 class Outage:
-    """A database that answers some more questions, and none after them."""
+    """A database that answers a number of queries and then fails."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.answers_left = 0
@@ -25,7 +25,7 @@ class Outage:
             if self.answers_left > 0:
                 self.answers_left -= 1
                 return ask(connection, *args)
-            # Inside a transaction, Django does not open a lost connection again, so nothing waits there.
+            # Inside a transaction, Django does not reconnect, so there is no waiting time.
             self.unanswered += not connection.in_atomic_block
             raise OperationalError("couldn't get a connection after 5.00 sec")
 
@@ -36,7 +36,7 @@ class Outage:
 def test_a_page_asks_once_when_the_database_is_down(
     at: Small, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It answers 503 in the reader's language, also if the page does not exist; nobody is signed out."""
+    """The response is 503 in the reader's language, also for unknown pages, and the session is kept."""
     client = at.client(headers={"accept-language": "de"}, raise_request_exception=False)
     session = client.cookies["sessionid"].value
     outage = Outage(monkeypatch)
@@ -49,7 +49,7 @@ def test_a_page_asks_once_when_the_database_is_down(
 def test_a_form_asks_once_when_the_database_goes_down_meanwhile(
     at: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At whichever question that is, the last of which saves what the next page says."""
+    """The error page appears whichever query fails."""
     client = at.client("instructor", headers={"accept-language": "de"}, raise_request_exception=False)
     outage = Outage(monkeypatch)
     for answers in range(100):
@@ -63,7 +63,7 @@ def test_a_form_asks_once_when_the_database_goes_down_meanwhile(
 
 
 def test_the_api_answers_503_when_the_database_is_down(at: Small, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a problem in words, like every other of its errors."""
+    """The response is a problem document, like other errors of the API."""
     client = at.client("nobody", raise_request_exception=False)
     outage = Outage(monkeypatch)
     response = client.get("/api/courses", headers={"authorization": "Bearer of-somebody"})

@@ -1,4 +1,4 @@
-"""Pages of data protection, and the access log that other pages and the API write."""
+"""Data protection pages, and the access log of pages and API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RESULTS, ANSWERS, ATTEMPTS = "result", "answer", "attempt"
 
 
 def views(at: Small) -> list[tuple[str, str, str]]:
-    """Who viewed what of whom, oldest first."""
+    """Return who viewed what of whom, oldest first."""
     from autograder.service.models_results import AccessEntry
 
     rows = AccessEntry.objects.filter(course=at.record).order_by("pk")
@@ -28,7 +28,7 @@ def views(at: Small) -> list[tuple[str, str, str]]:
 
 @pytest.fixture
 def attempt(at: Small) -> Any:
-    """A graded attempt of ada's, with an answer to be marked and a regrade request."""
+    """Return a graded attempt of ada with an answer to be marked and a regrade request."""
     from autograder.service.models import CellMark, RegradeRequest
 
     made = canned(at, course.handed_in(at.offer, "ada", course.released(at.folder)))
@@ -40,7 +40,7 @@ def attempt(at: Small) -> Any:
 
 
 def test_views_by_staff_are_recorded(at: Small, attempt: Any) -> None:
-    """On pages and through the API; those of the student, and tables of the class, are not."""
+    """Views by staff are logged for pages and API; views by the student and of class tables are not."""
     from autograder.service.models import CellMark, RegradeRequest
 
     mark = CellMark.objects.get(place__course=at.record, place__cell="mlp-why", student="ada")
@@ -81,7 +81,7 @@ def test_views_by_staff_are_recorded(at: Small, attempt: Any) -> None:
 
 
 def test_an_administrator_exports_and_erases_a_person(at: Small, attempt: Any) -> None:
-    """Found by a part of the name; nobody is erased by a wrong click, and both are noted."""
+    """A person is found by a part of the name, and erased only after confirmation; both are logged."""
     from autograder.service.models import Account, Member
 
     account = at.account("student")
@@ -109,7 +109,7 @@ def test_an_administrator_exports_and_erases_a_person(at: Small, attempt: Any) -
 
 
 def test_a_member_without_an_account_can_be_erased(at: Small) -> None:
-    """They are found by their id; with an account they are found by that alone."""
+    """Members without an account are found by their student ID, others only by their account."""
     from autograder.service.models import Member
 
     root = at.client("superuser")
@@ -123,7 +123,7 @@ def test_a_member_without_an_account_can_be_erased(at: Small) -> None:
 
 
 def test_a_retention_period_is_set_and_noted(at: Small) -> None:
-    """At least a month; an empty field removes it."""
+    """The retention period is at least 30 days, and an empty field removes it."""
     root, place = at.client("superuser"), f"/app/people/keep/{at.record.slug}"
     for typed, expected in (("365", 365), ("5", 365), ("x", 365), ("", None)):
         root.post(place, {"days": typed})

@@ -1,4 +1,4 @@
-"""Files of learning platforms: an archive is handed in for students, and grades are downloaded for them."""
+"""Files of learning platforms: importing archives of submissions, and exporting grades."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WORKSHEET = (
 
 @pytest.fixture
 def client(at: Small) -> Any:
-    """An instructor's browser, in a course whose class list was taken over from Moodle."""
+    """Return an instructor's browser in a course with a class list imported from Moodle."""
     client = at.client("instructor")
     sent = SimpleUploadedFile("list.csv", LIST.encode())
     answer = client.post(f"{at.base}staff/members/list", {"list": sent}, follow=True)
@@ -37,12 +37,12 @@ def client(at: Small) -> Any:
 
 
 def place(at: Small) -> str:
-    """The address of the page."""
+    """Return the address of the page."""
     return f"{at.base}staff/a/{at.offer.assignment}/platforms/"
 
 
 def moodle(at: Small) -> bytes:
-    """Ada handed in both notebooks, Bob one of them under another name, and somebody nobody knows."""
+    """Return Moodle's archive: ada with both notebooks, bob with a renamed one, and an unknown student."""
     files: dict[str, str | bytes] = {
         f"Ada Lovelace_7_assignsubmission_file_/{name}": data
         for name, data in course.released(at.folder).items()
@@ -56,12 +56,12 @@ def moodle(at: Small) -> bytes:
 
 
 def send(at: Small, client: Any, data: bytes, **more: Any) -> str:
-    """What the page says after an archive was sent."""
+    """Upload an archive and return the page."""
     return text(client.post(place(at), {"archive": SimpleUploadedFile("moodle.zip", data), **more}))
 
 
 def test_an_archive_is_handed_in_for_students(at: Small, client: Any) -> None:
-    """With the worksheet's times where it has them; a second time everything is here already."""
+    """Submission times come from the worksheet, and a repeated import adds nothing."""
     sheet = SimpleUploadedFile("grades.csv", WORKSHEET.encode())
     told = send(at, client, moodle(at), worksheet=sheet, zone="Europe/Berlin")
     assert "1 attempt was imported." in told
@@ -86,7 +86,7 @@ def test_an_archive_is_handed_in_for_students(at: Small, client: Any) -> None:
 
 
 def test_what_cannot_be_read_is_told_and_nothing_is_handed_in(at: Small, client: Any) -> None:
-    """No archive, no zone, no time, an older attempt than what is here."""
+    """Missing archives, wrong zones and times, and attempts older than existing ones are rejected."""
     assert "Nothing was imported or exported: " in text(client.post(place(at)))
     assert "the zone &#39;Berlin&#39; cannot be told" in send(at, client, moodle(at), zone="Berlin")
     assert "Nothing was imported or exported: “yesterday” is not a valid time" in send(
@@ -100,7 +100,7 @@ def test_what_cannot_be_read_is_told_and_nothing_is_handed_in(at: Small, client:
 
 
 def test_grades_are_downloaded_as_platforms_take_them(at: Small, client: Any) -> None:
-    """Moodle's worksheet filled in, a gradebook, lists and lines; the provisional only if asked for."""
+    """Moodle's worksheet, gradebooks and lists are exported, with provisional marks only on request."""
     course.handed_in(at.offer, "ada", course.released(at.folder))
     course.graded_without_a_box(at.offer)
     fill = lambda: SimpleUploadedFile("grades.csv", WORKSHEET.encode())  # noqa: E731
@@ -129,7 +129,7 @@ def test_grades_are_downloaded_as_platforms_take_them(at: Small, client: Any) ->
 
 
 def test_the_page_is_german_too(at: Small, client: Any) -> None:
-    """Every sentence of it."""
+    """The page is also available in German."""
     client.cookies["django_language"] = "de"
     page = text(client.get(place(at)))
     assert "Abgaben importieren, Bewertungen exportieren" in page
@@ -137,7 +137,7 @@ def test_the_page_is_german_too(at: Small, client: Any) -> None:
 
 
 def test_moodles_feedback_is_an_archive(at: Small, client: Any) -> None:
-    """A page for each student; the names in it come from Moodle's worksheet."""
+    """The archive has a page for each student, named according to Moodle's worksheet."""
     course.handed_in(at.offer, "ada", course.released(at.folder))
     course.graded_without_a_box(at.offer)
     assert "Moodle accepts only its own grading worksheet" in text(

@@ -1,4 +1,4 @@
-"""Web processes when a class comes at once: sign-ins wait for each other, and nobody else waits for them."""
+"""Web processes under many sign-ins: password hashing is sequential and does not block other pages."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from autograder.web import password_hashing, processes
 from tests.web.people import PASSWORD, Small
 
 SIGN_INS = 12
-"""More than a process has threads."""
+"""More than the number of threads of a process."""
 
 
 def post_sign_in(address: str, name: str, ready: threading.Barrier) -> int:
-    """Sign in over a socket, together with others; the status without following the redirect."""
+    """Sign in at the same time as others, and return the status before the redirect."""
     browser = requests.Session()
     page = f"{address}/app/accounts/login/"
     token = re.findall(r'name="csrfmiddlewaretoken" value="([^"]+)"', browser.get(page, timeout=300).text)[0]
@@ -31,7 +31,7 @@ def post_sign_in(address: str, name: str, ready: threading.Barrier) -> int:
 def test_pages_are_answered_while_sign_ins_wait(
     at: Small, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As many passwords are being hashed as there are threads, and more wait; then all get in."""
+    """Pages are served while all threads for passwords are busy; afterwards every sign-in succeeds."""
     account, arrived, go_on = at.account("ta"), threading.Semaphore(0), threading.Event()
     ready = threading.Barrier(SIGN_INS, timeout=300)
     assert account is not None
@@ -57,7 +57,7 @@ def test_pages_are_answered_while_sign_ins_wait(
 
 
 def test_one_password_is_hashed_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also by many threads; right and wrong passwords are told apart."""
+    """Only one thread hashes at a time, and the results are correct."""
     hasher = password_hashing.SequentialArgon2Hasher()
     running, most = [], []
     verify = Argon2PasswordHasher.verify
@@ -81,7 +81,7 @@ def test_one_password_is_hashed_at_a_time(monkeypatch: pytest.MonkeyPatch) -> No
 def test_hashes_of_earlier_releases_are_known_and_replaced(
     at: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They have eight lanes; at the next sign-in the account gets a hash with one."""
+    """Old hashes with eight lanes are accepted, and replaced by ones with a single lane."""
     account = at.account("ta")
     assert account is not None
     monkeypatch.setattr(Argon2PasswordHasher, "parallelism", 8)
@@ -106,7 +106,7 @@ def test_hashes_of_earlier_releases_are_known_and_replaced(
 def test_the_file_limit_is_raised_as_far_as_allowed(
     limits: tuple[int, int], raised: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Never lowered, and never above the hard limit."""
+    """The limit is never lowered, and never above the hard limit."""
     calls: list[tuple[int, int]] = []
     monkeypatch.setattr(resource, "getrlimit", lambda _: limits)
     monkeypatch.setattr(resource, "setrlimit", lambda _, new: calls.append(new))

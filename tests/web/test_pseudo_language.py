@@ -1,4 +1,4 @@
-"""Every page in an invented language: no sentence stands on it that is not in the catalogue."""
+"""Every page in a pseudo-language, so that sentences missing in the catalogue are found."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tests.web.people import Small
 from tests.web.test_matrix import ALLOWED, _keys, drafted, routes, tried
 from tests.web.test_similar_page import class_of, compared
 
-# German in the eyes of Django: it knows no invented languages.
+# Django does not know invented languages, so this one replaces German.
 LANGUAGE = "de"
 BY = ("superuser", "student", "instructor")
-"""Who looks at a page: the first of these who may."""
+"""Roles that read a page; the first one with access is used."""
 NOT_HERE = {"lti-connect": "begins at a learning platform; see test_lti.py"}
 TITLES = r'(?:en = |title=)"([^"]*)"'
 DATA = (
@@ -46,12 +46,12 @@ DATA = (
     *("ada", "bob", "cem", "dia", "eva", "fay", "zoe", "Lovelace", "red", "norms", "Maths", "autograder"),
     *("min", "code", "formulas", "small", "mlp", "why", "softmax", "student", "instructor", "draft"),
 )
-"""Names and ids of this class, and what keeps its spelling in every language."""
+"""Names and IDs of the class, and words that are the same in every language."""
 
 
 @pytest.fixture(scope="module")
 def locale(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of languages with the invented one in place of German."""
+    """Return a folder of translations with the pseudo-language in place of German."""
     folder = tmp_path_factory.mktemp("locale")
     pseudo.write(folder, LANGUAGE)
     return folder
@@ -59,7 +59,7 @@ def locale(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def full(at: Small, locale: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """A class with something on every page; the parts of the addresses of its pages."""
+    """Create a class with content on every page, and return the parameters of the addresses."""
     from django.utils import timezone
 
     from autograder.service import audit, program_keys
@@ -137,7 +137,7 @@ def full(at: Small, locale: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, 
 
 
 def find_reader(name: str) -> str | None:
-    """Who looks at a route's page; None: it has none."""
+    """Return the role that reads a route's page, or None if it has none."""
     roles, methods = ALLOWED[name]
     if "GET" not in methods.split() or name in NOT_HERE:
         return None
@@ -148,12 +148,12 @@ PAGES = {name: reader for name in ALLOWED if (reader := find_reader(name))}
 
 
 def read(at: Small, page: str) -> str:
-    """The words of a page without the texts of the course."""
+    """Return the words of a page without the texts of the course."""
     from autograder.service.models import CourseRecord
 
     text = pseudo.read(page)
     texts = [
-        # Administrators see the courses of other tests, too.
+        # Administrators also see the courses of other tests.
         *(name for course in CourseRecord.objects.values_list("title", "slug") for name in course),
         at.offer.title,
         "for <b>staff</b>",
@@ -162,14 +162,14 @@ def read(at: Small, page: str) -> str:
     ]
     texts += [f"{at.record.slug}-{role}" for role in BY]
     for own in sorted({*texts}, key=len, reverse=True):
-        # As a whole: another test's course may be called "B".
+        # Whole words only, because another test's course may be called "B".
         text = re.sub(rf"(?<!\w){re.escape(own)}(?!\w)", " ", text)
-    # Digests are no words, though some of them have letters only.
+    # Remove digests, some of which consist of letters only.
     return re.sub(r"[0-9a-f]{32,}|[0-9a-f]{12}…", " ", text)
 
 
 def test_every_page_speaks_it(at: Small, full: dict[str, Any]) -> None:
-    """Each route that shows a page: its texts, its title, and its labels for screen readers."""
+    """Texts, titles and labels of all pages are translated."""
     ids = re.findall(r'\b(?:id|kind|code|name|answer) = "([^"]*)"', small_course.RUBRIC)
     known = frozenset(word for name in (*DATA, *ids) for word in re.findall(r"[A-Za-z]+", name))
     clients = {role: at.client(role, headers={"accept-language": LANGUAGE}) for role in set(PAGES.values())}

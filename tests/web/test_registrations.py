@@ -1,4 +1,4 @@
-"""Platforms that register themselves: what they are told, who confirms them, and what is refused."""
+"""Dynamic registration of platforms: the exchange, the confirmation, and what is rejected."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ PAGE = "/app/platforms/"
 
 
 class Moodle:
-    """A platform that describes itself, and lets tools register.
+    """A platform with a configuration and a registration endpoint.
 
     Attributes:
-        configuration, answer: what it sends: its description, and what a tool is told that registers.
-        status: of its answers.
+        configuration, answer: the configuration, and the response to a registration.
+        status: status of the responses.
         asked: each request: method, host, path, body, headers.
-        hosts: what look-ups find.
+        hosts: addresses by host name.
     """
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class Moodle:
 
 @pytest.fixture
 def moodle(monkeypatch: pytest.MonkeyPatch) -> Moodle:
-    """The platform, on a network without others."""
+    """Replace the network by the platform alone."""
     from autograder.service import outgoing
 
     made = Moodle()
@@ -91,10 +91,10 @@ def moodle(monkeypatch: pytest.MonkeyPatch) -> Moodle:
             return SimpleNamespace(status=made.status, read=lambda most: content[:most])
 
         def abort(self) -> None:
-            """Nobody waits."""
+            """Do nothing: no connection is open."""
 
         def close(self) -> None:
-            """Nothing is open."""
+            """Do nothing: no connection is open."""
 
     monkeypatch.setattr(outgoing, "socket", SimpleNamespace(getaddrinfo=made.look_up, SOCK_STREAM=1))
     monkeypatch.setattr(outgoing, "_PinnedConnection", Connection)
@@ -103,7 +103,7 @@ def moodle(monkeypatch: pytest.MonkeyPatch) -> Moodle:
 
 @pytest.fixture
 def make_address(at: Small) -> Callable[[], str]:
-    """Make the path of a registration address, as an administrator of the service does."""
+    """Return a function that creates a registration address as an administrator of the service."""
 
     def make() -> str:
         page = at.client("superuser").post(PAGE).content.decode()
@@ -114,7 +114,7 @@ def make_address(at: Small) -> Callable[[], str]:
 
 @pytest.fixture(autouse=True)
 def _without_registrations(service_database: Any) -> None:
-    """Other tests' platforms are not there."""
+    """Remove platforms of other tests."""
     from lti_tool.models import LtiRegistration
 
     from autograder.service.models_results import PlatformRegistration
@@ -126,13 +126,13 @@ def _without_registrations(service_database: Any) -> None:
 
 
 def open_address(at: Small, address: str, place: str = PLACE, **more: str) -> Any:
-    """What the browser of the platform's administrator gets."""
+    """Open a registration address in the browser of the platform's administrator."""
     sent = {"openid_configuration": place, "registration_token": SECRET, **more}
     return at.client("nobody").get(address, sent)
 
 
 def find_rows() -> list[PlatformRegistration]:
-    """The platforms that are registered."""
+    """Return the registered platforms."""
     from autograder.service.models_results import PlatformRegistration
 
     return list(PlatformRegistration.objects.exclude(registration=None))
@@ -141,10 +141,10 @@ def find_rows() -> list[PlatformRegistration]:
 def test_a_platform_registers_and_waits(
     at: Small, moodle: Moodle, make_address: Callable[[], str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is told our addresses and wishes, as far as it supports them; no secret gets into a log."""
+    """The platform gets the addresses and requests that it supports, and no secret is logged."""
     caplog.set_level(logging.DEBUG)
     address = make_address()
-    assert 400 == at.client("nobody").get(address).status_code  # a preview of the link uses nothing up
+    assert 400 == at.client("nobody").get(address).status_code  # a preview of the link does not use it up
     page = open_address(at, address)
     assert "must confirm it before it can be used" in text(page)
     assert "frame-ancestors https:" in page.headers["Content-Security-Policy"]
@@ -184,7 +184,7 @@ def test_a_platform_registers_and_waits(
 
 
 def test_an_address_is_good_once(at: Small, moodle: Moodle, make_address: Callable[[], str]) -> None:
-    """Not again, not after it expired, nor another one; a failure uses it up, too."""
+    """An address is rejected after use, expiry and failure."""
     from django.utils import timezone
 
     from autograder.service.models_results import PlatformRegistration
@@ -206,7 +206,7 @@ def test_an_address_is_good_once(at: Small, moodle: Moodle, make_address: Callab
 
 
 def test_addresses_inside_are_not_asked(at: Small, moodle: Moodle, make_address: Callable[[], str]) -> None:
-    """Neither the description, nor what it leads to."""
+    """Neither the configuration nor its endpoints may be at private addresses."""
     for place in (
         f"http://{HOST}/x",
         "https://inside.example.org/x",
@@ -233,7 +233,7 @@ def test_addresses_inside_are_not_asked(at: Small, moodle: Moodle, make_address:
 
 
 def test_what_is_no_platform_is_refused(at: Small, moodle: Moodle, make_address: Callable[[], str]) -> None:
-    """Another issuer than its host, a redirect, what is too large, no JSON, or does not fit."""
+    """Reject wrong issuers, redirects, and invalid or too large responses."""
     whole, answer = dict(moodle.configuration), dict(moodle.answer)
     for configuration in (
         {**whole, "issuer": "https://canvas.example.org"},
@@ -276,7 +276,7 @@ def test_what_is_no_platform_is_refused(at: Small, moodle: Moodle, make_address:
 def test_a_registration_replaces_no_platform(
     at: Small, moodle: Moodle, make_address: Callable[[], str]
 ) -> None:
-    """The same client of the same issuer is refused; another client waits beside it."""
+    """A client that exists is rejected; another client of the same issuer waits for confirmation."""
     from lti_tool.models import LtiRegistration
 
     known = LtiRegistration.objects.create(
@@ -302,7 +302,7 @@ def test_a_registration_replaces_no_platform(
 def test_an_administrator_confirms_a_platform(
     at: Small, moodle: Moodle, make_address: Callable[[], str]
 ) -> None:
-    """Only then it launches, from confirmed deployments; also after a restart of the service."""
+    """Launches work only from confirmed deployments and only after confirmation, also after a restart."""
     from django.conf import settings
     from django.test import override_settings
     from lti_tool.models import LtiRegistration
@@ -318,7 +318,7 @@ def test_an_administrator_confirms_a_platform(
         LearningPlatform(f"registered of {at.record.slug}") as lms,
         override_settings(RUNNING=replace(settings.RUNNING, platforms={})),
     ):
-        # From here on, the platform is one that launches.
+        # the same platform, now with the address of one that launches
         LtiRegistration.objects.filter(pk=row.registration_id).update(
             issuer=lms.address,
             client_id=lms.client,
@@ -348,7 +348,7 @@ def test_an_administrator_confirms_a_platform(
 def test_a_platform_that_nobody_used_is_deleted(
     at: Small, moodle: Moodle, make_address: Callable[[], str]
 ) -> None:
-    """And may register again."""
+    """An unused platform is deleted and can register again."""
     open_address(at, make_address())
     [row] = find_rows()
     at.client("superuser").post(f"{PAGE}{row.pk}/remove")

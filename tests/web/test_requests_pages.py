@@ -1,4 +1,4 @@
-"""Regrade requests on the pages: a student's side below their feedback, and the staff's."""
+"""Regrade requests on the pages of students and staff."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REASON = "The norms <b>belong</b> to it.\u202e"
 
 @pytest.fixture
 def marked(at: Small) -> Small:
-    """Marks of ada and bob are published, and requests are taken."""
+    """Publish marks of ada and bob, and open regrade requests."""
     for student in ("ada", "bob"):
         lost = told.told("mlp", "formula", told.UNKNOWN, "1"), told.told("places", "scored", told.UNKNOWN)
         told.graded(at.offer, at.folder, student, *lost)
@@ -27,34 +27,34 @@ def marked(at: Small) -> Small:
 
 
 def page(at: Small) -> str:
-    """The address of the assignment, for students."""
+    """Return the address of the assignment for students."""
     return f"{at.base}a/{at.offer.assignment}/"
 
 
 def staff(at: Small) -> str:
-    """The address of its requests, for staff."""
+    """Return the address of the assignment's requests for staff."""
     return f"{at.base}staff/a/{at.offer.assignment}/requests/"
 
 
 def ask(at: Small, client: Client, question: str = "mlp", number: str = "1", reason: str = REASON) -> str:
-    """What a student is told who asks."""
+    """Make a request as a student and return the page."""
     sent = {"question": question, "number": number, "reason": reason}
     return text(client.post(f"{page(at)}requests/", sent, follow=True))
 
 
 def latest(at: Small) -> Any:
-    """The request that was made last."""
+    """Return the latest request."""
     return at.offer.requests.latest("pk")
 
 
 def test_from_the_request_to_the_answer(marked: Small) -> None:
-    """A student asks below their feedback, a TA answers without seeing a name, both read what came of it."""
+    """A student makes a request, a TA answers without seeing the name, and both see the result."""
     at, ada, ta = marked, marked.client(), marked.client("ta")
     before = text(ada.get(f"{page(at)}feedback/"))
     assert "Request a regrade" in before
     assert "You can request a regrade until" in before
     assert "Parameters of the MLP" in before
-    assert "How you arrived at it" not in before  # it waits for its mark
+    assert "How you arrived at it" not in before  # the item has no mark yet
     after = ask(at, ada)
     assert "Your request was received" in after
     assert "The norms &lt;b&gt;belong&lt;/b&gt; to it.⟨U+202E⟩" in after
@@ -86,7 +86,7 @@ def test_from_the_request_to_the_answer(marked: Small) -> None:
 
 
 def test_what_an_answer_in_words_is_about_is_there(marked: Small) -> None:
-    """A TA reads what the student wrote, as text."""
+    """A TA sees the student's answer and the comment, escaped."""
     told.mark(marked.offer, "ada", "mlp-why", points="0", touched=True, comment="No <i>reason</i>.")
     ask(marked, marked.client(), number="2")
     one = text(marked.client("ta").get(f"{marked.base}staff/requests/{latest(marked).pk}/"))
@@ -95,7 +95,7 @@ def test_what_an_answer_in_words_is_about_is_there(marked: Small) -> None:
 
 
 def test_what_is_refused_is_told(marked: Small) -> None:
-    """Twice, without a reason, about what has no mark; a stranger's item is not there."""
+    """Duplicate, empty and too long requests, unmarked items and unknown items are rejected."""
     ada = marked.client()
     ask(marked, ada)
     assert "you already have an open request about this item" in ask(marked, ada)
@@ -117,7 +117,7 @@ def test_what_is_refused_is_told(marked: Small) -> None:
 
 
 def test_broken_text_is_taken_as_it_can_be_read(marked: Small) -> None:
-    """Bytes that are no UTF-8 are marked; zeros are no text of a form."""
+    """Invalid UTF-8 is replaced, and NUL bytes are rejected."""
     place, kind = f"{page(marked)}requests/", "application/x-www-form-urlencoded"
     ada, sent = marked.client(), b"question=mlp&number=1&reason=a%ED%A0%80b"
     assert 400 == ada.generic("POST", place, sent + b"%00", kind).status_code
@@ -126,7 +126,10 @@ def test_broken_text_is_taken_as_it_can_be_read(marked: Small) -> None:
 
 
 def test_a_deadline_is_set_seen_and_kept(marked: Small) -> None:
-    """By the clock of the assignment; nonsense is told; afterwards nobody asks, and what was asked stays."""
+    """The deadline uses the assignment's time zone.
+
+    After it, requests stay visible, and new ones are rejected.
+    """
     at, lead, ada = marked, marked.client("instructor"), marked.client()
     type(at.offer).objects.filter(pk=at.offer.pk).update(
         times={"end": "2031-01-01T00:00:00", "zone": "Europe/Berlin"}
@@ -155,7 +158,7 @@ def test_a_deadline_is_set_seen_and_kept(marked: Small) -> None:
 
 
 def test_withdrawn_marks_hide_everything(marked: Small) -> None:
-    """The requests as well; they are back when the marks are."""
+    """Requests are hidden while marks are withdrawn, and visible again afterwards."""
     at, ada = marked, marked.client()
     ask(at, ada)
     made = latest(at)
@@ -171,7 +174,7 @@ def test_withdrawn_marks_hide_everything(marked: Small) -> None:
 
 
 def test_a_request_is_its_students(marked: Small) -> None:
-    """Nobody else sees it or takes it back, neither in the course nor through another one."""
+    """Other students cannot see or withdraw a request, and other courses cannot access it."""
     at, bob = marked, marked.client("student", "bob")
     ask(at, at.client())
     made = latest(at)
@@ -192,7 +195,7 @@ def test_a_request_is_its_students(marked: Small) -> None:
 
 
 def test_who_marked_it_is_told_that_somebody_else_answers(marked: Small) -> None:
-    """There is no form, and what is sent nevertheless is refused; another TA has the form."""
+    """The marker of the item gets no form and is rejected; another marker can answer."""
     at = marked
     told.mark(at.offer, "ada", "mlp", points="1", touched=True, marked_by=at.account("ta"))
     at.account("head-ta")
@@ -211,14 +214,14 @@ def test_who_marked_it_is_told_that_somebody_else_answers(marked: Small) -> None
 
 
 def test_another_language_leads_to_the_feedback_after_a_refused_request(marked: Small) -> None:
-    """The address of the form alone cannot be opened."""
+    """The language form returns to the feedback page, because the form's address cannot be opened."""
     refused = ask(marked, marked.client(), reason="x" * 2001)
     assert "maxlength" not in refused, "a browser would cut what is pasted"
     assert f'name="next" value="{page(marked)}feedback/"' in refused
 
 
 def test_what_was_typed_is_not_lost(marked: Small) -> None:
-    """A refused answer stands in the form, to be corrected."""
+    """A rejected answer stays in the form."""
     ask(marked, marked.client())
     place, ta = f"{marked.base}staff/requests/{latest(marked).pk}/", marked.client("ta")
     for points in ("x", "1e3", "-1", "3", "NaN", "1" * 400, "٣", "1,2,3"):
@@ -232,7 +235,7 @@ def test_what_was_typed_is_not_lost(marked: Small) -> None:
 def test_a_hidden_title_stays_hidden_while_marks_are_not_final(
     marked: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither text nor id of an item that gives the answer away stands on the student's page."""
+    """The page shows neither text nor ID of an item with a hidden title."""
     from msgspec.structs import replace
 
     from autograder.web import assignment_details
@@ -245,7 +248,7 @@ def test_a_hidden_title_stays_hidden_while_marks_are_not_final(
     rubric = replace(loaded.rubric, questions=tuple(questions))
 
     class Hiding:
-        """The assignment with hidden titles."""
+        """An assignment with hidden titles."""
 
         def __init__(self) -> None:
             self.rubric = rubric
@@ -262,7 +265,7 @@ def test_a_hidden_title_stays_hidden_while_marks_are_not_final(
 
 
 def test_the_pages_speak_german(marked: Small) -> None:
-    """Every sentence has its place in the catalogue; numbers and dates follow the language."""
+    """The pages of students and staff are in German."""
     ada = marked.client(headers={"accept-language": "de"})
     ask(marked, marked.client())
     assert '<html lang="de">' in text(ada.get(f"{page(marked)}feedback/"))

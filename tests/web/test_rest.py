@@ -1,4 +1,4 @@
-"""The REST API: who may do what with which key, and that every response is as its description says."""
+"""REST API: permissions of each key and role, and responses that match the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ ALLOWED = {
     "export_person": ("manage", ("superuser",)),
     "erase_person": ("manage", ("superuser",)),
 }
-"""The scope that each operation requires, and the roles that may ask for it."""
+"""The scope that each operation requires, and the roles that may use it."""
 
 
 TIMES = {
@@ -66,17 +66,17 @@ TIMES = {
 
 
 class Class(SimpleNamespace):
-    """The small course with an attempt of ada's that is graded and waits for a person."""
+    """The small course with a graded attempt of ada that needs manual review."""
 
     def place(self, operation: str) -> tuple[str, str]:
-        """Method and address of an operation."""
+        """Return method and address of an operation."""
         method, path = operations()[operation]
         query = "?search=zoe" if operation == "search_people" else ""
         parts = {**self.parts, **self.further.get(operation, {})}
         return method, path.removeprefix("/api").format(**parts) + query
 
     def body(self, operation: str) -> dict[str, Any]:
-        """What an operation has to be sent."""
+        """Return the request body of an operation."""
         files = course.released(self.at.folder)
         return {
             "change_assignment": {"body": {"visible": True, "published": True}},
@@ -91,13 +91,13 @@ class Class(SimpleNamespace):
 
 @pytest.fixture
 def small_class(at: Small) -> Class:
-    """The class."""
+    """Return the small course with the graded attempt."""
     from autograder.service.models import CellMark, Member
 
     attempt = canned(at, course.handed_in(at.offer, "ada", course.released(at.folder)))
     at.offer.published_at, at.offer.times = attempt.submitted_at, {"end": TIMES["end"] + "Z"}
     at.offer.save()
-    # The result of the test leaves everything open, so the answer has to be read.
+    # The canned result leaves every item open, so the answer needs manual review.
     marks = CellMark.objects.filter(place__course=at.record, place__cell="mlp-why", student="ada")
     marks.update(answered=True)
     parts = {
@@ -115,7 +115,7 @@ def small_class(at: Small) -> Class:
 
 
 def requested(at: Small) -> Any:
-    """A request of ada's about the mark that the class waits for."""
+    """Create a regrade request of ada about the item that needs manual review."""
     from autograder.service.models import RegradeRequest
 
     return RegradeRequest.objects.create(
@@ -125,14 +125,14 @@ def requested(at: Small) -> Any:
 
 @pytest.mark.usefixtures("service_database")
 def test_every_operation_stands_in_the_table() -> None:
-    """A new operation has to be decided about, and its scope is described."""
+    """Every operation is in the table, with its scope in the OpenAPI document."""
     assert ALLOWED.keys() == operations().keys()
     for name, (method, path) in operations().items():
         assert [{"ProgramKey": [ALLOWED[name][0]]}] == document()["paths"][path][method]["security"]
 
 
 def test_the_table_holds_for_every_role_and_scope(small_class: Class) -> None:
-    """No response but the expected one, each as the document describes it."""
+    """Every role and scope gets the expected status, and each response matches the document."""
     from django.db import transaction
 
     unexpected = []
@@ -141,13 +141,13 @@ def test_the_table_holds_for_every_role_and_scope(small_class: Class) -> None:
         for scope in SCOPES:
             asking = program(account, scope)
             for name, (needed, roles) in ALLOWED.items():
-                # A wrong scope is refused before the role is looked at: the highest role is enough.
+                # The scope is checked before the role, so the highest role is enough to test a wrong scope.
                 if scope != needed and role != ROLES[-1]:
                     continue
                 method, place = small_class.place(name)
                 with transaction.atomic():
                     reply = asking.send(method, place, **small_class.body(name))
-                    transaction.set_rollback(True)  # the next one finds everything as it was
+                    transaction.set_rollback(True)  # undo changes before the next request
                 check_reply(name, reply)
                 if role == "nobody":
                     expected = {401}
@@ -168,7 +168,7 @@ ODD_PARTS = ("0", "-1", "99999999999999999999", "%00", "%2e%2e", "%F0%9F%98%80",
 
 @pytest.mark.parametrize("operation", ALLOWED)
 def test_odd_requests_are_answered_as_described(operation: str, small_class: Class) -> None:
-    """Values of every type in every place of the body, the query and the address: never a fault of ours."""
+    """Odd values in the body, the query and the address never cause an internal error."""
     from django.db import transaction
 
     method, path = operations()[operation]
@@ -195,17 +195,17 @@ def test_odd_requests_are_answered_as_described(operation: str, small_class: Cla
             with transaction.atomic():
                 reply = asking.send(method, place, sent)
                 transaction.set_rollback(True)
-            if "%00" in place.partition("?")[0]:  # refused before any operation
+            if "%00" in place.partition("?")[0]:  # rejected before the operation is called
                 assert (reply.status, reply.kind) == (400, "text/plain")
             else:
                 check_reply(operation, reply)
                 assert reply.status < 500, (place, sent, reply)
-                # A list must not count as an object without any value.
+                # A list is not accepted as an object without values.
                 assert body is None or isinstance(sent, dict) or reply.status >= 400, (place, sent, reply)
 
 
 def test_a_key_works_until_it_expires_and_in_its_course(at: Small) -> None:
-    """Also a removed key and one of a closed account are unknown."""
+    """Expired and removed keys and keys of closed accounts are rejected; a key can be limited to a course."""
     from autograder.service.models import ProgramKey
 
     now, hour = datetime.datetime.now(datetime.UTC), datetime.timedelta(hours=1)
@@ -232,14 +232,14 @@ def test_a_key_works_until_it_expires_and_in_its_course(at: Small) -> None:
 
 @pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Bearer x", "Basic eDp4"])
 def test_a_wrong_header_is_refused(at: Small, header: str) -> None:
-    """Also for somebody who is signed in: a cookie opens nothing here."""
+    """Wrong headers are rejected even for a signed-in user, because cookies are not accepted."""
     reply = at.client("superuser").get("/api/courses", headers={"Authorization": header})
     assert 401 == reply.status_code
     assert "application/problem+json" == reply.headers["Content-Type"]
 
 
 def test_too_many_requests_are_refused_for_a_minute(at: Small, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of one key: another one of the same person is not concerned."""
+    """The limit applies per key, not per user."""
     from autograder.web.rest import access
 
     monkeypatch.setattr(access, "MOST_REQUESTS", 2)
@@ -256,7 +256,7 @@ def test_too_many_requests_are_refused_for_a_minute(at: Small, monkeypatch: pyte
 
 
 def test_errors_are_problems_in_the_readers_language(at: Small) -> None:
-    """Also of an address that does not exist, and of a body that is not JSON."""
+    """Unknown addresses and invalid JSON also return problem documents."""
     asking = program_of(at, "instructor")
     missing = asking.send("get", "/nothing")
     assert (404, "application/problem+json") == (missing.status, missing.kind)
@@ -279,7 +279,7 @@ def test_errors_are_problems_in_the_readers_language(at: Small) -> None:
 
 
 def test_submitting_returns_a_receipt(at: Small) -> None:
-    """It is signed, and can be fetched again; a refusal says why."""
+    """The receipt is signed and can be downloaded again; a rejection states the reason."""
     asking, place = (
         program_of(at, "student", "submit"),
         f"/courses/{at.record.slug}/assignments/small/attempts",
@@ -295,7 +295,7 @@ def test_submitting_returns_a_receipt(at: Small) -> None:
 
 
 def test_students_see_their_own_work_alone(small_class: Class) -> None:
-    """Others' attempts and marks look like missing ones, and so do marks before they are published."""
+    """Other students' attempts and unpublished marks look like missing ones."""
     at = small_class.at
     ada, bob, staff = (program_of(at, student="ada"), program_of(at, student="bob"), program_of(at, "ta"))
     base = f"/courses/{at.record.slug}"
@@ -320,7 +320,7 @@ def test_students_see_their_own_work_alone(small_class: Class) -> None:
 
 
 def test_lists_are_cut_into_pages(at: Small) -> None:
-    """Every item is on one page, and the number of all is told."""
+    """Each item is on exactly one page, and every page has the total count."""
     for number in range(3):
         course.handed_in(at.offer, f"s{number}", course.released(at.folder))
     asking = program_of(at, "ta")
@@ -335,7 +335,7 @@ def test_lists_are_cut_into_pages(at: Small) -> None:
 
 
 def test_marks_are_saved_once_for_the_answer_that_was_read(small_class: Class) -> None:
-    """An answer that was changed meanwhile is refused, and points out of range are."""
+    """Marks for a changed answer and points out of range are rejected."""
     at, answer = small_class.at, small_class.answer
     asking = program_of(at, "ta", "mark")
     method, place = small_class.place("mark_answer")
@@ -359,7 +359,7 @@ def test_marks_are_saved_once_for_the_answer_that_was_read(small_class: Class) -
 
 
 def test_changes_stand_in_the_log(at: Small) -> None:
-    """As those of the pages: by whom, from what to what; what stays as it was is not noted."""
+    """Changes are logged as on the pages, with old and new values; unchanged values are not logged."""
     from autograder.service.models import AuditEntry
 
     asking = program_of(at, "instructor")
@@ -377,7 +377,7 @@ def test_changes_stand_in_the_log(at: Small) -> None:
 
 
 def test_dates_are_replaced_as_on_the_page(at: Small) -> None:
-    """They are stored as exams.toml has them, logged, and told to students; extensions stay."""
+    """Dates are stored in the format of exams.toml, logged, and announced to students; extensions stay."""
     from autograder.service.models import AuditEntry, Member
     from autograder.service.models_results import Event
 
@@ -419,7 +419,7 @@ def test_dates_are_replaced_as_on_the_page(at: Small) -> None:
 def test_impossible_dates_are_refused(
     at: Small, path: str, body: dict[str, Any], status: int, named: str
 ) -> None:
-    """The response names the key; nothing is saved."""
+    """The response names the key, and nothing is saved."""
     asking, place = program_of(at, "instructor"), f"/courses/{at.record.slug}/assignments/small"
     at.account("student", "ada")
     stored = asking.send("put", f"{place}/times", TIMES).data
@@ -429,7 +429,7 @@ def test_impossible_dates_are_refused(
 
 
 def test_extensions_need_dates(at: Small) -> None:
-    """An assignment without any has nothing to extend."""
+    """An assignment without dates cannot be extended."""
     at.account("student", "ada")
     place = f"/courses/{at.record.slug}/assignments/small/extensions/ada"
     reply = program_of(at, "instructor").send("put", place, {"extra_minutes": 30})
@@ -437,7 +437,7 @@ def test_extensions_need_dates(at: Small) -> None:
 
 
 def test_requests_are_answered_once(small_class: Class) -> None:
-    """By somebody who did not give the mark; the answer stands in the list, and its item has the points."""
+    """Requests are answered by another marker; the answer is in the list, and the item gets the points."""
     from autograder.service.models import CellMark
 
     at = small_class.at
@@ -461,7 +461,7 @@ def test_requests_are_answered_once(small_class: Class) -> None:
 
 
 def test_the_document_is_served(at: Small) -> None:
-    """To everybody, as version 3.1 of OpenAPI, the same as without a service."""
+    """The OpenAPI 3.1 document is public and contains nothing of the service's data."""
     reply = Program().send("get", "/openapi.json")
     assert (200, "3.1.0") == (reply.status, reply.data["openapi"])
     assert json.loads(json.dumps(document())) == reply.data
@@ -469,7 +469,7 @@ def test_the_document_is_served(at: Small) -> None:
 
 
 def test_generators_of_clients_recognise_files() -> None:
-    """They know a file by its format, which version 3.1 has replaced by the media type."""
+    """Client generators need the format of a file, although OpenAPI 3.1 uses the media type instead."""
     operations = [operation for path in document()["paths"].values() for operation in path.values()]
     sent = [
         operation["requestBody"]["content"]["multipart/form-data"]["schema"]["properties"]["files"]["items"]
@@ -487,7 +487,7 @@ def test_generators_of_clients_recognise_files() -> None:
 
 
 def test_a_key_is_made_with_scopes_on_the_account_page(at: Small) -> None:
-    """With its course and its end; without a scope there is none."""
+    """The form sets course and expiry; a key without scopes is not created."""
     from autograder.service.models import ProgramKey
 
     client, account = at.client("ta"), at.account("ta")

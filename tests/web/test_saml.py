@@ -1,4 +1,4 @@
-"""Signing in through a SAML identity provider: whoever may by OpenID Connect gets in, and nobody else."""
+"""Signing in through a SAML identity provider, with the same rules as for OpenID Connect."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SAML = {"a": ASSERTION, "p": PROTOCOL, "s": SIGNATURE, "m": "urn:oasis:names:tc:
 
 @pytest.fixture
 def platform(at: Small, monkeypatch: pytest.MonkeyPatch) -> Iterator[SamlPlatform]:
-    """The university; it vouches for a student of the course's class list."""
+    """Set up the identity provider of a university that authenticates a student of the class list."""
     from django.conf import settings
     from django.test import override_settings
     from onelogin.saml2.idp_metadata_parser import OneLogin_Saml2_IdPMetadataParser
@@ -60,23 +60,23 @@ def platform(at: Small, monkeypatch: pytest.MonkeyPatch) -> Iterator[SamlPlatfor
 
 
 def open_browser(at: Small, role: str = "nobody", student: str = "") -> Client:
-    """Return the browser of somebody, with the header that python3-saml reads."""
+    """Return a browser with the header that python3-saml reads."""
     return at.client(role, student, headers=HOST)
 
 
 def begin(client: Client, platform: SamlPlatform, query: str = "") -> Answer:
-    """Start a sign-in, and return the response of the university to it."""
+    """Start a sign-in and return the response of the university."""
     location = client.get(f"{BASE}login/{query}").headers["location"]
     assert location.startswith(f"{SSO}?")
     return platform.answer(location)
 
 
 def finish(client: Client, xml: str | bytes, relay: str = "") -> Any:
-    """Return what the service answers to a browser that brings a response of the university."""
+    """Post a response of the university and return the reply of the service."""
     from django.test import Client
 
     encoded = base64.b64encode(xml.encode() if isinstance(xml, str) else xml).decode()
-    # From another site a browser sends a form without the cookies of the session (SameSite=Lax).
+    # A browser omits session cookies in forms posted from another site (SameSite=Lax).
     other = Client(enforce_csrf_checks=True, headers=HOST)
     reply = other.post(f"{BASE}acs/", {"SAMLResponse": encoded, "RelayState": relay})
     assert (302, f"{BASE}acs/finish/") == (reply.status_code, reply.headers["location"])
@@ -85,7 +85,7 @@ def finish(client: Client, xml: str | bytes, relay: str = "") -> Any:
 
 
 def is_signed_in(client: Client) -> bool:
-    """Decide whether a browser is signed in, as anybody."""
+    """Return whether a browser is signed in."""
     return "_auth_user_id" in client.session
 
 
@@ -103,7 +103,7 @@ def is_signed_in(client: Client) -> bool:
 def test_saml_signs_in_the_student_of_the_class_list(
     at: Small, platform: SamlPlatform, changes: dict[str, Any]
 ) -> None:
-    """An account is made at the first time and found at the second; the log says who joined."""
+    """The first sign-in creates an account, later ones use it, and joining is logged."""
     from autograder.service.models import Account, AuditEntry
 
     member, client = student(at), open_browser(at)
@@ -122,7 +122,7 @@ def test_saml_signs_in_the_student_of_the_class_list(
 
 
 def test_request_is_signed(at: Small, platform: SamlPlatform) -> None:
-    """Some identity providers require it."""
+    """The request is signed, because some identity providers require it."""
     assert "&Signature=" in open_browser(at).get(f"{BASE}login/").headers["location"]
 
 
@@ -130,7 +130,7 @@ def test_request_is_signed(at: Small, platform: SamlPlatform) -> None:
 def test_saml_creates_no_account_for_others(
     at: Small, platform: SamlPlatform, value: str | list[str] | None
 ) -> None:
-    """A person on no list is refused, and so is an attribute that is missing or has several values."""
+    """Users who are on no class list, and missing or multiple attribute values, are rejected."""
     from autograder.service.models import Account
 
     student(at)
@@ -145,7 +145,7 @@ def test_saml_creates_no_account_for_others(
 
 
 def test_saml_finds_no_administrator(at: Small, platform: SamlPlatform) -> None:
-    """The word of an outside provider is not enough for one."""
+    """An identity provider cannot sign in an administrator of the service."""
     account = at.account("student", who(at))
     assert account is not None
     account.is_superuser = True
@@ -155,7 +155,7 @@ def test_saml_finds_no_administrator(at: Small, platform: SamlPlatform) -> None:
 
 
 def test_saml_accepts_an_invitation_once(at: Small, platform: SamlPlatform) -> None:
-    """Staff get in by it, and afterwards by their identity; without any they are refused, not a failure."""
+    """Staff join by an invitation and later sign in with the same identity."""
     from autograder.service.models import Member
     from autograder.web.account import create_invitation
 
@@ -191,7 +191,7 @@ def test_saml_accepts_an_invitation_once(at: Small, platform: SamlPlatform) -> N
     ids=str,
 )
 def test_saml_refuses_response(at: Small, platform: SamlPlatform, changes: dict[str, Any]) -> None:
-    """A response must be signed by the university, be valid now, and answer a request of this browser."""
+    """A response must be signed by the university, currently valid, and match a request of this browser."""
     student(at)
     client = open_browser(at)
     reply = finish(client, replace(begin(client, platform), **changes).to_xml())
@@ -199,7 +199,7 @@ def test_saml_refuses_response(at: Small, platform: SamlPlatform, changes: dict[
 
 
 def test_saml_refuses_replayed_response(at: Small, platform: SamlPlatform) -> None:
-    """Neither the browser that asked for it nor another one can use it twice."""
+    """A response cannot be used twice, by the same browser or another one."""
     student(at)
     client, thief = open_browser(at), open_browser(at)
     xml = begin(client, platform).to_xml()
@@ -218,7 +218,7 @@ def find(element: Any, path: str) -> Any:
 
 
 def forge(assertion: Any, victim: str) -> Any:
-    """Return a copy of an assertion that is about somebody else, and keeps the signature."""
+    """Return a copy of an assertion about another user, with the same signature."""
     forged = copy.deepcopy(assertion)
     forged.set("ID", "_forged")
     find(forged, f".//a:Attribute[@Name='{UID}']/a:AttributeValue").text = victim
@@ -281,7 +281,7 @@ def wrap_response(response: Any, victim: str) -> Any:
 
 
 def change_value(response: Any, victim: str) -> Any:
-    """Change what was signed."""
+    """Change a signed value."""
     find(response, f".//a:Attribute[@Name='{UID}']/a:AttributeValue").text = victim
     return response
 
@@ -301,7 +301,7 @@ def change_value(response: Any, victim: str) -> Any:
 def test_saml_refuses_forged_assertion(
     at: Small, platform: SamlPlatform, signed: str, attack: Callable[[Any, str], Any]
 ) -> None:
-    """XML signature wrapping: only what the signature covers says who somebody is."""
+    """XML signature wrapping is rejected: only signed content identifies the user."""
     student(at)
     victim = f"victim-{at.record.slug}"
     at.account("student", victim)
@@ -313,7 +313,7 @@ def test_saml_refuses_forged_assertion(
 
 
 def test_saml_reads_a_value_across_comments(at: Small, platform: SamlPlatform) -> None:
-    """A signature does not cover comments: one must not shorten an id to that of somebody else."""
+    """An XML comment, which the signature does not cover, cannot shorten an ID to another user's."""
     victim = f"victim-{at.record.slug}"
     at.account("student", victim)
     platform.attributes[UID] = f"{victim}.evil"
@@ -337,14 +337,14 @@ def test_saml_reads_a_value_across_comments(at: Small, platform: SamlPlatform) -
     ids=lambda content: repr(content[:40]),
 )
 def test_saml_refuses_faulty_document(at: Small, platform: SamlPlatform, content: str) -> None:
-    """Anybody can send any bytes, which is not a failure of the service."""
+    """Invalid documents are rejected without an internal error."""
     client = open_browser(at)
     begin(client, platform)
     assert (401, False) == (finish(client, content).status_code, is_signed_in(client))
 
 
 def test_saml_refuses_what_is_no_response(at: Small, platform: SamlPlatform) -> None:
-    """A form may lack the response or be large, an address may come from nowhere, the method may be wrong."""
+    """Missing and too large responses, direct visits and wrong methods are rejected."""
     client = open_browser(at)
     assert 401 == client.get(f"{BASE}acs/finish/").status_code
     client.post(f"{BASE}acs/", {"other": "x"})
@@ -367,7 +367,7 @@ def test_saml_refuses_what_is_no_response(at: Small, platform: SamlPlatform) -> 
 def test_saml_redirects_only_to_this_service(
     at: Small, platform: SamlPlatform, following: str, expected: str
 ) -> None:
-    """Neither the address of the sign-in nor the university's form leads elsewhere."""
+    """Neither ``next`` nor ``RelayState`` redirects to another site."""
     student(at)
     client = open_browser(at)
     reply = finish(client, begin(client, platform, f"?next={following}").to_xml(), relay=following)
@@ -379,7 +379,7 @@ def test_saml_redirects_only_to_this_service(
 
 
 def test_saml_connects_nobody_who_is_signed_in(at: Small, platform: SamlPlatform) -> None:
-    """A link from elsewhere cannot tie somebody's account to another person there."""
+    """A sign-in from elsewhere cannot connect a signed-in user's account to another identity."""
     from allauth.socialaccount.models import SocialAccount
 
     client = open_browser(at, "student", who(at))
@@ -388,7 +388,7 @@ def test_saml_connects_nobody_who_is_signed_in(at: Small, platform: SamlPlatform
 
 
 def test_metadata_describes_the_service(at: Small, platform: SamlPlatform) -> None:
-    """Its entity id, where responses are sent, and the key to encrypt for; no logout, and no private key."""
+    """The metadata contain entity ID, address and keys, but no logout service and no private key."""
     reply = open_browser(at).get(f"{BASE}metadata/")
     assert (200, "application/samlmetadata+xml") == (reply.status_code, reply.headers["Content-Type"])
     described = lxml.etree.fromstring(reply.content)
@@ -404,7 +404,7 @@ def test_metadata_describes_the_service(at: Small, platform: SamlPlatform) -> No
 def test_pages_exist_for_configured_providers_alone(
     at: Small, platform: SamlPlatform, page: str, name: str
 ) -> None:
-    """Single logout is not supported, whose unsigned requests could sign somebody out."""
+    """Pages of unknown providers and single logout, which accepts unsigned requests, are not found."""
     client = open_browser(at)
     address = f"/app/accounts/saml/{name}/{page}"
     reply = client.post(address) if page == "acs/" else client.get(address)
@@ -414,7 +414,7 @@ def test_pages_exist_for_configured_providers_alone(
 def test_unreachable_provider_is_no_failure(
     at: Small, platform: SamlPlatform, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The visitor reads that it did not work, and the log has the reason."""
+    """The visitor sees an error message, and the log has the reason."""
     from onelogin.saml2.idp_metadata_parser import OneLogin_Saml2_IdPMetadataParser
 
     def refuse(*_: Any, **__: Any) -> bytes:
@@ -427,7 +427,7 @@ def test_unreachable_provider_is_no_failure(
 
 
 def describe(key: str, certificate: str, student: str = UID) -> str:
-    """Return the file of a university with SAML."""
+    """Return the configuration file of a SAML provider."""
     return f'''
 [tu]
 kind = "saml"
@@ -443,7 +443,7 @@ certificate = """
 
 
 def test_file_describes_a_saml_provider(tmp_path: Path) -> None:
-    """Its keys stand in it, as they are in their files."""
+    """The file contains the keys in PEM format."""
     providers = identity.read_providers(written(tmp_path, describe(*create_key_pair("service"))))
     assert [("saml/tu/login/", "TU")] == identity.list_buttons(providers)
 
@@ -461,7 +461,7 @@ def test_file_describes_a_saml_provider(tmp_path: Path) -> None:
 def test_faulty_saml_provider_is_refused(
     tmp_path: Path, key: str, certificate: str, attribute: str, message: str
 ) -> None:
-    """At the start of the service; the message names the table, and does not repeat the key."""
+    """The message names the table and does not reveal the key."""
     stated = describe(
         create_key_pair(key)[0] if key else "",
         create_key_pair(certificate)[1] if certificate else "",
@@ -475,14 +475,14 @@ def test_faulty_saml_provider_is_refused(
 def test_missing_package_is_named_if_saml_is_configured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The service does not start then, instead of failing at the first sign-in."""
+    """The service refuses to start if the packages for SAML are missing."""
     monkeypatch.setitem(sys.modules, "onelogin.saml2.auth", None)
     with pytest.raises(ServiceError, match=r"\[tu\]: .*pip install 'nbexam\[saml\]'"):
         identity.read_providers(written(tmp_path, describe(*create_key_pair("service"))))
 
 
 def test_service_without_saml_does_not_import_its_packages() -> None:
-    """They are an extra, and an installation in which they do not fit together is no obstacle."""
+    """The packages for SAML are optional, and broken ones do no harm if SAML is not configured."""
     program = (
         "import sys\n"
         "sys.modules.update(dict.fromkeys(('onelogin', 'xmlsec', 'lxml')))\n"

@@ -1,4 +1,4 @@
-"""Headers, cookies, forms from elsewhere, passwords that are guessed, and what students would like to run."""
+"""Headers, cookies, cross-site forms, guessed passwords, and scripts in submissions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 
 
 def test_every_answer_has_its_headers(at: Small) -> None:
-    """A strict policy with a number used once, also on errors, and nothing of a page is kept."""
+    """All responses, also errors, have a strict policy with a new nonce; pages are not cached."""
     client = at.client()
     seen = set()
     for place in ("/app/", page(at), "/app/c/none/", "/healthz", "/app/accounts/login/", "/nowhere"):
@@ -39,7 +39,7 @@ def test_every_answer_has_its_headers(at: Small) -> None:
 
 
 def test_pages_hold_no_script_and_style_of_their_own(at: Small) -> None:
-    """The policy would refuse them: each script has the number, and no element has a style or a handler."""
+    """Scripts have the nonce, and no element has an inline style or event handler, as the policy requires."""
     course.handed_in(at.offer, "ada", course.released(at.folder))
     for client, place in (
         (at.client(), page(at)),
@@ -56,7 +56,7 @@ def test_pages_hold_no_script_and_style_of_their_own(at: Small) -> None:
 
 
 def test_cookies_are_for_the_pages_alone(at: Small) -> None:
-    """HttpOnly, SameSite, below the pages' path; the session is another one after signing in."""
+    """Cookies are HttpOnly, SameSite and limited to the pages; signing in changes the session key."""
     client, account = at.client("nobody"), at.account("ta")
     client.get("/app/accounts/login/")
     before = client.session.session_key
@@ -68,7 +68,7 @@ def test_cookies_are_for_the_pages_alone(at: Small) -> None:
 
 
 def test_behind_https_cookies_are_secure_and_plain_requests_are_sent_on() -> None:
-    """The settings of a service whose address begins with https."""
+    """If the address begins with https, cookies are secure and HTTP is redirected."""
     from autograder.service.receipts import Signer
     from autograder.web import site
 
@@ -84,7 +84,7 @@ def test_behind_https_cookies_are_secure_and_plain_requests_are_sent_on() -> Non
 
 
 def test_forms_from_elsewhere_change_nothing(at: Small) -> None:
-    """Without the form's own number, or from another origin; the page says what to do."""
+    """Forms without a CSRF token or from another origin are rejected with a helpful message."""
     client = at.client("instructor", enforce_csrf_checks=True)
     for headers in ({}, {"origin": "https://evil.example"}):
         answer = client.post(f"{at.base}staff/a/small/visible", {"wanted": "no"}, headers=headers)
@@ -98,7 +98,7 @@ SIGN_IN = "/app/accounts/login/"
 
 
 def guess_passwords(at: Small, name: str, address: str, times: int = 8) -> int:
-    """Try wrong passwords; how many tries were answered as wrong, and not refused."""
+    """Try wrong passwords, and return how many tries were checked before the limit."""
     client = at.client("nobody")
     form = {"login": name, "password": "wrong"}
     answers = [client.post(SIGN_IN, form, REMOTE_ADDR=address) for _ in range(times)]
@@ -106,7 +106,7 @@ def guess_passwords(at: Small, name: str, address: str, times: int = 8) -> int:
 
 
 def test_somebody_elsewhere_cannot_keep_an_owner_out(at: Small) -> None:
-    """A classmate's wrong passwords count for the classmate's address."""
+    """Wrong passwords count for the address they come from."""
     form = {"login": at.account("ta").username, "password": PASSWORD}
     assert 5 == guess_passwords(at, form["login"], "203.0.113.5")
     assert 200 == at.client("nobody").post(SIGN_IN, form, REMOTE_ADDR="203.0.113.5").status_code
@@ -116,7 +116,7 @@ def test_somebody_elsewhere_cannot_keep_an_owner_out(at: Small) -> None:
 def test_a_known_browser_gets_in_while_somebody_at_the_same_address_guesses(
     at: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also when the whole address has tried too often; but not without end, and for its own account alone."""
+    """A known browser can still sign in to its own account, with a limit of wrong passwords."""
     from autograder.web import account
 
     monkeypatch.setattr(account, "MOST_FAILED", 3)
@@ -140,7 +140,7 @@ def test_a_known_browser_gets_in_while_somebody_at_the_same_address_guesses(
 
 
 def test_a_link_for_a_new_password_is_the_way_in_for_whoever_is_kept_out(at: Small) -> None:
-    """In a browser that was not known before, at the address from which others guess."""
+    """A reset link works in an unknown browser, even at an address that is blocked."""
     from autograder.web.account import create_invitation
 
     account = at.account("ta")
@@ -154,7 +154,7 @@ def test_a_link_for_a_new_password_is_the_way_in_for_whoever_is_kept_out(at: Sma
 
 @pytest.mark.slow
 def test_passwords_cannot_be_guessed_for_long(at: Small) -> None:
-    """After five wrong ones the right one waits, too; whether there is such a name is not told."""
+    """After five wrong passwords even the right one is rejected; messages do not reveal which names exist."""
     account = at.account("ta")
     client = at.client("nobody")
     answers = [
@@ -171,7 +171,7 @@ def test_passwords_cannot_be_guessed_for_long(at: Small) -> None:
 def test_an_address_from_which_too_many_tries_fail_has_to_wait(
     at: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever names are tried; from another address the right password opens, and opening costs nothing."""
+    """The limit per address covers all names; other addresses and successful sign-ins do not count."""
     from autograder.web import account
 
     monkeypatch.setattr(account, "MOST_FAILED", 3)
@@ -187,7 +187,7 @@ def test_an_address_from_which_too_many_tries_fail_has_to_wait(
 
 
 def test_a_class_signs_in_at_once_from_one_address(at: Small, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Right passwords wait for no lock that all people of an address would share."""
+    """Signing in with the right password does not wait for a lock per address."""
     from allauth.core.internal import ratelimit
 
     monkeypatch.setattr(ratelimit, "CACHE_LOCK_WAIT_TIMEOUT", 0)
@@ -200,7 +200,7 @@ def test_a_class_signs_in_at_once_from_one_address(at: Small, monkeypatch: pytes
 
 
 def test_nobody_makes_an_account_without_an_invitation(at: Small) -> None:
-    """The library's own page for that is closed."""
+    """The sign-up page of django-allauth is disabled."""
     client = at.client("nobody")
     answer = client.post(
         "/app/accounts/signup/", {"username": "uninvited", "password1": PASSWORD, "password2": PASSWORD}
@@ -212,7 +212,7 @@ def test_nobody_makes_an_account_without_an_invitation(at: Small) -> None:
 
 
 def test_another_host_is_refused(at: Small, caplog: pytest.LogCaptureFixture) -> None:
-    """A forged Host header would lead invitations elsewhere; the log says why, for who set it wrong."""
+    """A forged Host header could redirect invitations. The log names the rejected and the allowed hosts."""
     with caplog.at_level("WARNING", "autograder.web.operation"):
         assert 400 == at.client().get("/app/", headers={"host": "evil.example"}).status_code
     (line,) = [record.getMessage() for record in caplog.records if record.name == "autograder.web.operation"]
@@ -220,7 +220,7 @@ def test_another_host_is_refused(at: Small, caplog: pytest.LogCaptureFixture) ->
 
 
 def test_what_students_write_is_text(at: Small) -> None:
-    """In answers, titles, names and reasons; on pages of students and of staff."""
+    """HTML in answers and names is escaped on pages of students and staff."""
     files = course.answered(at.folder, mlp_answer=f"mlp_parameters = {EVIL!r}", thoughts=EVIL)
     client = at.client()
     client.post(page(at), sent(files))
@@ -236,7 +236,7 @@ def test_what_students_write_is_text(at: Small) -> None:
 
 
 def test_files_come_back_as_files(at: Small) -> None:
-    """A page that was handed in is never shown as one."""
+    """Submitted files are downloads and never displayed as a page."""
     client = at.client()
     evil = {"page.html": EVIL.encode(), "a.svg": b"<svg onload=alert(1)>"}
     client.post(page(at), sent({"code.ipynb": course.released(at.folder)["code.ipynb"], **evil}))
@@ -252,7 +252,7 @@ def test_files_come_back_as_files(at: Small) -> None:
     "name", ["../code.ipynb", "..%2f..%2fsecret", "%2e%2e/secret", ".autograder/secret", "a\\b"]
 )
 def test_no_address_leads_out_of_the_release(at: Small, name: str) -> None:
-    """Names are looked up among those of the release; the course's secret is not one."""
+    """File names are looked up in the release or the attempt, so other files cannot be reached."""
     client = at.client()
     course.handed_in(at.offer, "ada", course.released(at.folder))
     for place in ("files/", "1/files/"):
@@ -260,7 +260,7 @@ def test_no_address_leads_out_of_the_release(at: Small, name: str) -> None:
 
 
 def test_figures_are_for_this_machine(at: Small) -> None:
-    """Or for whoever has the key; never through a proxy without it."""
+    """Metrics are served to the local machine, but not through a proxy without the key."""
     client = at.client("nobody")
     assert "autograder_attempts" in text(client.get("/metrics"))
     assert 403 == client.get("/metrics", headers={"x-forwarded-for": "127.0.0.1"}).status_code
@@ -268,7 +268,7 @@ def test_figures_are_for_this_machine(at: Small) -> None:
 
 
 def test_a_request_is_one_line_without_what_is_personal(at: Small, caplog: pytest.LogCaptureFixture) -> None:
-    """Number, route, status, time: no address, no name, no query."""
+    """The entry has ID, method, route, status and time, but no address, name or query."""
     with caplog.at_level("INFO", "autograder.web.requests"):
         at.client().get(f"{page(at)}?token=secret", headers={"x-request-id": "from-proxy-1"})
     line = caplog.records[-1].facts  # type: ignore[attr-defined]
@@ -279,7 +279,7 @@ def test_a_request_is_one_line_without_what_is_personal(at: Small, caplog: pytes
 
 
 def test_what_no_database_keeps_is_refused_in_words(at: Small) -> None:
-    """A NUL in an address or a field; digits without end; a key that is no text of ours."""
+    """NUL bytes and huge numbers in addresses and fields cause no internal error."""
     client = at.client("instructor")
     for place in ("a/%00/", "staff/a/%00/", f"staff/a/{at.offer.assignment}/of/%00/"):
         assert 400 == client.get(f"{at.base}{place}").status_code, place
@@ -295,7 +295,7 @@ def test_what_no_database_keeps_is_refused_in_words(at: Small) -> None:
 
 
 def test_two_files_of_one_name_are_refused(at: Small) -> None:
-    """By the page and by the door: neither of them is silently the one that counts."""
+    """Two files of the same name are rejected, because it is unclear which one counts."""
     client = at.client()
     twice = [SimpleUploadedFile("code.ipynb", data) for data in (b"{}", b"[]")]
     told = text(client.post(page(at), {"files": twice}, follow=True))
@@ -304,7 +304,7 @@ def test_two_files_of_one_name_are_refused(at: Small) -> None:
 
 
 def test_a_name_is_taken_however_it_is_spelt(at: Small) -> None:
-    """Signing in does not look at case; so the database refuses a second spelling, whoever comes first."""
+    """User names are unique regardless of case, as sign-in ignores it."""
     from django.db import IntegrityError, transaction
 
     from autograder.service.models import Account
@@ -315,7 +315,7 @@ def test_a_name_is_taken_however_it_is_spelt(at: Small) -> None:
 
 
 def test_what_changes_how_somebody_signs_in_stands_in_the_log(at: Small) -> None:
-    """A changed password, in the log of the whole service."""
+    """A changed password is in the log of the service."""
     from autograder.service.models import AuditEntry
 
     client, account = at.client(), at.account("student")
@@ -330,7 +330,7 @@ def test_what_changes_how_somebody_signs_in_stands_in_the_log(at: Small) -> None
 def test_sessions_that_have_ended_are_deleted(
     service_database: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By a worker's sweep: people seldom sign out, and nobody else removes the rows."""
+    """A worker's sweep deletes expired sessions."""
     del service_database
     from django.contrib.sessions.backends.db import SessionStore
 

@@ -1,4 +1,4 @@
-"""The service as it is started: one command, everything comes along, everything ends."""
+"""The service as a process: starting, stopping, and what one command includes."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ STATE = "SELECT state, tries FROM service_attempt"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The small course, released."""
+    """Return the folder of the small course with a release."""
     (tmp_path / "course").mkdir()
     return course.small(tmp_path / "course")
 
 
 @pytest.mark.slow
 def test_from_one_command_to_a_mark(folder: Path, tmp_path: Path) -> None:
-    """Handed in, signed for, graded once; SIGTERM leaves no process, and all is there at the next start.
+    """A submission is graded once, SIGTERM ends all processes, and a restart keeps the data.
 
-    So it is in a copy that was made meanwhile, and in a folder as the other commands know it.
+    The same holds for a backup, and for a folder exported for the other commands.
     """
     answers = course.answered(folder, mlp_answer='mlp_parameters = "8 d^2"')
     with Served(folder, "--workers", "1") as service:
@@ -73,7 +73,7 @@ def test_from_one_command_to_a_mark(folder: Path, tmp_path: Path) -> None:
 
 
 def _restored(folder: Path, at: Path) -> None:
-    """A copy brought into another course folder; what is there already stays, and is not written over."""
+    """Restore a backup into another course folder, and check that an existing service is not overwritten."""
     refused = run("restore", str(folder / "copy"), "--course", str(at))
     assert (3, True) == (refused.returncode, "there is already a service in this folder" in refused.stderr)
     shutil.copytree(at, folder / "other", ignore=shutil.ignore_patterns("service"))
@@ -88,7 +88,7 @@ def _restored(folder: Path, at: Path) -> None:
 
 @pytest.mark.slow
 def test_behind_a_web_server(folder: Path) -> None:
-    """With an address of https its word is believed: cookies are secure, and figures are not for all."""
+    """With an https address, forwarded headers are trusted, cookies are secure and metrics restricted."""
     address = "https://exams.example.org"
     with Served(folder, "--workers", "-1", "--address", address) as service:
         passed_on = {
@@ -111,7 +111,7 @@ def test_behind_a_web_server(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_slow_and_endless_uploads_keep_nobody_waiting(folder: Path) -> None:
-    """Sixty senders who never end are open connections, no more; what is too large is refused by its head."""
+    """Sixty slow uploads do not block other requests, and a too large one is rejected by its header."""
     head = "POST /app/accounts/login/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/plain\r\n"
     with Served(folder, "--workers", "-1") as service, contextlib.ExitStack() as opened:
 
@@ -129,7 +129,7 @@ def test_slow_and_endless_uploads_keep_nobody_waiting(folder: Path) -> None:
 
 
 def test_several_processes_answer(folder: Path) -> None:
-    """Each answers while the others stand still; one that ends is replaced; all end with the service."""
+    """Each process answers alone, is restarted if it is killed, and ends with the service."""
     with Served(folder, "--workers", "-1", "--processes", "3") as service:
         wait_for(lambda: len(service.pages()) == 3, 300, "not three processes")
         known = service.pages()
@@ -149,7 +149,7 @@ def test_several_processes_answer(folder: Path) -> None:
 
 
 def _count_health_checks(service: Served) -> int:
-    """The number that whichever process answers knows of all."""
+    """Return the number of health checks in the metrics of all processes."""
     told = requests.get(service.address("metrics"), timeout=300).text
     return int(re.findall(r'autograder_requests_total\{route="healthz",status="2xx"\} (\d+)', told)[0])
 
@@ -167,7 +167,7 @@ def _answer_alone(service: Served, wanted: int, known: list[int]) -> bool:
 
 @pytest.mark.slow
 def test_a_web_server_nobody_was_told_of_opens_nothing(folder: Path) -> None:
-    """What it passes on is known by its headers."""
+    """Requests forwarded by an unconfigured proxy are recognised by their headers."""
     with Served(folder, "--workers", "-1") as service:
         headers = {"X-Forwarded-For": "192.0.2.7"}
         told = [requests.get(service.address("metrics"), headers=one, timeout=300) for one in (headers, {})]

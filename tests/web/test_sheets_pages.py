@@ -1,4 +1,4 @@
-"""The sheet for marking elsewhere: downloaded by staff, sent back, entered as a whole, and never silently."""
+"""Marking sheets on the pages: downloaded, uploaded, and saved as a whole with a report."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Rows = list[dict[str, str]]
 
 
 def place(at: Small) -> str:
-    """The address of the sheet."""
+    """Return the address of the sheet."""
     return f"{at.base}staff/a/{at.offer.assignment}/mark/sheet.csv"
 
 
 def downloaded(at: Small, client: Any, query: str = "") -> Rows:
-    """The rows of the sheet."""
+    """Download the sheet and return its rows."""
     answer = client.get(place(at) + query)
     assert 200 == answer.status_code
     assert 'attachment; filename="small-marks.csv"' == answer.headers["Content-Disposition"]
@@ -35,7 +35,7 @@ def downloaded(at: Small, client: Any, query: str = "") -> Rows:
 
 
 def sent(at: Small, client: Any, rows: Rows, name: str = "marks.csv", **form: str) -> str:
-    """What the page says after a sheet was sent back, separated by semicolons."""
+    """Upload a sheet separated by semicolons and return the page."""
     written = io.StringIO()
     writer = csv.writer(written, delimiter=";")
     writer.writerow(COLUMNS)
@@ -45,7 +45,7 @@ def sent(at: Small, client: Any, rows: Rows, name: str = "marks.csv", **form: st
 
 
 def marks(at: Small) -> dict[str, dict[tuple[str, str], PersonMark]]:
-    """What people gave."""
+    """Return the manual marks."""
     from autograder.service.store import DatabaseStore
 
     return DatabaseStore(at.record).load_marks(at.offer.assignment)
@@ -53,14 +53,14 @@ def marks(at: Small) -> dict[str, dict[tuple[str, str], PersonMark]]:
 
 @pytest.fixture
 def client(at: Small) -> Any:
-    """A TA's browser; Ada and Bob handed in, and everything of theirs waits."""
+    """Return a TA's browser; ada and bob submitted, and all their answers need manual review."""
     for student in ("ada", "bob"):
         graded(at, student)
     return at.client("ta")
 
 
 def fill(rows: Rows, cell: str, *points: str) -> None:
-    """Somebody fills in points of all answers in a cell, item by item."""
+    """Fill in points for all answers of a cell, item by item."""
     items = list(dict.fromkeys(row["item"] for row in rows if row["cell"] == cell))
     for row in rows:
         if row["cell"] == cell:
@@ -68,7 +68,7 @@ def fill(rows: Rows, cell: str, *points: str) -> None:
 
 
 def test_a_sheet_is_downloaded_filled_in_and_entered(at: Small, client: Any) -> None:
-    """Marks of items, who gave them, and an entry in the log; students are named where it is asked for."""
+    """Marks of items are saved with marker and log entry; names are included on request."""
     from autograder.service.models import CellMark
 
     assert "Offline marking" in text(client.get(f"{at.base}staff/a/small/mark/"))
@@ -94,7 +94,7 @@ def test_a_sheet_is_downloaded_filled_in_and_entered(at: Small, client: Any) -> 
 
 
 def test_only_what_waits(at: Small, client: Any) -> None:
-    """What has a mark is left out where that is asked for; else the points of items are shown."""
+    """Marked answers can be excluded; otherwise the points of their items are filled in."""
     rows = downloaded(at, client)
     fill(rows, "thoughts", "0.5")
     sent(at, client, rows)
@@ -103,7 +103,7 @@ def test_only_what_waits(at: Small, client: Any) -> None:
 
 
 def test_a_trial_enters_nothing(at: Small, client: Any) -> None:
-    """It tells what would change."""
+    """A dry run reports the changes and saves nothing."""
     rows = downloaded(at, client)
     fill(rows, "thoughts", "1")
     told = sent(at, client, rows, **{"try": "on"})
@@ -115,7 +115,7 @@ def test_a_trial_enters_nothing(at: Small, client: Any) -> None:
 
 
 def test_a_mark_that_was_given_meanwhile_is_not_written_over(at: Small, client: Any) -> None:
-    """The other answers are entered; the page names those that are not."""
+    """Changed answers are reported, and the others saved."""
     from autograder.service.store import DatabaseStore
 
     rows = downloaded(at, client, "?names=on")
@@ -131,7 +131,7 @@ def test_a_mark_that_was_given_meanwhile_is_not_written_over(at: Small, client: 
 
 
 def test_what_is_wrong_in_a_sheet_enters_nothing_of_it(at: Small, client: Any) -> None:
-    """Points beyond an item, sheets of another assignment or course, no sheet, no file."""
+    """Points out of range, wrong sheets and wrong files are rejected as a whole."""
     from autograder.service.models import CourseRecord
 
     rows = downloaded(at, client)
@@ -156,7 +156,7 @@ def test_what_is_wrong_in_a_sheet_enters_nothing_of_it(at: Small, client: Any) -
 def test_a_group_that_the_store_refuses_is_entered_not_at_all(
     at: Small, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The third of its marks fails: the first two are not there either, and the page tells."""
+    """If one mark of a group fails, none is saved, and the error is reported."""
     from autograder.app import marking_sheets
     from autograder.core.errors import GradebookError
     from autograder.service.store import DatabaseStore
@@ -186,7 +186,7 @@ def test_a_group_that_the_store_refuses_is_entered_not_at_all(
 
 
 def test_two_people_send_the_same_sheet_at_once(at: Small, client: Any) -> None:
-    """One of them is first, whoever it is; the other one's different marks are told and not entered."""
+    """The first of two concurrent uploads is saved, and the second one's differing marks are reported."""
     from django.db import connection
 
     first, second = downloaded(at, client), downloaded(at, client)
@@ -207,7 +207,7 @@ def test_two_people_send_the_same_sheet_at_once(at: Small, client: Any) -> None:
 
 
 def test_students_see_no_sheet(at: Small, client: Any) -> None:
-    """Neither theirs nor anybody's; nor does staff of another course."""
+    """Students and staff of other courses cannot access the sheet."""
     for role, status in {"student": 403, "stranger": 404, "nobody": 302}.items():
         other = at.client(role, "carl" if role == "student" else "")
         assert status == other.get(place(at)).status_code == other.post(place(at)).status_code

@@ -1,4 +1,4 @@
-"""Works that are alike: compared by a worker when staff ask, shown without names, and judged by nobody."""
+"""Similar submissions: compared by a worker on request, and shown as pseudonyms without a verdict."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ OTHERS = (
 
 
 def place(at: Small) -> str:
-    """The address of the page."""
+    """Return the address of the page."""
     return f"{at.base}staff/a/{at.offer.assignment}/similar/"
 
 
 def class_of(at: Small) -> None:
-    """ada and bob have one work, renamed; four others their own."""
+    """Submit the same code, with renamed variables, for ada and bob, and different code for four others."""
     works = {"ada": COPIED, "bob": RENAMED, **dict(zip(("cem", "dia", "eva", "fay"), OTHERS, strict=True))}
     for student, source in works.items():
         course.handed_in(at.offer, student, course.answered(at.folder, softmax_answer=source))
 
 
 def compared(at: Small) -> None:
-    """What a worker does."""
+    """Run the comparison as a worker does."""
     from autograder.service import similarity
 
     with closing(AssignmentCache()) as loaded:
@@ -49,7 +49,7 @@ def compared(at: Small) -> None:
 
 
 def test_pairs_stand_in_order_and_without_names(at: Small) -> None:
-    """The copy first, with both works beside each other; names only where somebody asks for them."""
+    """The most similar pair comes first, with both texts; names are shown only on request."""
     class_of(at)
     client = at.client("ta")
     assert "have not been compared yet" in text(client.get(place(at)))
@@ -75,7 +75,7 @@ def test_pairs_stand_in_order_and_without_names(at: Small) -> None:
 
 
 def test_what_is_newer_than_the_comparison_is_told(at: Small) -> None:
-    """And what goes wrong is, too; what was found before stays."""
+    """The page reports newer submissions and failures, and keeps the last result."""
     from autograder.service import similarity
     from autograder.service.models_results import Comparison
 
@@ -102,7 +102,7 @@ def test_what_is_newer_than_the_comparison_is_told(at: Small) -> None:
 
 
 def test_who_was_not_compared_is_told_without_a_name_too(at: Small) -> None:
-    """A work that cannot be read has no pair; whose it is stands there only where names are asked for."""
+    """Unreadable submissions are listed, with a name only on request."""
     class_of(at)
     course.handed_in(at.offer, "gus", dict.fromkeys(course.released(at.folder), b"{"))
     client = at.client("ta")
@@ -116,7 +116,7 @@ def test_who_was_not_compared_is_told_without_a_name_too(at: Small) -> None:
 
 
 def test_a_group_is_compared_once(at: Small) -> None:
-    """Members share a work, which is not alike to itself."""
+    """The members' shared submission is compared once."""
     at.offer.groups = {"red": ["ada", "bob"]}
     at.offer.save()
     course.handed_in(at.offer, "ada", course.answered(at.folder, softmax_answer=COPIED))
@@ -130,7 +130,7 @@ def test_a_group_is_compared_once(at: Small) -> None:
 
 
 def test_the_page_is_german_too(at: Small) -> None:
-    """Every sentence of it."""
+    """The page is also available in German."""
     client = at.client("ta")
     client.cookies["django_language"] = "de"
     page = text(client.get(place(at)))

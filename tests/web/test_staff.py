@@ -1,4 +1,4 @@
-"""Those who run a course: visible, published, dates, extensions, the class list, invitations, the log."""
+"""Staff pages: visibility, publication, dates, extensions, class list, invitations and the audit log."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.web.test_student import text
 
 
 def page(at: Small) -> str:
-    """The address of the assignment's page for staff."""
+    """Return the address of the assignment's page for staff."""
     return f"{at.base}staff/a/{at.offer.assignment}/"
 
 
 def entries(at: Small) -> list[tuple[str, Any, Any]]:
-    """What the log says of the course."""
+    """Return the entries of the course in the audit log."""
     from autograder.service.models import AuditEntry
 
     rows = AuditEntry.objects.filter(course=at.record).order_by("pk")
@@ -31,12 +31,12 @@ def entries(at: Small) -> list[tuple[str, Any, Any]]:
 
 
 def graded(at: Small, student: str) -> Any:
-    """An attempt with a result."""
+    """Return an attempt with a result."""
     return canned(at, course.handed_in(at.offer, student, course.released(at.folder)))
 
 
 def canned(at: Small, made: Any) -> Any:
-    """An attempt, with a result that waits for a person."""
+    """Give an attempt a result that needs manual review."""
     from autograder.core.records import GradingResult
     from autograder.grading import grades
     from autograder.service import attempts
@@ -51,7 +51,7 @@ def canned(at: Small, made: Any) -> Any:
 
 
 def test_what_students_see_is_switched_and_noted(at: Small) -> None:
-    """Visible and published, each way; every switch stands in the log, from what to what."""
+    """Visibility and publication can be switched both ways, and each change is logged."""
     client = at.client("instructor")
     for route in ("visible", "published"):
         for wanted in ("yes", "no"):
@@ -69,7 +69,7 @@ def test_what_students_see_is_switched_and_noted(at: Small) -> None:
 
 
 def test_overview_polls_only_its_progress(at: Small) -> None:
-    """While attempts wait, the overview asks for the changing part alone."""
+    """While attempts are waiting, the overview polls only the part that changes."""
     course.handed_in(at.offer, "ada", course.released(at.folder))
     client = at.client("instructor")
     assert "<h1" in text(client.get(page(at)))
@@ -80,12 +80,12 @@ def test_overview_polls_only_its_progress(at: Small) -> None:
 
 
 def test_dates_are_checked_saved_and_followed(at: Small) -> None:
-    """Impossible ones are told, and nothing changes; whom a change concerns is graded again."""
+    """Invalid dates are reported and not saved; valid ones regrade the students concerned."""
     client = at.client("instructor")
     ada, bob = (graded(at, student) for student in ("ada", "bob"))
     told = text(client.post(f"{page(at)}times", {"start": "2031-02-03T10:00", "cap": "7"}))
     assert "not saved" in told
-    assert 'value="2031-02-03T10:00"' in told  # what was typed is still there
+    assert 'value="2031-02-03T10:00"' in told  # the input is kept
     assert re.search(r'name="cap"[^>]* value="7"', told)
     assert {} == type(at.offer).objects.get(pk=at.offer.pk).times
     stated = {
@@ -99,11 +99,11 @@ def test_dates_are_checked_saved_and_followed(at: Small) -> None:
     assert {"waiting"} == {type(one).objects.get(pk=one.pk).state for one in (ada, bob)}
     assert 'value="2031-02-03T12:00"' in text(client.get(f"{page(at)}settings/"))
     client.post(f"{page(at)}times", {**stated, "start": "2031-02-03T10:00", "end": "2031-02-03T12:00"})
-    assert stated == type(at.offer).objects.get(pk=at.offer.pk).times  # as a browser sends them
+    assert stated == type(at.offer).objects.get(pk=at.offer.pk).times  # in the format that browsers send
 
 
 def test_an_extension_is_one_students(at: Small) -> None:
-    """Only they are graded again; a stranger's name, and nonsense, are told."""
+    """Only the extended student is regraded; unknown names and invalid values are reported."""
     ada, bob = (graded(at, student) for student in ("ada", "bob"))
     at.account("student", "ada")
     end = (datetime.datetime.now(datetime.UTC) - datetime.timedelta(hours=1)).isoformat()
@@ -121,7 +121,7 @@ def test_an_extension_is_one_students(at: Small) -> None:
         stated = {"student": student, "extra_minutes": minutes}
         shown = text(client.post(f"{page(at)}extension", stated))
         assert told in shown
-        assert f'value="{minutes}"' in shown  # what was typed is still there
+        assert f'value="{minutes}"' in shown  # the input is kept
     told = text(client.post(f"{page(at)}extension", {"student": "ada"}, follow=True))
     assert "ada has no extension any more" in told
     assert not type(at.offer).objects.get(pk=at.offer.pk).times["students"]
@@ -130,7 +130,7 @@ def test_an_extension_is_one_students(at: Small) -> None:
 
 
 def test_an_extension_is_given_by_name(at: Small) -> None:
-    """Of the one student who has it; the table states the deadline that comes of extra minutes."""
+    """A unique name identifies a student, and the table shows the deadline with the extra minutes."""
     from autograder.service.models import Member
 
     for student, first, last in (("a1", "Jörg", "Müller"), ("a2", "Ada", "Twin"), ("a3", "Ada", "Twin")):
@@ -146,7 +146,7 @@ def test_an_extension_is_given_by_name(at: Small) -> None:
 
 
 def test_what_an_extension_leaves_empty_stays_as_it_is(at: Small) -> None:
-    """A decision keeps extra minutes, and these keep the decision; an end of one's own takes their place."""
+    """Empty fields keep their values; an individual deadline replaces extra minutes."""
     at.account("student", "ada")
     type(at.offer).objects.filter(pk=at.offer.pk).update(times={"end": "2026-01-02T10:00:00Z"})
     client, end = at.client("instructor"), "2026-01-03T10:00:00Z"
@@ -166,7 +166,7 @@ def test_what_an_extension_leaves_empty_stays_as_it_is(at: Small) -> None:
 
 
 def test_one_late_attempt_is_decided_on_the_page(at: Small) -> None:
-    """For one student alone; what was decided is told there, and moments stand in the course's zone."""
+    """The decision applies to one student, and times are shown in the course's time zone."""
     at.account("student", "ada")
     graded(at, "ada")
     zone, end = "Asia/Tokyo", "2026-01-02T10:00:00"
@@ -187,7 +187,7 @@ def test_one_late_attempt_is_decided_on_the_page(at: Small) -> None:
 
 
 def test_staff_read_every_moment_by_the_clock_of_the_course(at: Small) -> None:
-    """Also in the log, of trials, of invitations and of comparisons; where it has no dates it is UTC."""
+    """All times use the course's time zone, or UTC if the assignment has no dates."""
     from django.db import transaction
     from django.utils import timezone
 
@@ -222,7 +222,7 @@ def test_staff_read_every_moment_by_the_clock_of_the_course(at: Small) -> None:
 
 
 def test_a_class_list_is_taken_over(at: Small) -> None:
-    """Names come and change, nobody is lost; what is wrong with a list is told with its line."""
+    """Names are added and updated, no student is removed, and errors name the line."""
     from autograder.service.models import Member
 
     client, place = at.client("instructor"), f"{at.base}staff/members/list"
@@ -243,7 +243,7 @@ def test_a_class_list_is_taken_over(at: Small) -> None:
 
 
 def test_an_invitation_makes_an_account_once(at: Small) -> None:
-    """The link is shown once; who follows it is the student; after that it leads nowhere."""
+    """The link is shown once, creates the student's account, and is then invalid."""
     from autograder.service.models import Account, Member
 
     member = Member.objects.create(course=at.record, role="student", student="ada")
@@ -265,11 +265,11 @@ def test_an_invitation_makes_an_account_once(at: Small) -> None:
     account = Account.objects.get(username=strong["username"])
     assert account.password.startswith("argon2")
     assert [member.pk] == list(account.memberships.values_list("pk", flat=True))
-    assert 404 == client.post(place).status_code  # they have an account
+    assert 404 == client.post(place).status_code  # the member has an account already
 
 
 def test_the_page_of_an_invitation_has_our_words(at: Small) -> None:
-    """In both languages; a field and what it takes, none of it in another program's words."""
+    """The texts of the form are the service's own in both languages, not Django's."""
     from autograder.service.models import Member
     from autograder.web.account import create_invitation
 
@@ -284,7 +284,7 @@ def test_the_page_of_an_invitation_has_our_words(at: Small) -> None:
 
 
 def test_the_page_of_an_invitation_says_whose_it_is(at: Small) -> None:
-    """Course, name and role; who has an account signs in first, and comes back to the same link."""
+    """The page shows course, name and role. Signing in with an existing account returns to the link."""
     from autograder.service.models import Account, Member
     from autograder.web.account import create_invitation
 
@@ -306,7 +306,7 @@ def test_the_page_of_an_invitation_says_whose_it_is(at: Small) -> None:
 
 
 def test_the_language_is_changed_on_the_page_of_a_refused_form(at: Small) -> None:
-    """The page is one that can be opened, not the address of the form alone."""
+    """The page shown after a rejected form has an address that can be opened with GET."""
     client = at.client("instructor")
     settings = f"{page(at)}settings/"
     refused = client.post(f"{page(at)}extension", {"student": "eve", "extra_minutes": "5"})
@@ -319,13 +319,13 @@ def test_the_language_is_changed_on_the_page_of_a_refused_form(at: Small) -> Non
 
 
 def test_staff_who_follow_the_address_of_students_are_led_on(at: Small) -> None:
-    """Students send it to them."""
+    """Staff who open the address for students are redirected to the staff page."""
     assert f"{at.base}staff/" == at.client("ta").get(at.base).headers["location"]
     assert 200 == at.client("student").get(at.base).status_code
 
 
 def test_a_forgotten_password_is_chosen_anew(at: Small) -> None:
-    """By a link that an administrator of the service gives: once, and whoever was signed in is so no more."""
+    """An administrator's link resets a password once and ends all sessions."""
     from autograder.service.models import Member
 
     signed_in = at.client("student")
@@ -349,7 +349,7 @@ def test_a_forgotten_password_is_chosen_anew(at: Small) -> None:
 
 
 def test_one_account_joins_several_courses(at: Small) -> None:
-    """Whoever is signed in becomes the member; but nobody is two of one course."""
+    """A signed-in user can accept an invitation, but not be two members of one course."""
     from autograder.service.models import Account, Invitation, Member
     from autograder.web.account import create_invitation
 
@@ -368,13 +368,13 @@ def test_one_account_joins_several_courses(at: Small) -> None:
 
 
 def test_nothing_of_the_accounts_sends_mail(at: Small) -> None:
-    """What the library has for that is not there."""
+    """The pages of django-allauth for mail are disabled."""
     for place in ("password/reset/", "email/", "password/set/", "login/code/confirm/"):
         assert 404 == at.client().post(f"/app/accounts/{place}").status_code, place
 
 
 def test_a_failed_attempt_is_seen_and_tried_again(at: Small) -> None:
-    """With its reason; by a head TA."""
+    """Staff see the reason, and a head TA can retry the attempt."""
     made = course.handed_in(at.offer, "ada", course.released(at.folder))
     type(made).objects.filter(pk=made.pk).update(state="failed", problem="the sandbox <b>failed</b>")
     told = text(at.client("ta").get(f"{page(at)}submissions/"))
@@ -387,7 +387,7 @@ def test_a_failed_attempt_is_seen_and_tried_again(at: Small) -> None:
 
 
 def test_results_and_progress_are_shown(at: Small) -> None:
-    """Points, what is open, how many are done."""
+    """The pages show points, open items and progress."""
     graded(at, "ada")
     course.handed_in(at.offer, "bob", course.released(at.folder))
     assert "1 of 2 attempts graded" in text(at.client("ta").get(page(at)))
@@ -400,7 +400,7 @@ def test_results_and_progress_are_shown(at: Small) -> None:
 
 
 def test_a_new_version_comes_out_of_the_folder(at: Small, tmp_path: Path) -> None:
-    """What was graded is graded again by it when somebody says so; nothing new is told as such."""
+    """Graded attempts are regraded only on request; an unchanged folder creates no version."""
     folder = course.small(tmp_path / "changed")
     settings.RUNNING.folders[at.record.slug] = folder
     made, client = graded(at, "ada"), at.client("instructor")
@@ -418,7 +418,7 @@ def test_a_new_version_comes_out_of_the_folder(at: Small, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("change", ["entry", "removed"])
 def test_a_log_that_was_changed_says_so(at: Small, change: str) -> None:
-    """An entry that was changed, or taken out of the middle, breaks the chain; and it is whole before."""
+    """A changed or removed entry breaks the hash chain of the log."""
     from django.db import transaction
 
     from autograder.service import audit

@@ -1,4 +1,4 @@
-"""Commands of the service that cannot start or finish: a sentence, exit code 3, nothing left behind."""
+"""Commands of the service that cannot start or finish: a message, exit code 3, nothing left behind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.cli.running import run
 
 
 def refuse(*words: str) -> str:
-    """Run a command that has to be refused in one sentence; return it."""
+    """Run a command that must fail, and return the last line of its error."""
     done = run(*words)
     assert 3 == done.returncode, done.stderr
     assert "Traceback" not in done.stderr
@@ -28,20 +28,20 @@ def refuse(*words: str) -> str:
 
 
 def make_keys(course: Path) -> None:
-    """Make the keys of a service that has a database of its own."""
+    """Create the keys of a service with a separate database."""
     for name in ("receipt-key", "session-key"):
         setup.load_or_create_key(get_folder(course), name)
 
 
 @pytest.fixture
 def no_url(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No database is named in the environment."""
+    """Remove the database from the environment."""
     monkeypatch.delenv(setup.DATABASE_URL, raising=False)
 
 
 @pytest.mark.usefixtures("no_url")
 def test_serve_refuses_an_embedded_database_when_the_service_has_another_one(tmp_path: Path) -> None:
-    """Otherwise a forgotten variable would start a second, empty service."""
+    """Otherwise a missing environment variable would start a second, empty service."""
     make_keys(tmp_path)
     told = refuse("serve", str(tmp_path))
     assert f"set {setup.DATABASE_URL} to its URL" in told
@@ -50,13 +50,13 @@ def test_serve_refuses_an_embedded_database_when_the_service_has_another_one(tmp
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedPostgres]:
-    """A PostgreSQL server, on which tests make databases of their own."""
+    """Provide a PostgreSQL server for databases of tests."""
     with EmbeddedPostgres(tmp_path_factory.mktemp("database")) as running:
         yield running
 
 
 def make_database(database: EmbeddedPostgres, name: str) -> str:
-    """Make an empty database; return its URL."""
+    """Create an empty database and return its URL."""
     with psycopg.connect(database.url, autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}"')
     return f"{database.url.rpartition('/')[0]}/{name}"
@@ -64,7 +64,7 @@ def make_database(database: EmbeddedPostgres, name: str) -> str:
 
 @pytest.mark.usefixtures("no_url")
 def test_restore_names_the_database(database: EmbeddedPostgres, tmp_path: Path) -> None:
-    """The one of the URL, or the embedded one if none is set; without the password."""
+    """The message names the database of the URL, or the embedded one, without the password."""
     first, second = (make_database(database, name) for name in ("first", "second"))
     with psycopg.connect(first, autocommit=True) as connection:
         connection.execute("CREATE TABLE kept (number integer)")
@@ -80,7 +80,7 @@ def test_restore_names_the_database(database: EmbeddedPostgres, tmp_path: Path) 
 
 @pytest.mark.parametrize("command", ["serve", "worker", "backup", "backup --as-course", "restore"])
 def test_a_database_that_does_not_respond_is_named(command: str, tmp_path: Path) -> None:
-    """By its host and port; the password stays out of the message."""
+    """The message names host and port, but not the password."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     make_keys(tmp_path)
@@ -102,7 +102,7 @@ def test_a_database_that_does_not_respond_is_named(command: str, tmp_path: Path)
 
 
 def test_a_port_that_is_taken_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And the message says how to choose another one."""
+    """The message names the port and the option to change it."""
     monkeypatch.setattr(processes, "_PATIENCE_SECONDS", 0.0)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -114,7 +114,7 @@ def test_a_port_that_is_taken_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     "address", ["exams.example.org", "https://exams.example.org/", "ftp://exams.example.org", "https://"]
 )
 def test_serve_refuses_an_address_that_is_none(address: str, tmp_path: Path) -> None:
-    """Links to the pages begin with it."""
+    """The address must be valid, because links to the pages begin with it."""
     told = refuse("serve", str(tmp_path), "--address", address)
     assert f"expected an address such as https://exams.example.org; got {address!r}" in told
     assert not get_folder(tmp_path).exists()
@@ -129,7 +129,7 @@ def list_files(folder: Path) -> list[str]:
 def test_a_failed_backup_can_be_repeated(
     database: EmbeddedPostgres, tmp_path: Path, made_before: bool
 ) -> None:
-    """It leaves the folder as it was: missing, or empty."""
+    """A failed backup leaves the folder missing or empty, as before."""
     course, copy = tmp_path / "course", tmp_path / "copy"
     make_keys(course)
     if made_before:
@@ -143,7 +143,7 @@ def test_a_failed_backup_can_be_repeated(
 
 @pytest.mark.usefixtures("no_url")
 def test_a_refused_restore_leaves_nothing(database: EmbeddedPostgres, tmp_path: Path) -> None:
-    """In a database with tables, or from a damaged dump into a new embedded one; files before stay."""
+    """A restore into a non-empty database, or from a damaged dump, leaves files unchanged."""
     full = make_database(database, "full")
     with psycopg.connect(full, autocommit=True) as connection:
         connection.execute("CREATE TABLE kept (number integer)")
@@ -163,7 +163,7 @@ def test_a_refused_restore_leaves_nothing(database: EmbeddedPostgres, tmp_path: 
 
 @pytest.mark.parametrize("command", ["serve", "worker", "backup", "restore"])
 def test_the_missing_extra_is_named(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commands of the service are in every installation, its packages are not."""
+    """Commands of the service exist without its packages, and name the missing extra."""
     monkeypatch.setitem(sys.modules, "django", None)
     call: dict[str, Callable[[], None]] = {
         "serve": lambda: service.serve(tmp_path),

@@ -1,4 +1,4 @@
-"""A student's way: files, handing in, the receipt, what can be seen at once, feedback; and nobody else's."""
+"""The student pages: files, submission, receipt, preview and feedback, and nothing of other students."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from tests.web.people import Small, statuses_near_expiry
 
 
 def sent(files: dict[str, bytes]) -> dict[str, Any]:
-    """Files of a form."""
+    """Return form data with these files."""
     return {"files": [SimpleUploadedFile(name, data) for name, data in files.items()]}
 
 
 def page(at: Small) -> str:
-    """The address of the assignment."""
+    """Return the address of the assignment's page for students."""
     return f"{at.base}a/{at.offer.assignment}/"
 
 
 def text(answer: Any) -> str:
-    """What a page says."""
+    """Return the text of a page."""
     assert 200 == answer.status_code, answer
     return str(answer.content.decode())
 
 
 def in_hours(hours: float) -> str:
-    """A moment from now."""
+    """Return the time this many hours from now."""
     return (datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=hours)).isoformat()
 
 
 def test_from_the_list_to_the_receipt(at: Small) -> None:
-    """Files come as they were released; what is handed in is received, signed, and shown at once."""
+    """Files are delivered as released; a submission is stored, gets a signed receipt, and is shown."""
     client, released = at.client(), course.released(at.folder)
     assert at.offer.title in text(client.get(at.base))
     assert "code.ipynb" in text(client.get(page(at)))
@@ -55,8 +55,8 @@ def test_from_the_list_to_the_receipt(at: Small) -> None:
     told = text(answer)
     assert answer.redirect_chain == [(f"{page(at)}1/", 302)]
     assert "waiting to be graded" in told
-    assert "<math" in told  # how the formula was read
-    assert "not valid Python" in told  # the other answer
+    assert "<math" in told  # the parsed formula
+    assert "not valid Python" in told  # the answer with a syntax error
     receipt = client.get(f"{page(at)}1/receipt").content.decode()
     assert ("ada", 1) == tuple(
         verify_receipt(receipt, course.SIGNER.public)[key] for key in ("student", "attempt")
@@ -66,7 +66,7 @@ def test_from_the_list_to_the_receipt(at: Small) -> None:
 
 
 def test_the_pages_speak_german(at: Small) -> None:
-    """Every sentence, as the browser asks for it; and the choice is kept."""
+    """The page follows the language of the browser, and the choice is kept."""
     client = at.client()
     told = text(client.get(page(at), headers={"accept-language": "de"}))
     assert '<html lang="de">' in told
@@ -90,7 +90,7 @@ def test_the_pages_speak_german(at: Small) -> None:
     ],
 )
 def test_whatever_is_handed_in_has_a_clear_answer(at: Small, files: dict[str, bytes], told: str) -> None:
-    """What is no notebook is refused with the reason, and what was handed in before stands."""
+    """A file that is not a notebook is rejected with the reason, and no attempt is created."""
     client = at.client()
     client.raise_request_exception = True
     assert told in text(client.post(page(at), sent(files), follow=True))
@@ -98,7 +98,7 @@ def test_whatever_is_handed_in_has_a_clear_answer(at: Small, files: dict[str, by
 
 
 def test_a_copy_is_taken_under_the_name_that_is_asked_for(at: Small) -> None:
-    """Browsers number the second download; what belongs to nothing is no attempt that could count."""
+    """Numbers that browsers add to names are removed; a submission without any expected file is rejected."""
     client, files = at.client(), course.released(at.folder)
     copies = {f"{name.removesuffix('.ipynb')} (1).ipynb": data for name, data in files.items()}
     text(client.post(page(at), sent(copies), follow=True))
@@ -113,7 +113,7 @@ def test_a_copy_is_taken_under_the_name_that_is_asked_for(at: Small) -> None:
 
 
 def packed(files: dict[str, bytes]) -> bytes:
-    """A zip archive."""
+    """Return a zip archive of files."""
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
@@ -125,7 +125,7 @@ def packed(files: dict[str, bytes]) -> bytes:
     "called", ["{0}.ipynb.txt", "{0}.ipynb.json", "{0}.json", "{0} (2).ipynb.txt", "small.zip"]
 )
 def test_a_notebook_is_found_behind_another_ending_and_in_an_archive(at: Small, called: str) -> None:
-    """Browsers and systems add endings, and students pack the folder that they got."""
+    """Browsers and systems add suffixes, and students zip their folder."""
     files = course.released(at.folder)
     sending = {called.format(name.removesuffix(".ipynb")): data for name, data in files.items()}
     if called.endswith(".zip"):
@@ -150,7 +150,7 @@ def test_a_notebook_is_found_behind_another_ending_and_in_an_archive(at: Small, 
 def test_an_archive_that_is_too_much_is_refused_as_a_whole(
     at: Small, files: dict[str, bytes], told: str
 ) -> None:
-    """Nothing of it is kept, so that nobody believes in a half of it."""
+    """A too large or unsafe archive is rejected as a whole, so that nobody relies on a part of it."""
     code = course.released(at.folder)["code.ipynb"]
     sending = {"up.zip": packed({"code.ipynb": code, **files})}
     assert told in text(at.client().post(page(at), sent(sending), follow=True))
@@ -158,7 +158,7 @@ def test_an_archive_that_is_too_much_is_refused_as_a_whole(
 
 
 def test_what_is_not_asked_for_and_what_is_not_there_is_told(at: Small) -> None:
-    """It is seen at once that a notebook is missing, and that a file beside it is not looked at."""
+    """The page after a submission shows missing notebooks and files that are not graded."""
     code = course.released(at.folder)["code.ipynb"]
     files = {"code.ipynb": code, "code-old-version.ipynb": code}
     told = text(at.client().post(page(at), sent(files), follow=True))
@@ -167,7 +167,7 @@ def test_what_is_not_asked_for_and_what_is_not_there_is_told(at: Small) -> None:
 
 
 def test_names_of_files_are_names(at: Small) -> None:
-    """A path in a name is cut by the form's reader; what else cannot be a name is refused."""
+    """Django removes the path of a file name; other invalid names are rejected."""
     client = at.client()
     code = course.released(at.folder)["code.ipynb"]
     client.post(page(at), sent({"code.ipynb": code, "../../etc/passwd": b"x", "<script>": b"x"}))
@@ -178,7 +178,7 @@ def test_names_of_files_are_names(at: Small) -> None:
 
 
 def test_before_the_start_there_is_nothing_to_have(at: Small) -> None:
-    """Neither files nor a form; and nothing is taken."""
+    """Before the start there are no files and no form, and submissions are rejected."""
     at.offer.times = {"start": in_hours(1), "end": in_hours(3)}
     at.offer.save()
     client = at.client()
@@ -193,7 +193,7 @@ def test_before_the_start_there_is_nothing_to_have(at: Small) -> None:
 
 
 def test_time_that_is_left_and_time_that_is_over(at: Small) -> None:
-    """Told as whole minutes; after the end, what becomes of late ones."""
+    """The page shows the remaining minutes, and after the deadline the rule for late submissions."""
     client = at.client()
     at.offer.times = {"end": in_hours(2.02)}
     at.offer.save()
@@ -208,7 +208,7 @@ def test_time_that_is_left_and_time_that_is_over(at: Small) -> None:
 
 
 def test_what_is_said_of_late_attempts_before_and_after_is_one_truth(at: Small) -> None:
-    """Without an attempt in time a person decides; with one it keeps counting; how late each was is told."""
+    """Pages before and after submission agree on whether a late attempt counts, and show the delay."""
     from autograder.service import attempts
     from autograder.web import assignment_details
     from tests.web.test_staff import canned
@@ -242,7 +242,7 @@ def test_what_is_said_of_late_attempts_before_and_after_is_one_truth(at: Small) 
 
 
 def test_assignment_page_names_grace_period_and_slip_days_after_the_deadline(at: Small) -> None:
-    """Both come before the rule for late submissions, unless staff decided about this student."""
+    """Both apply before the rule for late submissions, unless staff made a decision for the student."""
     client = at.client()
     at.offer.times = {"end": in_hours(-1), "late": "refuse", "grace_minutes": 120}
     at.offer.save()
@@ -261,7 +261,7 @@ def test_assignment_page_names_grace_period_and_slip_days_after_the_deadline(at:
 
 
 def test_the_first_attempt_after_a_pause_is_told_to_take_longer(at: Small) -> None:
-    """Until something of the assignment was graded; then waiting alone is told."""
+    """The hint disappears once an attempt of the assignment was graded."""
     from tests.web.test_staff import canned
 
     client = at.client()
@@ -277,7 +277,7 @@ def test_the_first_attempt_after_a_pause_is_told_to_take_longer(at: Small) -> No
 
 
 def test_too_many_attempts_at_once_are_refused(at: Small) -> None:
-    """A loop of somebody's script cannot fill the queue."""
+    """A script that submits in a loop cannot fill the queue."""
     from autograder.web import student
 
     client, files = at.client(), course.released(at.folder)
@@ -288,7 +288,7 @@ def test_too_many_attempts_at_once_are_refused(at: Small) -> None:
 
 
 def test_nobody_sees_what_is_anothers(at: Small) -> None:
-    """Numbers and names are the signed-in student's own; there is no address of another's."""
+    """Attempt numbers are those of the signed-in student; other students' attempts have no address."""
     files = course.answered(at.folder, thoughts="My own thoughts.")
     course.handed_in(at.offer, "bob", files)
     ada = at.client()
@@ -298,7 +298,7 @@ def test_nobody_sees_what_is_anothers(at: Small) -> None:
 
 
 def test_what_is_hidden_is_not_there(at: Small) -> None:
-    """An assignment that students do not see has no page, no files, and takes nothing."""
+    """A hidden assignment has no page and no files, and accepts no submissions."""
     at.offer.visible = False
     at.offer.save()
     client = at.client()
@@ -308,7 +308,7 @@ def test_what_is_hidden_is_not_there(at: Small) -> None:
 
 
 def test_feedback_comes_when_marks_are_published(at: Small, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not before; and it goes again when they are withdrawn. Its frame has no cookies and runs nothing."""
+    """Feedback is visible only while marks are published. Its frame has no cookies and runs no script."""
     from autograder.service import attempts
     from autograder.web import assignment_details
 
@@ -345,7 +345,7 @@ def test_feedback_comes_when_marks_are_published(at: Small, monkeypatch: pytest.
 
 
 def test_a_program_hands_in_with_a_key(at: Small) -> None:
-    """The answer is the receipt; the key is shown once, kept as a digest, and can be removed."""
+    """The response is the receipt; the key is shown once, stored as a digest, and can be removed."""
     from autograder.service.models import ProgramKey
 
     client = at.client()
@@ -376,7 +376,7 @@ def test_a_program_hands_in_with_a_key(at: Small) -> None:
 
 
 def test_a_page_asks_less_often_the_longer_an_attempt_waits(at: Small) -> None:
-    """Half a second at first, and while it is graded; a long queue is not asked by everybody all the time."""
+    """The interval is half a second at first and while grading, and longer in a long queue."""
     attempt = course.handed_in(at.offer, "ada", course.released(at.folder))
     client, rows = at.client(), at.offer.attempts.filter(pk=attempt.pk)
 

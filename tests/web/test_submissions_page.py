@@ -1,4 +1,4 @@
-"""The table of submissions: everybody on the class list, searched and sorted without a script."""
+"""The table of submissions lists the whole class, with search and sorting on the server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.web.test_student import text
 
 @pytest.fixture
 def class_(at: Small) -> Small:
-    """Three students: one is graded, one waits, one has not submitted; names sort otherwise than ids."""
+    """Return a class with a graded, a waiting and a missing submission. Names and IDs sort differently."""
     from autograder.service.models import Member
 
     names = {"ada": ("Ada", "Zuse"), "bob": ("Bob", "Mills"), "cem": ("<b>Cem</b>", "Adams")}
@@ -26,7 +26,7 @@ def class_(at: Small) -> Small:
 
 
 def students(at: Small, query: str) -> list[str]:
-    """The ids in the table, from top to bottom."""
+    """Return the student IDs in the order of the table."""
     told = text(at.client("ta").get(f"{page(at)}submissions/{query}"))
     return re.findall(r'<td data-of="Student ID">(\w+)</td>', told)
 
@@ -45,16 +45,16 @@ def students(at: Small, query: str) -> list[str]:
     ],
 )
 def test_students_are_found_and_sorted(class_: Small, query: str, expected: list[str]) -> None:
-    """By name unless the address says otherwise; what it cannot mean is ignored."""
+    """The table is sorted by name by default, and ignores invalid parameters."""
     found = students(class_, query)
-    if query.startswith("?sort=points"):  # those without points, in any order, come first
+    if query.startswith("?sort=points"):  # students without points come first, in any order
         assert ({"bob", "cem"}, "ada") == (set(found[:2]), found[2])
     else:
         assert expected == found
 
 
 def test_everybody_has_a_name_and_a_state(class_: Small) -> None:
-    """Also whoever has submitted nothing; names are text."""
+    """Students without a submission are listed, too, and names are escaped."""
     told = text(class_.client("ta").get(f"{page(class_)}submissions/"))
     assert "Zuse, Ada" in told
     assert "Adams, &lt;b&gt;Cem&lt;/b&gt;" in told
@@ -63,7 +63,7 @@ def test_everybody_has_a_name_and_a_state(class_: Small) -> None:
 
 
 def test_only_who_may_change_them_sees_the_settings(class_: Small) -> None:
-    """The tab and its page are for instructors; regrading asks first."""
+    """Settings are for instructors only, and regrading asks for confirmation."""
     settings = f'href="{page(class_)}settings/"'
     assert settings not in text(class_.client("head-ta").get(page(class_)))
     assert settings in text(class_.client("instructor").get(page(class_)))
@@ -73,7 +73,7 @@ def test_only_who_may_change_them_sees_the_settings(class_: Small) -> None:
 
 
 def test_members_are_found(class_: Small) -> None:
-    """By a part of their names."""
+    """Members are found by a part of their name."""
     told = text(class_.client("instructor").get(f"{class_.base}staff/members/?q=mil"))
     assert "Mills, Bob" in told
     assert "Zuse" not in told

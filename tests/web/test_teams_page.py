@@ -1,4 +1,4 @@
-"""Groups, penalties and slip days, as instructors state them in the service."""
+"""Groups, penalties and slip days on the pages of instructors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.web.test_student import text
 
 @pytest.fixture
 def client(at: Small) -> Any:
-    """An instructor's browser, and three students."""
+    """Return an instructor's browser in a course with three students."""
     from autograder.service.models import Member
 
     for who in ("ada", "bob", "zoe"):
@@ -26,19 +26,19 @@ def client(at: Small) -> Any:
 
 
 def form(at: Small, client: Any, **fields: Any) -> tuple[str, dict[str, list[str]]]:
-    """What the page says, and the groups there are."""
+    """Submit the form for groups, and return the page and the groups."""
     told = text(client.post(f"{page(at)}groups/", fields, follow=True))
     at.offer.refresh_from_db()
     return told, at.offer.groups
 
 
 def states(at: Small) -> list[str]:
-    """Of all attempts."""
+    """Return the states of all attempts."""
     return list(at.offer.attempts.order_by("student").values_list("state", flat=True))
 
 
 def test_groups_are_formed_changed_and_dissolved(at: Small, client: Any) -> None:
-    """Whom it concerns is graded again; who is left without an attempt has no result."""
+    """The students concerned are regraded, and those without an attempt have no result."""
     from autograder.service.store import DatabaseStore
 
     for who in ("ada", "zoe"):
@@ -71,7 +71,7 @@ def test_groups_are_formed_changed_and_dissolved(at: Small, client: Any) -> None
     ],
 )
 def test_what_cannot_be_a_group_is_refused(at: Small, client: Any, fields: dict[str, str], why: str) -> None:
-    """With the reason; all groups stay as they are, and the log says nothing."""
+    """The message states the reason; groups and log do not change."""
     form(at, client, new="yes", group="red", members="ada bob")
     told, groups = form(at, client, **fields)
     assert why in told
@@ -80,7 +80,7 @@ def test_what_cannot_be_a_group_is_refused(at: Small, client: Any, fields: dict[
 
 
 def test_marks_of_people_are_not_lost(at: Small, client: Any) -> None:
-    """Who has some, and would be left without an attempt, stays in the group."""
+    """A student with manual marks cannot leave the group if no attempt would be left."""
     from decimal import Decimal
 
     from autograder.grading.grades import PersonMark
@@ -97,7 +97,7 @@ def test_marks_of_people_are_not_lost(at: Small, client: Any) -> None:
 
 
 def test_a_file_states_all_groups_and_stands_before_the_folders(at: Small, client: Any) -> None:
-    """Times of a group that is gone go with it; taking the assignment over again changes no group."""
+    """The file replaces all groups and their dates. Importing the assignment again keeps the groups."""
     from autograder.service import versions
 
     at.offer.groups = {"old": ["zoe"]}
@@ -136,7 +136,7 @@ TERMS = {
 
 
 def test_penalties_and_slip_days_are_stated_where_dates_are(at: Small, client: Any) -> None:
-    """Students read them; the form has them again; steps are read; nonsense is told and changes nothing."""
+    """Students see the rules, the form keeps them, and invalid ones change nothing."""
     client.post(f"{page(at)}times", TERMS)
     at.offer.refresh_from_db()
     assert {"per_day": "2.5", "unit": "percent", "cap": "50", "closed_after_hours": 72} == at.offer.times[
@@ -184,7 +184,7 @@ def test_penalties_and_slip_days_are_stated_where_dates_are(at: Small, client: A
 
 
 def test_slip_days_are_one_bank(at: Small, client: Any) -> None:
-    """Another number of them holds for every assignment that has some."""
+    """Changing the number of slip days changes it for all assignments that have any."""
     from autograder.service.models import Offer
 
     slip = {"days": 3, "most": 3, "place": 0}

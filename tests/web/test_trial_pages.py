@@ -1,4 +1,4 @@
-"""Instructors take a new version over and see who would move; they let it count, or drop it, with one key."""
+"""Trials on the pages: instructors see whose marks change, and apply or drop a trial with one key."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ LAYERS = course.worth("layers", "number", "2.5")
 
 
 def tried(at: Small, *edits: Any) -> Any:
-    """A trial of an edited rubric that was taken over, with everybody graded by it."""
+    """Return a trial of an edited rubric with canned results for the class."""
     trial = course.tried(at.offer, at.folder, at.account("instructor"), *(edits or (LAYERS,)))
     course.graded_without_a_box(at.offer)
     return trial
 
 
 def address(at: Small, trial: Any) -> str:
-    """The page of a trial."""
+    """Return the address of a trial's page."""
     return f"{at.base}staff/trials/{trial.pk}/"
 
 
 @pytest.fixture
 def two(at: Small) -> Small:
-    """Two students with results."""
+    """Return the course with results of two students."""
     for student in ("ada", "bob"):
         course.handed_in(at.offer, student, course.released(at.folder))
     course.graded_without_a_box(at.offer)
@@ -42,7 +42,7 @@ def two(at: Small) -> Small:
 
 
 def test_from_the_folder_to_what_counts(two: Small, tmp_path: Path) -> None:
-    """The page says who moves; a head TA cannot apply it, an instructor can; the log has all of it."""
+    """The page lists changed marks; an instructor can apply the trial, a head TA cannot; all is logged."""
     folder = Path(shutil.copytree(two.folder, tmp_path / "course"))
     settings.RUNNING.folders[two.record.slug] = folder
     rubric = folder / "rubrics" / "small.toml"
@@ -78,7 +78,7 @@ def test_from_the_folder_to_what_counts(two: Small, tmp_path: Path) -> None:
 
 
 def test_what_is_dropped_changes_nothing(two: Small) -> None:
-    """The version that is offered stays."""
+    """The offered version stays in use."""
     place, leader = address(two, tried(two)), two.client("instructor")
     assert "Nothing has changed." in text(leader.post(f"{place}drop", follow=True))
     assert "1 of 13" in text(two.client("ta").get(f"{two.base}staff/a/small/submissions/"))
@@ -86,7 +86,7 @@ def test_what_is_dropped_changes_nothing(two: Small) -> None:
 
 
 def test_texts_are_shown_as_they_are(two: Small) -> None:
-    """Markup in a rubric's text is no markup of the page."""
+    """Markup in a rubric's text is escaped."""
     trial = tried(two, lambda text: text.replace("How many layers there are", HOSTILE))
     told = text(two.client("instructor").get(address(two, trial)))
     assert "alert(1)" in told
@@ -95,7 +95,7 @@ def test_texts_are_shown_as_they_are(two: Small) -> None:
 
 
 def test_a_trial_of_another_course_is_not_there(two: Small) -> None:
-    """Whatever is asked of it; and TAs and students see no trials at all."""
+    """Trials of other courses are not found, and TAs and students cannot access trials."""
     from autograder.service.models import CourseRecord
 
     trial = tried(two)
@@ -112,7 +112,7 @@ def test_a_trial_of_another_course_is_not_there(two: Small) -> None:
 
 
 def test_a_stale_trial_can_only_be_dropped(two: Small) -> None:
-    """Something else is offered since: there is no button that would be refused."""
+    """If another version is in use now, the page has no button to apply the trial."""
     from autograder.service.models import VersionTrial
 
     trial = tried(two)
@@ -127,7 +127,7 @@ def test_a_stale_trial_can_only_be_dropped(two: Small) -> None:
 
 
 def test_the_script_is_a_file_with_a_nonce(two: Small) -> None:
-    """Keys press buttons, and nothing is written into the page."""
+    """The script is a static file that presses buttons and writes nothing into the page."""
     told = text(two.client("instructor").get(address(two, tried(two))))
     assert re.search(r'<script nonce="[^"]+" src="/static/trials.js" defer></script>', told)
     script = (FOLDER / "static" / "trials.js").read_text()

@@ -1,4 +1,4 @@
-"""Students open an assignment whose working time is limited; the time starts once, for the whole group."""
+"""Assignments with a working time: opening one starts the time, once, for the whole group."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.web.test_student import in_hours, page, sent, text
 
 @pytest.fixture
 def limited(at: Small) -> Small:
-    """An assignment of two hours in which everybody has 90 minutes."""
+    """Return a course with an assignment that is open for five hours and has 90 minutes of working time."""
     at.offer.times = {"start": in_hours(-1), "end": in_hours(4), "minutes": 90, "late": "refuse"}
     at.offer.save()
     return at
 
 
 def test_files_appear_when_the_student_opens_the_assignment(limited: Small) -> None:
-    """Nothing is given out or accepted before; a second opening does not start the time again."""
+    """Files and submissions are not available before; opening again does not restart the time."""
     from autograder.service.models_results import OpenedAssignment
 
     client, files = limited.client(), course.released(limited.folder)
@@ -45,7 +45,7 @@ def test_files_appear_when_the_student_opens_the_assignment(limited: Small) -> N
 
 
 def test_programs_get_nothing_before_the_opening_either(limited: Small) -> None:
-    """The page is the only place to start the working time."""
+    """Programs cannot start the working time."""
     program = program_of(limited)
     place = f"/courses/{limited.record.slug}/assignments/{limited.offer.assignment}"
     told = program.send("get", place).data
@@ -58,7 +58,7 @@ def test_programs_get_nothing_before_the_opening_either(limited: Small) -> None:
 
 
 def test_the_working_time_ends_for_each_student(limited: Small) -> None:
-    """Whoever opened long ago is late, while another one still has the time to open; extra minutes help."""
+    """The time runs from each student's opening, and extra minutes extend it."""
     from autograder.service.models_results import OpenedAssignment
 
     client = limited.client()
@@ -73,7 +73,7 @@ def test_the_working_time_ends_for_each_student(limited: Small) -> None:
 
 
 def test_a_group_has_one_working_time(limited: Small) -> None:
-    """It starts for all members when the first one opens."""
+    """The time starts for all members when the first one opens the assignment."""
     limited.offer.groups = {"red": ["ada", "bob"]}
     limited.offer.save()
     ada, bob = limited.client("student", "ada"), limited.client("student", "bob")
@@ -85,7 +85,7 @@ def test_a_group_has_one_working_time(limited: Small) -> None:
 
 
 def test_nothing_opens_too_early_or_without_a_working_time(limited: Small) -> None:
-    """Nor from another site."""
+    """Opening needs a CSRF token, a working time, and a start that has passed."""
     client = limited.client()
     guarded = limited.client("student", enforce_csrf_checks=True)
     assert 403 == guarded.post(f"{page(limited)}open").status_code
@@ -96,7 +96,7 @@ def test_nothing_opens_too_early_or_without_a_working_time(limited: Small) -> No
 
 
 def test_staff_set_the_working_time(at: Small) -> None:
-    """With the dates; nonsense is refused, and an empty field removes it."""
+    """The working time is saved with the dates; invalid values are rejected, and an empty one removes it."""
     client = at.client("instructor")
     form = {"start": "2031-02-03T10:00:00Z", "end": "2031-02-03T20:00:00Z", "late": "review"}
 

@@ -1,4 +1,4 @@
-"""Chromium in front of the service."""
+"""Chromium with the service as the server."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ _ARGUMENTS = (
 
 @pytest.fixture(scope="module")
 def chromium(address: str) -> Iterator[Browser]:
-    """One browser for the tests of a file; closed before the server, which waits for open connections.
+    """Start one browser for the tests of a file.
 
-    While it runs, this thread counts as one with an event loop; Django would then refuse its database.
+    It is closed before the server, which waits for open connections. Playwright runs an event loop in this
+    thread, in which Django rejects database access by default.
     """
     program = shutil.which("chromium")
     if program is None:
@@ -42,7 +43,7 @@ def chromium(address: str) -> Iterator[Browser]:
 
 @pytest.fixture
 def reader(chromium: Browser, address: str) -> Iterator[Callable[..., Reader]]:
-    """A function that makes readers, of which nothing may have gone wrong when they are done."""
+    """Return a function that creates readers, and check at the end that they had no errors."""
     from tests.web.browser.reader import Reader
 
     made: list[Reader] = []

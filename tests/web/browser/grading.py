@@ -1,4 +1,4 @@
-"""Attempts that are graded while a page waits for it."""
+"""Grade attempts while a page is open."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def grade(offer: Offer, meanwhile: Callable[[], None]) -> None:
-    """Let a worker empty the queue of a course while something is looked at."""
+    """Run a worker until a function returns, and check that everything is graded."""
     from django.db import connections
 
     from autograder.service.worker import Worker, run_worker

@@ -1,4 +1,4 @@
-"""Somebody who reads pages in a real browser, and what must hold of every page that they read."""
+"""A user of a real browser, with the checks that apply to every page."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator
 from tests.web.people import PASSWORD, Small
 
 WIDE, NARROW, WIDEST = 1366, 390, 1920
-"""Pixels: of a laptop, of a telephone and of a desk."""
+"""Widths in pixels of a laptop, a phone and a desktop."""
 HEIGHT = 768
 SHOTS = os.environ.get("SCREENSHOTS", "")
-"""A folder: a picture of every page that is looked at is put there."""
+"""Folder for a screenshot of every checked page."""
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice")
 _AXE = Axe()
 _LOADED = "() => typeof axe === 'object'"
@@ -29,14 +29,14 @@ _OVER = "() => document.documentElement.scrollWidth - document.documentElement.c
 
 
 class Reader:
-    """A context of the browser with one page, and everything that went wrong in it."""
+    """A browser context with one page, which collects all errors."""
 
     def __init__(self, browser: Browser, address: str, **options: Any) -> None:
         self.address = address
         self.context: BrowserContext = browser.new_context(
             base_url=address,
             viewport={"width": WIDE, "height": HEIGHT},
-            reduced_motion="reduce",  # colours that still change have no contrast yet
+            reduced_motion="reduce",  # contrast cannot be measured during transitions
             **{"locale": "en", **options},
         )
         self.context.set_default_timeout(300_000)
@@ -56,7 +56,7 @@ class Reader:
             self.wrong.append(told)
 
     def _failed(self, request: Request) -> None:
-        # A file that is downloaded, and a request of a page that was left, both end so.
+        # Downloads and requests of a page that was left end with this error.
         if "ERR_ABORTED" not in str(request.failure):
             self.wrong.append(f"request: {request.url} {request.failure}")
 
@@ -65,21 +65,21 @@ class Reader:
             self.wrong.append(f"{response.status}: {response.url}")
 
     def close(self) -> None:
-        """Close the context; nothing may have gone wrong in it."""
+        """Close the context and check that there were no errors."""
         self.context.close()
         assert [] == self.wrong
 
-    # ------------------------------------------------------------ where somebody goes
+    # ------------------------------------------------------------ navigation
 
     def goto(self, path: str, status: int = 200) -> None:
-        """Open a page of the service, which answers with a status."""
+        """Open a page of the service and check the status."""
         self._expected = status if status >= 400 else 0
         answer = self.page.goto(path)
         assert answer is not None
         assert status == answer.status, path
 
     def is_known(self, at: Small, role: str = "student", student: str = "") -> None:
-        """Sign in without the form, which has a test of its own."""
+        """Sign in without the form, which has a separate test."""
         client = at.client(role, student)
         name = settings.SESSION_COOKIE_NAME
         cookie = {"name": name, "value": client.cookies[name].value, "url": f"{self.address}/app/"}
@@ -95,7 +95,7 @@ class Reader:
         self.send()
 
     def switches(self, language: str) -> None:
-        """Choose a language by the page's own switch."""
+        """Change the language with the menu of the page."""
         if self.language() != language:
             menu = self.page.locator("header details.dropdown > summary")
             if menu.count():
@@ -104,43 +104,43 @@ class Reader:
         assert language == self.language()
 
     def language(self) -> str:
-        """The language of the page."""
+        """Return the language of the page."""
         return str(self.page.locator("html").get_attribute("lang"))
 
     def press(self, name: str, within: str = "main") -> None:
-        """Press the button of this name."""
+        """Click on the button with this name."""
         self.click(self.page.locator(within).get_by_role("button", name=name, exact=True))
 
     def follow(self, name: str, within: str = "body") -> None:
-        """Follow the link of this name."""
+        """Click on the link with this name."""
         self.click(self.page.locator(within).get_by_role("link", name=name, exact=True))
 
     def send(self) -> None:
-        """Send the form of the page, whatever its button is called."""
+        """Submit the form of the page."""
         self.click(self.page.locator("main form:not(.inline) button").first)
 
     def click(self, place: Locator) -> None:
-        """Click on what leads to another page, and wait for that."""
+        """Click on an element and wait for the next page."""
         with self.page.expect_navigation():
             place.click()
 
     def download(self, name: str) -> bytes:
-        """Follow a link that leads to a file."""
+        """Download the file of a link."""
         with self.page.expect_download() as downloaded:
             self.page.get_by_role("link", name=name, exact=True).click()
         return downloaded.value.path().read_bytes()
 
     def text(self) -> str:
-        """What the page says."""
+        """Return the text of the page."""
         return self.page.locator("main").inner_text()
 
-    # ------------------------------------------------------------ what must hold
+    # ------------------------------------------------------------ checks
 
     def looks(self, name: str) -> None:
-        """Whatever must hold of every page, at every width, light and dark.
+        """Check what applies to every page, at every width, in light and dark mode.
 
-        Axe looks at a laptop, light, and at a telephone, dark. On a desk only the text is larger: no
-        rule of our own style sheets begins there.
+        Axe runs on the laptop in light mode and on the phone in dark mode. A desktop differs only in the size
+        of the text.
         """
         self.looked_at.append(name)
         for width, scheme in ((WIDE, "light"), (NARROW, "dark"), (WIDEST, "dark")):
@@ -158,7 +158,7 @@ class Reader:
         assert not self.wrong, f"{name}: {self.wrong}"
 
     def unreachable(self) -> list[str]:
-        """What axe finds that somebody could not read or use."""
+        """Return the accessibility violations that axe finds."""
         if not self.page.evaluate(_LOADED):
             self.page.evaluate(_AXE.axe_script)
         options = {"runOnly": list(RULES), "resultTypes": ["violations"], "iframes": False}

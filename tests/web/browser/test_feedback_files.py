@@ -1,6 +1,6 @@
-"""Pages that are files, of the demo's class, in a real browser: nobody is kept from reading them.
+"""The demo's feedback and staff pages, which are HTML files, are accessible in a real browser.
 
-On a laptop or on a telephone, light or dark, as they open and with all unfolded; the staff's table is
+The pages are checked on a laptop and on a phone, light and dark, collapsed and expanded. The staff's table is
 sorted by its script.
 """
 
@@ -32,7 +32,7 @@ _UNFOLD = "() => document.querySelectorAll('details').forEach(one => { one.open 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium, without a service behind it."""
+    """Start Chromium without a service."""
     program = shutil.which("chromium")
     if program is None:
         pytest.skip("there is no Chromium here")
@@ -43,7 +43,7 @@ def browser() -> Iterator[Browser]:
 
 
 def longest(graded: Path) -> list[Path]:
-    """The longest page of a student in each assignment: the one with most to read."""
+    """Return the longest feedback page of each assignment."""
     return [
         max(graded.glob(f"feedback/*/{subject.assignment}/*.html"), key=lambda page: page.stat().st_size)
         for subject in SUBJECTS
@@ -51,7 +51,7 @@ def longest(graded: Path) -> list[Path]:
 
 
 def faults(page: Page) -> list[str]:
-    """What is wider than the window, and what axe finds."""
+    """Return accessibility violations, and whether the page is wider than the window."""
     page.evaluate(_AXE.axe_script)
     options = {"runOnly": list(RULES), "resultTypes": ["violations"], "iframes": False}
     found = [
@@ -63,11 +63,11 @@ def faults(page: Page) -> list[str]:
 
 @pytest.mark.parametrize(("width", "scheme"), rotating([(WIDE, "light"), (NARROW, "dark")], 2))
 def test_everybody_can_read_the_pages(graded: Path, browser: Browser, scheme: str, width: int) -> None:
-    """Axe finds nothing on the longest page of a student, nor on those for staff, with all unfolded."""
+    """The longest student pages and the staff pages have no accessibility violations when expanded."""
     context = browser.new_context(
         viewport={"width": width, "height": HEIGHT},
         color_scheme=scheme,  # type: ignore[arg-type]
-        bypass_csp=True,  # for axe, which is a script
+        bypass_csp=True,  # axe is a script
     )
     page = context.new_page()
     wrong = {}
@@ -82,7 +82,7 @@ def test_everybody_can_read_the_pages(graded: Path, browser: Browser, scheme: st
 
 
 def test_the_staffs_table_is_sorted_under_its_own_policy(graded: Path, browser: Browser) -> None:
-    """By points, up and then down; the policy lets this script run and says nothing on the console."""
+    """The table is sorted by points in both directions, and the policy allows the script."""
     page = browser.new_page()
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
@@ -107,7 +107,7 @@ def test_the_staffs_table_is_sorted_under_its_own_policy(graded: Path, browser: 
 
 
 def test_an_exam_is_a_few_sheets_of_paper(graded: Path, browser: Browser) -> None:
-    """What is folded on the screen is a line on paper; the demo's exam had some sixty sheets."""
+    """Collapsed parts are short on paper, so that an exam has at most 15 sheets."""
     page = browser.new_page()
     sheets: list[int] = []
     for file in graded.glob(f"feedback/*/{SUBJECTS[0].assignment}/*.html"):

@@ -1,4 +1,4 @@
-"""Files beside the notebook, and what comes out of a printer, in a real browser."""
+"""Submitted files other than notebooks, and printed pages, in a real browser."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ __all__ = ["folder", "offered"]
 pytestmark = pytest.mark.apart
 
 MOST_SHEETS = 3
-"""Of paper, for what one student handed in."""
+"""Limit of printed sheets for one submission."""
 
 
 def graded(at: Small) -> None:
-    """An attempt of modules alone, with a result that keeps them."""
+    """Create a graded attempt that has modules only."""
     from autograder.grading import grades
     from autograder.service import attempts
     from autograder.web import assignment_details
@@ -58,7 +58,7 @@ def test_files_are_read_and_printed(
     language: str,
     told: str,
 ) -> None:
-    """On the attempt's page and in the feedback; on paper without buttons and links, on few sheets."""
+    """Files are shown with the attempt and in the feedback; printed pages are short and have no buttons."""
     at = offered["model"]
     graded(at)
     one = reader(locale=language)

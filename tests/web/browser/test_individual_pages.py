@@ -1,4 +1,4 @@
-"""The card of an assignment with notebooks of each member's own, as a browser shows it."""
+"""The card of an assignment with individual notebooks in a real browser."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.apart
 
 @pytest.mark.parametrize(("language", "scheme"), [("en", "light"), ("de", "dark")])
 def test_together_and_alone(at: Small, reader: Callable[..., Reader], language: str, scheme: str) -> None:
-    """What is the group's and what is one's own, before and after it is handed in."""
+    """The card shows shared and individual files before and after the submission."""
     one = reader(locale=language, color_scheme=scheme)
     one.is_known(at, student="bob")
     place = f"{at.base}a/{small_course.NAME}/"

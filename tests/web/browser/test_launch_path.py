@@ -1,4 +1,4 @@
-"""From a learning platform into the service, in a real browser for which the two are different sites."""
+"""Launches from a learning platform in a real browser, which treats both as different sites."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.apart
 
 
 def follows(one: Reader, lms: LearningPlatform, who: str, *roles: str) -> None:
-    """Somebody of the platform follows the link there, and is sent through both of its forms."""
+    """Follow the link on the platform, and confirm both forms of the launch."""
     lms.person, lms.roles = who, roles
     one.page.goto(f"{lms.address}/start?service={one.address}")
     for _ in range(2):
@@ -28,7 +28,7 @@ def follows(one: Reader, lms: LearningPlatform, who: str, *roles: str) -> None:
 def test_from_the_first_link_to_a_course(
     at: Small, lms: LearningPlatform, reader: Callable[..., Reader], language: str
 ) -> None:
-    """An instructor who is signed in connects, and stays signed in; a student follows the same link."""
+    """A signed-in instructor connects the course and stays signed in; a student uses the same link."""
     staff = reader(locale=language)
     staff.is_known(at, "instructor")
     follows(staff, lms, "prof", "Instructor")
@@ -49,7 +49,7 @@ def test_from_the_first_link_to_a_course(
 def test_chosen_assignments_come_back_to_the_platform(
     at: Small, lms: LearningPlatform, reader: Callable[..., Reader]
 ) -> None:
-    """The browser sends them on by itself: the policy of the page allows the platform, and its script."""
+    """The browser returns the selected links automatically, as the page's policy allows."""
     staff = reader()
     staff.is_known(at, "instructor")
     follows(staff, lms, "prof", "Instructor")
@@ -77,7 +77,7 @@ def test_chosen_assignments_come_back_to_the_platform(
 
 
 def test_the_page_of_platforms(at: Small, reader: Callable[..., Reader]) -> None:
-    """With a platform that waits for its confirmation, and a new address."""
+    """The page shows a platform that waits for confirmation, and a new registration address."""
     from django.utils import timezone
     from lti_tool.models import LtiRegistration
 

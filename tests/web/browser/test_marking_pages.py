@@ -1,4 +1,4 @@
-"""Trials, the bench, requests, sheets and groups in a real browser, in both languages."""
+"""Trials, bench, requests, sheets and groups in a real browser, in both languages."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ LANGUAGES = pytest.mark.parametrize("language", rotating(["en", "de"], 2))
 
 @pytest.fixture
 def class_(service_course: CourseRecord, essays_loaded: Assignment) -> Room:
-    """The class of essays, nothing marked."""
+    """Return the class of essays without any marks."""
     return room_of(service_course, essays_loaded)
 
 
 @pytest.fixture
 def bench(service_database: object) -> Iterator[Bench]:
-    """The service with a bench."""
+    """Provide a bench and configure the service to use it."""
     from django.conf import settings
     from django.test import override_settings
     from msgspec.structs import replace
@@ -49,7 +49,7 @@ def bench(service_database: object) -> Iterator[Bench]:
 
 
 def tries(one: Reader, source: str, shown: str) -> None:
-    """Send an input, again while the notebook is made ready, until the answer is there."""
+    """Submit an input until the notebook is ready and the result is shown."""
     found = one.page.locator("#bench-tries article", has_text=shown).first
     for _ in range(20):
         one.page.locator("#bench-source").fill(source)
@@ -62,7 +62,7 @@ def tries(one: Reader, source: str, shown: str) -> None:
 
 @LANGUAGES
 def test_a_trial_by_keys(at: Small, reader: Callable[..., Reader], language: str) -> None:
-    """d drops it, a applies the next one."""
+    """The key d drops a trial, and a applies one."""
     for student in ("ada", "bob"):
         course.handed_in(at.offer, student, course.released(at.folder))
     course.graded_without_a_box(at.offer)
@@ -84,7 +84,7 @@ def test_a_trial_by_keys(at: Small, reader: Callable[..., Reader], language: str
 def test_the_bench_beside_an_answer(
     at: Small, bench: Bench, reader: Callable[..., Reader], language: str
 ) -> None:
-    """On a page of its own and without a script as well; inputs that fail, print and give nothing."""
+    """The bench page works with and without JavaScript, for values, output and errors."""
     attempt = course.handed_in(at.offer, "ada", course.answered(at.folder))
     course.graded_without_a_box(at.offer)
     place = f"{at.base}staff/a/small/bench/{attempt.pk}?notebook=code"
@@ -111,13 +111,13 @@ def test_the_bench_beside_an_answer(
 def test_the_bench_in_the_marking_page(
     at: Small, bench: Bench, reader: Callable[..., Reader], language: str
 ) -> None:
-    """It opens where it is, keys typed into it mark nothing, and it answers."""
+    """The bench opens within the page and works, and keys typed into it do not mark the answer."""
     from autograder.service.models import CellMark
 
     attempt = course.handed_in(at.offer, "ada", course.answered(at.folder))
     course.graded_without_a_box(at.offer)
     row = CellMark.objects.get(place__course=at.record, student="ada", place__cell="softmax")
-    row.answered = True  # as where grading leaves the code to a person
+    row.answered = True  # as if grading left the code to manual review
     row.save()
     bench.open_notebook(attempt, row.place.notebook)
     one = reader(locale=language)
@@ -136,7 +136,7 @@ def test_the_bench_in_the_marking_page(
 def test_groups_by_the_slider_and_a_conflict(
     class_: Room, essays_loaded: Assignment, reader: Callable[..., Reader], language: str
 ) -> None:
-    """A group of several texts, by keys; keys that it has not do nothing; what two differ about."""
+    """Groups are marked by keys, and conflicts are shown."""
     from autograder.service.marking import consistency, groups
 
     people = Small(class_.offer.course, class_.offer, essays_loaded.course.root)
@@ -182,7 +182,7 @@ def test_groups_by_the_slider_and_a_conflict(
 def test_sheets(
     class_: Room, essays_loaded: Assignment, reader: Callable[..., Reader], language: str, tmp_path: Path
 ) -> None:
-    """Tried, entered, and refused with reasons."""
+    """A sheet is checked in a dry run, saved, and rejected with reasons."""
     people = Small(class_.offer.course, class_.offer, essays_loaded.course.root)
     one = reader(locale=language)
     one.is_known(people, "ta")
@@ -205,7 +205,7 @@ def test_sheets(
 
 @LANGUAGES
 def test_requests(at: Small, reader: Callable[..., Reader], language: str) -> None:
-    """A student's, answered on its page."""
+    """A student makes a request, and a TA answers it on its page."""
     lost = told.told("mlp", "formula", told.UNKNOWN, "1"), told.told("places", "scored", told.UNKNOWN)
     for who in ("ada", "bob"):
         told.graded(at.offer, at.folder, who, *lost)

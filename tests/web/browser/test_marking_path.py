@@ -1,4 +1,4 @@
-"""A TA marks by keys alone in a real browser, in both languages; and without a script it works as well."""
+"""Marking by keys alone in a real browser, in both languages, and without JavaScript."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ pytestmark = pytest.mark.apart
 LANGUAGES = pytest.mark.parametrize("language", rotating(["en", "de"], 2))
 ANSWERS = 30
 BY_HAND = 5
-"""So many of them are marked without a script."""
+"""Number of answers that are marked without JavaScript."""
 
 
 @pytest.fixture
 def class_(service_course: CourseRecord, essays_loaded: Assignment) -> Room:
-    """Thirty different answers."""
+    """Return a class with thirty different answers."""
     room = room_of(service_course, essays_loaded)
     texts = [
         (f"s{number:02}", {"scale": f"Answer number {number} about $d_k$."}) for number in range(ANSWERS - 5)
@@ -37,12 +37,12 @@ def class_(service_course: CourseRecord, essays_loaded: Assignment) -> Room:
 
 
 def of(room: Room, essays_loaded: Assignment) -> Small:
-    """People of the course."""
+    """Return the users of the course."""
     return Small(room.offer.course, room.offer, essays_loaded.course.root)
 
 
 def waits(one: Reader, key: str) -> None:
-    """Press a key that leads to another page."""
+    """Press a key and wait for the next page."""
     with one.page.expect_navigation():
         one.page.keyboard.press(key)
 
@@ -51,7 +51,7 @@ def waits(one: Reader, key: str) -> None:
 def test_thirty_answers_by_keys_alone(
     class_: Room, essays_loaded: Assignment, reader: Callable[..., Reader], language: str
 ) -> None:
-    """Two items each; a comment, a comment again, a flag, back, undo; every save is confirmed."""
+    """Marking, comments, flags, navigation and undo work by keys, and each save is confirmed."""
     people = of(class_, essays_loaded)
     one = reader(locale=language)
     one.is_known(people, "ta")
@@ -100,7 +100,7 @@ def test_thirty_answers_by_keys_alone(
 
 
 def test_without_a_script(class_: Room, essays_loaded: Assignment, reader: Callable[..., Reader]) -> None:
-    """Buttons and fields do the same, in more steps."""
+    """Buttons and fields do the same in more steps."""
     people = of(class_, essays_loaded)
     one = reader(java_script_enabled=False)
     one.is_known(people, "ta")
@@ -118,7 +118,7 @@ def test_without_a_script(class_: Room, essays_loaded: Assignment, reader: Calla
 def test_the_other_pages_can_be_read(
     class_: Room, essays_loaded: Assignment, reader: Callable[..., Reader], language: str
 ) -> None:
-    """Groups, a group, consistency, statistics."""
+    """The pages about groups, consistency and statistics are accessible."""
     from autograder.service.marking import consistency
 
     people = of(class_, essays_loaded)

@@ -1,4 +1,4 @@
-"""Similarity, statistics, groups, platforms, changed marks: both widths, light, dark and on paper."""
+"""Newer pages in both widths, light, dark and on paper: similarity, statistics, groups and others."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.web.test_similar_page import class_of, compared, place
 pytestmark = pytest.mark.apart
 
 MOST_SHEETS = 6
-"""Of paper, for a page of a small class."""
+"""Limit of sheets for a page of a small class."""
 
 
 @pytest.fixture
 def full(at: Small) -> Small:
-    """A class with something on each of these pages: a copy, groups, penalties, a mark that was changed."""
+    """Return a class with content for each page: a copy, groups, penalties and a changed mark."""
     from autograder.service.models import Member
 
     for who in ("bob", "cem", "dia", "eva", "fay", "gus"):
@@ -48,7 +48,7 @@ def full(at: Small) -> Small:
 
 @pytest.mark.parametrize(("language", "scheme"), rotating([("en", "light"), ("de", "dark")], 2))
 def test_the_newer_pages(full: Small, reader: Callable[..., Reader], language: str, scheme: str) -> None:
-    """Nobody is kept from reading them; without a script as well; few sheets of paper."""
+    """The pages are accessible and fit on a few sheets of paper."""
     one = reader(locale=language, color_scheme=scheme)
     one.is_known(full, "instructor")
     staff = f"{full.base}staff/a/small/"
@@ -91,14 +91,14 @@ def test_the_newer_pages(full: Small, reader: Callable[..., Reader], language: s
 
 
 def first_member(at: Small) -> Any:
-    """A student."""
+    """Return a student."""
     from autograder.service.models import Member
 
     return Member.objects.filter(course=at.record, role="student").earliest("pk")
 
 
 def printed(one: Reader, name: str) -> int:
-    """How many sheets of paper a page is."""
+    """Return the number of sheets of a printed page."""
     made = one.page.pdf(format="A4")
     if SHOTS:
         Path(SHOTS, f"{re.sub('[^a-z]', '-', name)}-{one.language()}.pdf").write_bytes(made)
@@ -106,7 +106,7 @@ def printed(one: Reader, name: str) -> int:
 
 
 def test_groups_and_a_comparison_without_a_script(full: Small, reader: Callable[..., Reader]) -> None:
-    """A group is formed, and works are asked to be compared, by forms alone."""
+    """Forming a group and requesting a comparison work without JavaScript."""
     one = reader(java_script_enabled=False)
     one.is_known(full, "instructor")
     one.goto(f"{full.base}staff/a/small/groups/")

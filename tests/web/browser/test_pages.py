@@ -1,4 +1,4 @@
-"""Every page in a real browser, in both languages and at two widths: nothing fails, nobody is kept out."""
+"""Every page in a real browser, in two languages and widths: no errors, and accessible."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ pytestmark = pytest.mark.apart
 
 @pytest.fixture(params=rotating(sorted({"en", *list_languages()}), 2))
 def language(request: pytest.FixtureRequest) -> str:
-    """Each language of the pages."""
+    """Return a language of the pages."""
     return str(request.param)
 
 
 @pytest.fixture
 def full(at: Small) -> Small:
-    """A course in which there is something on every page."""
+    """Return a course with content for every page."""
     from autograder.service import audit
     from autograder.service.models import Member
 
@@ -53,7 +53,7 @@ def full(at: Small) -> Small:
 
 
 def tour(one: Reader, language: str, pages: dict[str, str], status: int = 200) -> None:
-    """Look at pages, by name and address."""
+    """Open pages, and check their appearance and language."""
     for name, path in pages.items():
         one.goto(path, status)
         one.looks(name)
@@ -61,7 +61,7 @@ def tour(one: Reader, language: str, pages: dict[str, str], status: int = 200) -
 
 
 def test_pages_of_nobody(at: Small, reader: Callable[..., Reader], language: str) -> None:
-    """Signing in, a link of an invitation, and what is told where there is nothing."""
+    """Pages without an account: sign-in, invitation and errors."""
     from autograder.web.account import create_invitation
 
     one = reader()
@@ -77,7 +77,7 @@ def test_pages_of_nobody(at: Small, reader: Callable[..., Reader], language: str
 
 
 def test_pages_of_a_student(full: Small, reader: Callable[..., Reader], language: str) -> None:
-    """From the list to the feedback, which has a page of its own in a frame."""
+    """Pages of a student, from the list to the feedback in its frame."""
     one = reader()
     one.is_known(full)
     one.goto(full.base)
@@ -95,7 +95,7 @@ def test_pages_of_a_student(full: Small, reader: Callable[..., Reader], language
 
 
 def test_pages_before_anything_happened(at: Small, reader: Callable[..., Reader], language: str) -> None:
-    """No course, several courses, no assignment, one that has not begun, a course that nobody works in."""
+    """Empty pages: no course, several courses, an assignment before its start, and an empty course."""
     from autograder.service.models import CourseRecord, Member
 
     one = reader()
@@ -116,7 +116,7 @@ def test_pages_before_anything_happened(at: Small, reader: Callable[..., Reader]
 
 
 def test_pages_of_staff(full: Small, reader: Callable[..., Reader], language: str) -> None:
-    """Progress, an assignment with all that may stand there, members, a student's feedback, the log."""
+    """Pages of staff: progress, a complete assignment, members, feedback and the audit log."""
     from django.conf import settings
 
     settings.RUNNING.folders[full.record.slug] = full.folder
@@ -143,7 +143,7 @@ def test_pages_of_staff(full: Small, reader: Callable[..., Reader], language: st
 
 
 def test_pages_of_requests(at: Small, reader: Callable[..., Reader], language: str) -> None:
-    """What a student asked and was answered, and the form of whoever answers."""
+    """Pages of regrade requests for students and staff."""
     from autograder.service.marking import regrade_requests
 
     question = told.RUBRIC.get_question("mlp")
@@ -175,7 +175,7 @@ def test_pages_of_requests(at: Small, reader: Callable[..., Reader], language: s
 
 
 def test_pages_of_an_account(at: Small, reader: Callable[..., Reader], language: str) -> None:
-    """Keys, password, and a second factor from being made to being asked for and taken away."""
+    """Account pages: keys, password, and setting up, using and removing a second factor."""
     one = reader()
     one.signs_in(at)
     one.goto("/app/keys/")
@@ -224,14 +224,14 @@ def test_pages_of_an_account(at: Small, reader: Callable[..., Reader], language:
 
 
 def without_policy(route: Route) -> None:
-    """A page on which nothing may run cannot be looked at by a script either: its policy is left out."""
+    """Serve a frame without its policy, so that the accessibility checker can run in it."""
     answer = route.fetch()
     headers = {name: value for name, value in answer.headers.items() if name != "content-security-policy"}
     route.fulfill(response=answer, headers=headers)
 
 
 def code(secret: str) -> str:
-    """What an app on a telephone shows now."""
+    """Return the current code of an authenticator app."""
     import time
 
     from allauth.mfa.totp.internal import auth
@@ -240,7 +240,7 @@ def code(secret: str) -> str:
 
 
 def forget_used_codes() -> None:
-    """A code is taken once; the test does not wait half a minute for the next."""
+    """Forget used codes, so that the test can reuse one within 30 seconds."""
     from django.core.cache import cache
 
     cache.clear()

@@ -1,4 +1,4 @@
-"""An instructor's way through the pages in a real browser, and somebody who is invited by them."""
+"""An instructor's path through the pages in a real browser, and users invited by the instructor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLASS = "id,first_name,last_name,email\nada,Ada,Lovelace,ada@example.org\nbob,Bo
 
 
 def takes_a_class_over(one: Reader, folder: Path) -> None:
-    """From a file; then those on it are members without an account."""
+    """Import a class list from a file, and check that a wrong one is rejected."""
     listed = folder / "roster.csv"
     listed.write_text(CLASS, encoding="utf-8")
     one.follow("Members")
@@ -33,7 +33,7 @@ def takes_a_class_over(one: Reader, folder: Path) -> None:
 
 
 def sets_times(one: Reader) -> None:
-    """Common ones, and an extension; what is impossible is told."""
+    """Set dates and an extension, and check that an unknown student is rejected."""
     for name, value in (("start", "2025-02-03T10:00"), ("end", "2025-02-03T12:00")):
         one.page.locator(f"#{name}").fill(value)
     one.page.locator("#zone").fill("Europe/Berlin")
@@ -46,14 +46,14 @@ def sets_times(one: Reader) -> None:
         one.page.locator("#extra").fill(minutes)
         one.press("Save extension")
         assert ("is neither a student on the class list nor a group" in one.text()) is (student == "eve")
-        if student == "eve":  # what was typed is still there
+        if student == "eve":  # the input is kept
             assert minutes == one.page.locator("#extra").input_value()
     row = one.page.locator("#extensions tr", has_text="bob").inner_text()
     assert "30" in row
 
 
 def joins(one: Reader, link: str, name: str) -> None:
-    """Make an account with a link; a password that is too weak is told."""
+    """Create an account with a link, and check that a weak password is rejected."""
     one.goto(link)
     for password in ("12345678", PASSWORD):
         one.page.locator("#id_username").fill(name)
@@ -65,7 +65,7 @@ def joins(one: Reader, link: str, name: str) -> None:
 
 
 def test_a_course_is_run(at: Small, reader: Callable[..., Reader], tmp_path: Path) -> None:
-    """From signing in to the log: class list, visible, times, an extension, feedback, marks published."""
+    """A course is run from the class list to published marks and the audit log."""
     at.offer.visible = False
     at.offer.save()
     one = reader()
@@ -84,7 +84,7 @@ def test_a_course_is_run(at: Small, reader: Callable[..., Reader], tmp_path: Pat
     one.follow(at.record.title)
     assert "1 of 1 attempts graded" in one.text()
     graded(at, "bob")
-    one.page.get_by_text("2 of 2 attempts graded").wait_for()  # by itself
+    one.page.get_by_text("2 of 2 attempts graded").wait_for()  # the page updates on its own
     one.follow(at.offer.title)
     one.follow("Submissions")
     one.follow("Lovelace, Ada")
@@ -107,7 +107,7 @@ def test_a_course_is_run(at: Small, reader: Callable[..., Reader], tmp_path: Pat
 
 
 def test_somebody_invited_joins(at: Small, reader: Callable[..., Reader]) -> None:
-    """A student, and a TA, each by a link that is shown once, and leads nowhere after that."""
+    """A student and a TA each join by a link that is shown and accepted once."""
     from autograder.service.models import Member
 
     Member.objects.create(course=at.record, role="student", student="ada")

@@ -1,4 +1,4 @@
-"""A student's way through the pages in a real browser, from signing in to feedback; also without scripts."""
+"""A student's path through the pages in a real browser, with and without JavaScript."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ANSWERS = {
 
 @pytest.fixture
 def answers(at: Small, tmp_path: Path) -> list[Path]:
-    """Two notebooks on the student's own machine."""
+    """Write two notebooks with answers into a folder."""
     files = []
     for name, data in course.answered(at.folder, **ANSWERS).items():
         files.append(tmp_path / name)
@@ -37,21 +37,21 @@ def answers(at: Small, tmp_path: Path) -> list[Path]:
 
 
 def ends_in(at: Small, hours: float, **more: str) -> None:
-    """Set the end."""
+    """Set the deadline this many hours from now."""
     end = datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=hours)
     at.offer.times = {"end": end.replace(microsecond=0).isoformat(), **more}
     at.offer.save()
 
 
 def hand_in(one: Reader, at: Small, files: list[Path]) -> None:
-    """By choosing files in the form."""
+    """Submit files with the form."""
     one.goto(f"{at.base}a/small/")
     one.page.set_input_files("#files", files)
     one.press("Submit")
 
 
 def publish(at: Small) -> None:
-    """Let students see their marks."""
+    """Publish the marks."""
     at.offer.published_at = timezone.now()
     at.offer.save()
 
@@ -60,7 +60,7 @@ def publish(at: Small) -> None:
 def test_from_signing_in_to_the_feedback(
     at: Small, reader: Callable[..., Reader], answers: list[Path]
 ) -> None:
-    """Each step is found on the page before it; the result appears while the page stays as it is."""
+    """Each step is linked on the page before, and the result appears without reloading the page."""
     ends_in(at, 5)
     one = reader()
     one.signs_in(at)
@@ -74,7 +74,7 @@ def test_from_signing_in_to_the_feedback(
     one.press("Submit")
     assert f"{at.base}a/small/1/" in one.page.url
     assert "waiting to be graded" in one.text()
-    assert one.page.locator("math").first.is_visible()  # how a formula was read
+    assert one.page.locator("math").first.is_visible()  # the parsed formula
     assert "not valid Python" in one.text()
     facts = verify_receipt(one.download("Download receipt").decode(), course.SIGNER.public)
     assert ("ada", 1) == (facts["student"], facts["attempt"])
@@ -83,7 +83,7 @@ def test_from_signing_in_to_the_feedback(
     hand_in(one, at, answers[:1])
     one.page.evaluate("window.same = true")
     grade(at.offer, lambda: one.page.locator("#state .graded").wait_for())
-    assert one.page.evaluate("window.same")  # the page was not loaded again
+    assert one.page.evaluate("window.same")  # the page was not reloaded
     assert "You will see your marks when" in one.text()
     one.looks("student-attempt-graded")
 
@@ -108,7 +108,7 @@ def test_from_signing_in_to_the_feedback(
 
 
 def test_without_scripts(at: Small, reader: Callable[..., Reader], answers: list[Path]) -> None:
-    """Signing in, handing in, the result and the feedback need none."""
+    """Sign-in, submission, result and feedback work without JavaScript."""
     one = reader(java_script_enabled=False)
     one.signs_in(at)
     one.follow(at.offer.title)
@@ -129,7 +129,7 @@ def test_without_scripts(at: Small, reader: Callable[..., Reader], answers: list
 def test_what_is_refused_is_told_on_the_page(
     at: Small, reader: Callable[..., Reader], tmp_path: Path
 ) -> None:
-    """A wrong password, and a file that is no notebook; each with a sentence, and the way stays open."""
+    """A wrong password and an invalid file are rejected with a message, and the student can try again."""
     account = at.account("student")
     one = reader()
     one.goto("/app/accounts/login/")
