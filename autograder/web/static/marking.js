@@ -28,9 +28,9 @@
     item.querySelectorAll("input[type=radio]").forEach((one) => { one.checked = one === radio; });
     typed.value = radio ? "" : String(points);
     changed.value = "yes";
-    // Items that a program has marked can be framed with j and k.
+    // Items that a program has marked come last: their points stand unless somebody changes them.
     const next = items.findIndex((one, place) => place > at && !automatic(one));
-    if (next >= 0) show(next);
+    show(next < 0 ? at + 1 : next);
   };
   const send = (then) => { const one = form.querySelector(`button[name=then][value=${then}]`); if (one) form.requestSubmit(one); };
   const keys = {
