@@ -32,6 +32,15 @@ def load_standings(offer: Offer, assignment: Assignment) -> dict[str, Standing]:
     }
 
 
+def load_standing(offer: Offer, assignment: Assignment, student: str) -> Standing | None:
+    """Return one student's standing without reading the others; None if nothing is graded."""
+    graded, marks = DatabaseStore(offer.course).load_student_result(offer.assignment, student)
+    if graded is None:
+        return None
+    handin = attempts.find_counting_attempt(offer, student, assignment.rubric)
+    return compute_student_standing(offer, assignment, load_current_result(graded, handin), marks)
+
+
 def compute_student_standing(
     offer: Offer, assignment: Assignment, graded: GradingResult, marks: PersonMarks | None
 ) -> Standing:

@@ -47,6 +47,7 @@ class ItemOption(Struct, frozen=True):
     title."""
     text: str
     points: str
+    possible: str
 
 
 class RequestRow(Struct, frozen=True):
@@ -108,7 +109,7 @@ def _build_panel(offer: Offer, student: str, language: str) -> RequestsPanel:
             text = labels.pick(item.get_title(final=final), str(number))
             points = labels.number(entry.points) if entry.points is not None else ""
             items_by_question.setdefault(question.id, []).append(
-                ItemOption(question.id, number, text, points)
+                ItemOption(question.id, number, text, points, labels.number(max(item.points, Decimal(0))))
             )
     roles, open_now = _map_roles(offer.course), regrade_requests.is_accepting(offer)
     until = offer.requests_until

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.http import content_disposition_header
 
 from autograder.service import blobs
-from autograder.service.models import Offer
+from autograder.service.models import CurrentResult, Offer
 from autograder.web import assignment_details
 from autograder.web.site import choose_language
 
@@ -78,10 +78,16 @@ def render_framed(request: HttpRequest, offer: Offer, student: str, **further: o
     context = {
         "student": student,
         "name": assignment_details.get_name(offer, student),
-        "frame": reverse("frame", args=[token]),
+        "frame": reverse("frame", args=[token]) if _is_graded(offer, student) else "",
         **further,
     }
     return render_page(request, "feedback.html", context)
+
+
+def _is_graded(offer: Offer, student: str) -> bool:
+    """Return whether the frame has anything to show."""
+    current = CurrentResult.objects.filter(course=offer.course, assignment=offer.assignment, student=student)
+    return current.exists()
 
 
 def load_token(token: str, salt: str, seconds: int) -> Any:

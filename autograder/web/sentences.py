@@ -45,10 +45,10 @@ _STUDENT: Mapping[str, str | tuple[str, str]] = {
     "web.no-assignments-student": "Your instructor makes them visible when they are ready.",
     "web.assignment": "Assignment",
     "web.not-open-yet": "Not open yet",
-    "web.submission": "Submission",
+    "web.submission": "Attempt",
     "web.received-at": "Received",
     "web.attempts-read": (
-        "Open a submission to check how your answers were read, and to download its receipt."
+        "Open an attempt to check how your answers were read, and to download its receipt."
     ),
     "web.nothing-yet-told": "You can submit several times: every submission is checked right away.",
     "web.result": "Result",
@@ -100,6 +100,7 @@ _STUDENT: Mapping[str, str | tuple[str, str]] = {
     "web.state-failed": "grading failed; the course staff must look into it",
     "web.marks-later": "You will see your marks when your instructor publishes them.",
     "web.feedback": "Feedback",
+    "web.feedback-none": "There is no feedback, because no submission was graded.",
     "web.receipt": "Download receipt",
     "web.receipt-told": (
         "Keep the receipt: it proves what was received, and when. It is signed; you can verify it with the "
@@ -132,7 +133,7 @@ _STUDENT: Mapping[str, str | tuple[str, str]] = {
     "web.can-read": "can be read",
     "web.sent-by": "sent by {name}",
     "web.download-attempts": "Download all attempts (zip)",
-    "web.download-class": "Download the counting attempts of the class (zip)",
+    "web.download-class": "Download the attempts that count (zip)",
     "web.upload-title": "Upload for {student}",
     "web.upload-told": (
         "Submits files for the student, also after the deadline or if there is a later attempt. The time of "

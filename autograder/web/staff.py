@@ -30,6 +30,7 @@ from autograder.service.models import (
     Member,
     Offer,
     PlatformCourse,
+    RegradeRequest,
     Role,
     State,
 )
@@ -108,7 +109,7 @@ def render_course(request: HttpRequest, visit: Visit) -> HttpResponse:
     drafts = Draft.objects.filter(course=visit.course, settled="").select_related("by").order_by("-pk")
     language = choose_language(request)
     context = {
-        "rows": _collect_progress(visit.course, language),
+        **_collect_course_progress(request, visit),
         "drafts": drafts,
         "instructor": visit.has_role(Role.INSTRUCTOR),
         "typed": request.POST,
@@ -120,8 +121,27 @@ def render_course(request: HttpRequest, visit: Visit) -> HttpResponse:
 @require_role(Role.TA)
 def show_progress(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Show the part of the page that changes during grading."""
+    return render_page(request, "_progress.html", _collect_course_progress(request, visit))
+
+
+def _collect_course_progress(request: HttpRequest, visit: Visit) -> dict[str, Any]:
+    """Return the assignments of a course with what is left to do; ``busy``: something is being graded."""
     rows = _collect_progress(visit.course, choose_language(request))
-    return render_page(request, "_progress.html", {"rows": rows})
+    requests = RegradeRequest.objects.filter(
+        offer__course=visit.course, answered_at=None, withdrawn_at=None
+    ).values_list("offer")
+    open_requests = dict(requests.annotate(Count("pk")))
+    for row in rows:
+        offer = row["offer"]
+        row["open_requests"] = open_requests.get(offer.pk, 0)
+        # While a class is graded the page asks every two seconds, and the number is not settled yet.
+        row["to_grade"] = 0 if row["waiting"] else _count_answers_to_grade(request, offer)
+    return {"rows": rows, "busy": any(row["waiting"] for row in rows)}
+
+
+def _count_answers_to_grade(request: HttpRequest, offer: Offer) -> int:
+    rubric = assignment_details.get_assignment(offer).rubric
+    return queue.count_waiting_answers(offer, rubric, request.user)
 
 
 @require_role(Role.TA)
@@ -133,7 +153,7 @@ def show_assignment(request: HttpRequest, visit: Visit, offer: Offer) -> HttpRes
         return render_page(request, "_assignment_progress.html", {"row": progress})
     rubric = assignment_details.get_assignment(offer).rubric
     submitted = Attempt.objects.filter(offer=offer).values("student").distinct().count()
-    to_grade = sum(row.waiting for row in queue.count_answers(offer, rubric, request.user))
+    to_grade = queue.count_waiting_answers(offer, rubric, request.user)
     instructor = visit.has_role(Role.INSTRUCTOR)
     context = {
         "row": progress,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from decimal import Decimal
 from typing import IO, Any
 
 from django.conf import settings
@@ -12,6 +13,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
+from msgspec import Struct
 
 from autograder.core.errors import ServiceError
 from autograder.core.wording import join_phrases
@@ -23,6 +25,7 @@ from autograder.pages.feedback.view import describe_change
 from autograder.service import attempts, blobs, mark_changes, openings, uploads, versions
 from autograder.service.models import Attempt, CourseRecord, Member, Offer, Role, State
 from autograder.service.refusals import RequestRefused
+from autograder.service.standings import load_standing
 from autograder.web import assignment_details, regrade_requests
 from autograder.web.guard import Visit, allow_anyone, get_visit, require_role, require_sign_in
 from autograder.web.responses import (
@@ -43,6 +46,14 @@ _WARM = timedelta(minutes=10)
 """If nothing was graded for this long, a worker may have to prepare its sandboxes first."""
 _SHORTEST_PAUSE, _LONGEST_PAUSE = timedelta(milliseconds=500), timedelta(seconds=20)
 """Limits of the time after which a page asks again for the state of an attempt."""
+
+
+class PublishedPoints(Struct, frozen=True):
+    """What a student has in an assignment whose marks are published."""
+
+    total: Decimal
+    possible: Decimal
+    final: bool
 
 
 @require_sign_in()
@@ -71,8 +82,20 @@ def show_course(request: HttpRequest, slug: str) -> HttpResponse:
     for offer in Offer.objects.filter(course=visit.course, visible=True).order_by("pk"):
         members = attempts.list_group_members(offer, visit.student)
         number = Attempt.objects.filter(offer=offer, student__in=members).count()
-        rows.append((offer, assignment_details.get_times(offer, visit.student, language), number))
+        times = assignment_details.get_times(offer, visit.student, language)
+        rows.append((offer, times, number, _load_published_points(offer, visit.student)))
     return render_page(request, "course.html", {"rows": rows})
+
+
+def _load_published_points(offer: Offer, student: str) -> PublishedPoints | None:
+    """Return the student's points; None if marks are not published or nothing is graded."""
+    if not offer.published_at:
+        return None
+    assignment = assignment_details.get_assignment(offer)
+    standing = load_standing(offer, assignment, student)
+    if standing is None:
+        return None
+    return PublishedPoints(standing.total, assignment.rubric.assignment.points, standing.final)
 
 
 @require_role(Role.STUDENT, "GET", "HEAD", "POST")
@@ -90,6 +113,7 @@ def show_assignment(request: HttpRequest, visit: Visit, offer: Offer) -> HttpRes
         "assignment.html",
         {
             "times": times,
+            "points": _load_published_points(offer, visit.student),
             "files": sorted(versions.load_digests(offer.version, visit.student)) if times.open else [],
             "wanted": assignment_details.list_wanted_files(assignment_details.get_assignment(offer)),
             "attempts": [

@@ -395,8 +395,22 @@ def test_results_and_progress_are_shown(at: Small) -> None:
     assert "ada" in told
     assert "of 13" in told
     assert "provisional" in told
-    assert "1 of 2 attempts graded" in text(at.client("ta").get(f"{at.base}staff/progress"))
+    told = text(at.client("ta").get(f"{at.base}staff/progress"))
+    assert "1 of 2 attempts graded" in told
+    assert "load delay:2s" in told
+    assert "mark/" not in told  # only once the class is graded
     assert "iframe" in text(at.client("ta").get(f"{page(at)}of/ada/"))
+
+
+def test_course_page_leads_to_answers_and_requests_when_everything_is_graded(at: Small) -> None:
+    """Whoever opens the course sees what is left to do, and asks for news less often."""
+    graded(at, "ada")
+    count = at.offer.marks.filter(answered=True).count()
+    at.offer.requests.create(student="ada", question="layers", item="layers", reason="why?")
+    told = text(at.client("ta").get(f"{at.base}staff/"))
+    assert f'href="{page(at)}mark/">{count} waiting</a>' in told
+    assert f'href="{page(at)}requests/">1 open regrade request' in told
+    assert "load delay:10s" in told
 
 
 def test_a_new_version_comes_out_of_the_folder(at: Small, tmp_path: Path) -> None:

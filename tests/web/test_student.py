@@ -330,11 +330,19 @@ def test_feedback_comes_when_marks_are_published(at: Small, monkeypatch: pytest.
     address = told.partition('src="/frame/')[2].partition('"')[0]
     frame = at.client("nobody").get(f"/frame/{address}")
     assert "Small" in text(frame) or "small" in text(frame)
+    for address_with_points in (at.base, page(at)):
+        assert "0 of 13" in text(client.get(address_with_points))
+        assert "provisional" in text(client.get(address_with_points))
     policy = frame.headers["Content-Security-Policy"]
     assert policy.startswith("sandbox;")
     assert "script" not in policy
     assert not frame.cookies
     assert [200, 404] == statuses_near_expiry(monkeypatch, f"/frame/{address}", at.client("nobody"))
+    without = at.client(student="bob")  # has submitted nothing
+    assert "feedback/" not in text(without.get(at.base)) + text(without.get(page(at)))
+    told = text(without.get(f"{page(at)}feedback/"))
+    assert "no submission was graded" in told
+    assert "<iframe" not in told
     assert 404 == client.get(f"/frame/{address[:-3]}abc").status_code
     at.offer.published_at = None
     at.offer.save()

@@ -129,7 +129,7 @@ def test_a_stale_trial_can_only_be_dropped(two: Small) -> None:
 def test_the_script_is_a_file_with_a_nonce(two: Small) -> None:
     """The script is a static file that presses buttons and writes nothing into the page."""
     told = text(two.client("instructor").get(address(two, tried(two))))
-    assert re.search(r'<script nonce="[^"]+" src="/static/trials.js" defer></script>', told)
-    script = (FOLDER / "static" / "trials.js").read_text()
+    assert re.search(r'<script nonce="[^"]+" src="/static/keys.js" defer></script>', told)
+    script = (FOLDER / "static" / "keys.js").read_text()
     assert "data-key" in script
     assert "innerHTML" not in script

@@ -103,6 +103,14 @@ def count_answers(offer: Offer, rubric: Rubric, by: Account) -> list[CellCounts]
     return cell_counts
 
 
+def count_waiting_answers(offer: Offer, rubric: Rubric, by: Account) -> int:
+    """Return the number of waiting answers in all cells of an assignment."""
+    places = CellPlace.objects.filter(course=offer.course, assignment=offer.assignment)
+    # A new version of the rubric may have lost a cell.
+    known = [place for place in places if find_cell(rubric, place.notebook, place.cell) is not None]
+    return CellMark.objects.filter(build_waiting_condition(by), place__in=known, answered=True).count()
+
+
 def find_next_answer(
     place: CellPlace, by: Account, which: str, after: CellMark | None = None, *, backwards: bool = False
 ) -> CellMark | None:

@@ -17,7 +17,8 @@
     items.forEach((item, number) => item.classList.toggle("current", number === at));
   };
   const show = (place) => { frame(place); items[at].scrollIntoView({ block: "nearest" }); };
-  const open = () => items.findIndex((item) =>
+  const automatic = (item) => item.querySelector(".found .state");
+  const open = () => items.findIndex((item) => !automatic(item) &&
     !item.querySelector("input[type=radio]:checked") && !item.querySelector(".typed input").value);
   const give = (points) => {
     const item = items[at], typed = item.querySelector(".typed input");
@@ -27,11 +28,16 @@
     item.querySelectorAll("input[type=radio]").forEach((one) => { one.checked = one === radio; });
     typed.value = radio ? "" : String(points);
     changed.value = "yes";
-    if (at + 1 < items.length) show(at + 1);
+    // Items that a program has marked come last: their points stand unless somebody changes them.
+    const next = items.findIndex((one, place) => place > at && !automatic(one));
+    show(next < 0 ? at + 1 : next);
   };
   const send = (then) => { const one = form.querySelector(`button[name=then][value=${then}]`); if (one) form.requestSubmit(one); };
   const keys = {
     a: () => give(Number(items[at].dataset.points)),
+    A: () => items.forEach((item, place) => {
+      if (!automatic(item)) { frame(place); give(Number(item.dataset.points)); }
+    }),
     h: () => give(Number(items[at].dataset.points) / 2),
     j: () => show(at + 1),
     k: () => show(at - 1),
@@ -50,6 +56,7 @@
       const texts = [...document.querySelectorAll(".asked, details.guide")], open = !texts.some((one) => one.open);
       texts.forEach((one) => { one.open = open; });
     },
+    s: () => { const box = form.elements.keep; if (box) box.checked = !box.checked; },
     f: () => { const box = form.elements.flagged; if (box) { box.checked = !box.checked; changed.value = "yes"; } },
     z: () => document.querySelector("form.undo")?.requestSubmit(),
     "/": () => { if (search) { form.querySelector(".library").open = true; search.focus(); } },
@@ -62,11 +69,16 @@
     if (field === search && search && event.key === "Enter") {
       event.preventDefault();
       const first = form.querySelector(".library li:not([hidden]) button");
-      if (first) insert(first.value);
+      if (first) {
+        insert(first.value);
+        // Nothing is left to type: Enter or n goes on.
+        form.querySelector("button[name=then][value=next]").focus();
+      }
       return;
     }
     if (field) return;
     if (/^[0-9]$/.test(event.key)) { event.preventDefault(); give(Math.sign(Number(items[at].dataset.points)) * Number(event.key) || 0); return; }
+    if (event.key === "A" && !event.shiftKey) return; // Caps Lock is no wish for full points of everything
     if (event.key in keys) { event.preventDefault(); keys[event.key](); }
   });
   const insert = (text) => {
