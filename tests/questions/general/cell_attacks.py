@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - attacks are read line by line
-"""Answers that aim at test cells instead of solving anything: name → source."""
+"""Answers that attack the test cells instead of solving the task: name → source."""
 
 from __future__ import annotations
 
