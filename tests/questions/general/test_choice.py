@@ -230,7 +230,7 @@ pick = 1
     ],
 )
 def test_two_options_where_one_is_asked_for_need_manual_review(given: str, status: Status) -> None:
-    """Two options for a single choice need manual review, unless both are right or both wrong."""
+    """Two options for a single choice need manual review, unless all of them are right."""
     assert status is _both(given, "'luck'")[0].status
 
 
