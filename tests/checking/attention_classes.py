@@ -33,7 +33,7 @@ _CLASS = _TOP + _CHECKED + _STATED
 NUMBERS = frozenset({"self", "cross", "padding", "causal"})
 MASKED = frozenset({"padding", "causal", "blocked"})
 UNMASKED = frozenset({"self", "cross"})
-"""What a misconception costs that has nothing to do with masks."""
+"""Items lost by a misconception that does not concern masks."""
 PARAMETERS = frozenset({"parameters"})
 
 
@@ -76,7 +76,7 @@ def _edited(*changes: str) -> str:
 
 
 COMPILED = _edited("    def forward(", "    @torch.compile\n    def forward(")
-"""Right, and asks for a compiler; for a box."""
+"""A right class that needs a compiler; for tests in a box."""
 
 RIGHT: dict[str, Sample] = {
     "plain": Sample(PLAIN),
@@ -253,7 +253,7 @@ return (s.softmax(3) @ folded).sum(1) + self.out_proj.bias
         )
     ),
 }
-"""Right classes with the names that are stated."""
+"""Right classes with the stated names."""
 
 _QKV = """
 b = query.shape[0]
@@ -366,7 +366,7 @@ k, q, v = (heads(x @ self.w[i].T + self.c[i]) for i, x in enumerate((key, query,
         + "return (scores.softmax(-1) @ v).transpose(1, 2).flatten(2) @ self.w[3].T + self.c[3]",
     ),
 }
-"""Right numbers from parameters with names of their own: they lose half of the item about them."""
+"""Right numbers from parameters with other names, which lose half of the item about names."""
 
 _ALL = NUMBERS | {"parameters", "construct", "blocked"}
 

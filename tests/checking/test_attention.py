@@ -16,14 +16,14 @@ from tests.support.checked import open_program, run_checks
 from tests.support.thorough import sample
 
 FORBIDDEN = {"a forbidden function", "sdpa_call"}
-"""Found by name, before anything is compared."""
+"""Mistakes that are found by name before any comparison."""
 OTHERWISE = {
     *("batch and heads exchanged in the merge", "merge_swaps_batch", "weights averaged over the heads"),
     *("heads_averaged", "scaled by the width, and the first mask for all"),
 }
-"""Mistakes that show without a mask as well: what the items about masks lose beside is decided otherwise."""
+"""Mistakes that also matter without a mask: the items about masks are judged differently."""
 EXPECTED = {"output and weights": frozenset({"self"})}
-"""Items by mistakes that cost less by these checks than the lists say."""
+"""Items lost by mistakes for which these checks deduct less than the lists state."""
 
 
 @pytest.fixture(scope="module")

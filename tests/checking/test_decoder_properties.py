@@ -1,4 +1,4 @@
-"""Test the exam's decoder: right repairs in other words earn full marks, each remaining fault costs its item."""
+"""Test the exam's decoder: right repairs earn full marks, and each remaining fault costs its item."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def same_values(student, reference, draw):
     numbers = draw.normal(5).tolist()
     assert_close(student.mean(numbers), reference.mean(numbers))
 '''
-"""The property of zeros is misled: where the length is wrong, it does not decide."""
+"""The property of zeros is misled: it is undecided if the length is wrong."""
 RIGHT = CHECKS.replace(
     """    if not holds(length):
         raise Unclear("the length is wrong as well")
@@ -198,7 +198,7 @@ def test_example_of_the_documentation_is_right(tmp_path: Path) -> None:
 def test_probe_that_the_solution_does_not_pass_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A probe that the solution fails is reported, because a probe with a typing error has no other effect."""
+    """A probe that the solution fails is reported; otherwise a typing error in it has no effect."""
     (tmp_path / "reference/checks").mkdir(parents=True)
     path = tmp_path / "reference/checks/mean.py"
     path.write_text(RIGHT.replace("reference.mean(numbers)", "refrence.mean(numbers)"), "utf-8")

@@ -10,7 +10,7 @@ FILES = {
     **dict.fromkeys(("top_k", "top_p", "no_repeat", "chain", "sample", "greedy", "beam", "memorisation"), ""),
     "trainer": "learns",
 }
-"""File → a check whose mistakes are not named."""
+"""File → a check that does not name mistakes."""
 STATED = [
     pytest.param(file, *answer, id=f"{file}: {name}")
     for file in FILES

@@ -25,7 +25,7 @@ def change(old: str, new: str, *more: tuple[str, str]) -> str:
 
 ALL = {"loss", "updates", "learns", "resume"}
 LOSSES = ALL - {"learns"}
-"""What needs the losses that train returns; the model itself has learned."""
+"""Items that need the losses returned by `train`; the model itself has learned."""
 REPLAY = """
     def train(self, steps):
         if MEMORY:

@@ -19,9 +19,9 @@ Rational = int | Fraction
 NAMES = ("n", "d_model", "n_heads", "d_ff")
 SHARES = ("p", "q")
 LOOKS = 100
-"""Points at which a misconception may show."""
+"""Number of points at which a misconception may make a difference."""
 NEAR = 1e-9
-"""Relative: what counts as equal for floating numbers; misconceptions show by more than `FAR`."""
+"""Relative tolerance for equal floats; misconceptions differ by more than `FAR`."""
 FAR = 1e-5
 
 

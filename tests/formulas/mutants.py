@@ -77,7 +77,7 @@ EXTRA = (
     "n*d_model",
     "2*n_layers",
 )
-"""Terms that do not belong to any of the formulas."""
+"""Terms that occur in none of the formulas."""
 MULTIPLES = (Num(2), Num(3), Num(4), Num(6))
 NAMES = tuple(VOCABULARY.domains)
 

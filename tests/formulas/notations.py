@@ -28,13 +28,13 @@ class Hand(Struct, frozen=True):
 
     times: str = "*"
     power: str = "{}^{}"
-    """Base and exponent, where the exponent is a whole number below ten."""
+    """Base and exponent, if the exponent is a whole number below ten."""
     symbol: Symbols = str
     brackets: tuple[str, str] = ("(", ")")
     quotient: str = "{}/{}"
     """Numerator and denominator, bracketed unless they are simple."""
     fraction: bool = False
-    """Whether the quotient itself shows what is above and below."""
+    """Whether the quotient needs no brackets around numerator and denominator."""
     plus: str = " + "
     minus: str = " - "
     sign: str = "-"
@@ -42,7 +42,7 @@ class Hand(Struct, frozen=True):
     number: Callable[[int], str] = str
     function: str = "{}({})"
     names: Mapping[str, str] = {}
-    """Function → spelling, where it has one."""
+    """Function → its spelling, if it has one."""
 
     def __call__(self, *sides: Node) -> str:
         """Return a whole formula, or the sides of an equation."""

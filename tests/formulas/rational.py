@@ -13,7 +13,7 @@ from tests.formulas.test_compare import value
 NAMES = tuple(VOCABULARY.domains)
 POINTS = 4
 MOST_BITS = 256
-"""Of the values at small points: larger formulas are drawn anew."""
+"""Limit for values at small points; larger formulas are replaced."""
 
 
 def formula(draw: random.Random, depth: int) -> Node:

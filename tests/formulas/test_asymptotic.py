@@ -284,7 +284,7 @@ def test_what_is_hard_to_tell_is_never_told_wrongly(first: str, second: str, at_
 
 SIGNS = ("O", "Θ", "Ω")
 RIGHT = {(sign, sign) for sign in SIGNS} | {("O", "Θ"), ("Ω", "Θ")}
-"""Asked and written, of the same order: Θ says all that O and Ω say."""
+"""Required and written sign for the same order: Θ implies O and Ω."""
 
 
 @pytest.mark.parametrize("asked", SIGNS)

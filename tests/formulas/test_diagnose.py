@@ -25,7 +25,7 @@ RAW = Comparer(Points(VOCABULARY.domains, b"a test"))
 GRANTED = [
     (formula, granted) for formula in FORMULAS for granted in (True, False) if granted or formula.assume
 ]
-"""Each formula with the relations that its question grants, and without them."""
+"""Each formula with and without the relations that its question grants."""
 IDS = [f"{formula.name} {'granted' if granted else 'not granted'}" for formula, granted in GRANTED]
 LEAST_NAMED = 0.95
 

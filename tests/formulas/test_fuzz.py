@@ -30,13 +30,13 @@ SEED = int(os.environ.get("SEED", "20"))
 VOCABULARY = Vocabulary({**RUBRIC.assignment.symbols, **dict.fromkeys(SHARES, Symbol("probability"))})
 COMPARER = Comparer(Points(VOCABULARY.domains, f"a secret of the seed {SEED}".encode()))
 BARE = tuple(hand for hand in HANDS.values() if hand.symbol is str and hand.around == "{}")
-"""Hands that write every symbol by its name, and can write a side of a relation."""
+"""Hands that write every symbol by its name, without text around the formula."""
 CALLING = tuple(hand for hand in HANDS.values() if hand.function == "{}({})")
-"""Hands that write functions of several arguments."""
+"""Hands that can write functions of several arguments."""
 REFUSALS = {
     "too-many-parts", "too-long", "too-deep", "ambiguous-comma", "exponent-too-large", "ambiguous-exponent",
 }  # fmt: skip
-"""Why a pair may be refused: its size, a comma inside a function, or an exponent of 1 before a stroke."""
+"""Allowed reasons to reject a pair: its size, a comma in a function, or an exponent of 1 before `/`."""
 
 
 def write(tree: Node | Relation, hand: Hand) -> str:

@@ -146,7 +146,7 @@ HOSTILE = {
     "O(2^(n+d+h+L) + 2^(n*d) + n^d + d^h)": "at most True, at least False",
     "O(" + "max(" * 38 + "n, d" + ")" * 38 + ")": "at most False, at least True",
 }
-"""Text → how it is compared, or the reason why it is not."""
+"""Text → result of the comparison, or the reason why there is none."""
 
 
 @pytest.mark.parametrize(("text", "outcome"), HOSTILE.items(), ids=range(len(HOSTILE)))

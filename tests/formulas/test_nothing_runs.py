@@ -23,9 +23,9 @@ FORBIDDEN = {
     *("__globals__", "__builtins__", "__subclasses__", "loads_pickle", "import_module", "exec_module"),
     *("unsafe_load", "globals", "locals", "vars", "breakpoint", "input"),
 }
-"""Names that run text as code, or reach what does."""
+"""Names that execute text, or reach functions that do."""
 BY_NAME = {"getattr", "setattr", "attrgetter", "methodcaller"}
-"""Names that reach what is called by a text; the library needs none of them."""
+"""Names that look up attributes by text; the library needs none of them."""
 OUTSIDE = {
     *("__future__", "abc", "ast", "base64", "bisect", "collections", "contextlib", "copy", "dataclasses"),
     *("decimal", "difflib", "enum", "filecmp", "fractions", "functools", "hashlib", "hmac", "html", "io"),
@@ -33,7 +33,7 @@ OUTSIDE = {
     *("string", "struct", "threading", "time", "tomllib", "traceback", "types", "typing", "unicodedata"),
     *("warnings", "flint", "msgspec", "numpy"),
 }
-"""Libraries that the library may stand on: none of them runs text by itself."""
+"""Libraries that may be imported; none of them executes text by itself."""
 
 
 @functools.cache
@@ -88,13 +88,13 @@ OF_FILES = {
     "autograder/messages/catalogue.py": {"babel", "gettext", "importlib"},
     "autograder/core/wording.py": {"babel"},
 }
-"""What opens the rubric's file, finds the folder of a kind, reads our sentences, writes numbers."""
+"""Additional libraries per file: for rubric files, folders of kinds, messages and numbers."""
 RUNNING = {
     "autograder/messages/catalogue.py": {"exec_module"},
     "autograder/checking/hidden_inputs.py": {"import_module"},
     "autograder/checking/sources.py": {"literal_eval"},
 }
-"""The modules of our sentences, torch where checks run, and literals in authors' files of checks."""
+"""Exceptions: modules of messages, torch for checks, and literals in authors' files of checks."""
 
 
 def test_no_source_names_what_runs_text() -> None:

@@ -13,7 +13,7 @@ from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
 from autograder.formulas.values.points import Points
 
 SECRETS = int(os.environ.get("SECRETS", "12"))
-"""A thousand were tried when this was written."""
+"""The test also passed with a thousand secrets when it was written."""
 WHOLE, POSITIVE, REAL, SHARE, UNIT = "positive integer", "positive", "real", "probability", "unit"
 
 

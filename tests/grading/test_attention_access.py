@@ -66,7 +66,7 @@ TRICKS = {
 
 
 FURTHER = {"a module for the product, under a forbidden name", "split and merged by numpy"}
-"""Right answers whose check is run once more."""
+"""Right answers that may reach forbidden functions, so that their check runs again."""
 
 
 @pytest.mark.parametrize("name", sorted({*RIGHT, *OWN} - FURTHER))

@@ -75,7 +75,7 @@ def result(student, reference, draw):
     assert_equal(student.work(1), 2)
 """
 HOSTILE_CELL = 3
-"""Where the cell that meets the limit stands, counted from 1."""
+"""Number of the cell that exceeds the limit, counted from 1."""
 SETUP = """
 import os, threading, time
 import numpy as np
@@ -117,7 +117,7 @@ class Case:
     grouped: Ending | LimitKind
     alone: Ending | LimitKind
     in_call: Ending | LimitKind | None = None
-    """What comes of it in a call, with groups; None: the same."""
+    """The outcome in a call with control groups; None: the same."""
     limits: Mapping[str, float] = field(default_factory=dict)
 
 

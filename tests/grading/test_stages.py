@@ -28,7 +28,7 @@ from tests.survival import classroom
 pytestmark = [pytest.mark.sandbox, pytest.mark.long]
 
 MARK = "bob = 12345"
-"""In the answer that Bob hands in, so that a stage that knows no names can be planted for him alone."""
+"""A mark in Bob's answer, which identifies him in stages that do not know names."""
 BY_HAND = ("essay.text", "formula.why")
 DOUBLE = ("double.result", *BY_HAND)
 SHAPE = (*BY_HAND, "shape.tuple")

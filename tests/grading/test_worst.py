@@ -21,9 +21,9 @@ from tests.grading import worst
 pytestmark = [pytest.mark.long, pytest.mark.sandbox, pytest.mark.apart]
 
 MOST_MB = 600
-"""Of the grader's own memory."""
+"""Limit for the memory of the grader's process."""
 HARMLESS = ("an honest one", "cells of", "outputs of", "as many values", "an irregular", "output that")
-"""Beginnings of the names of those whose answers are right."""
+"""Prefixes of the names of submissions with right answers."""
 
 
 @pytest.fixture(scope="module")

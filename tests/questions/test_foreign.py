@@ -89,7 +89,7 @@ word = "echo"
     "riddles-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: riddles\nVersion: 1.0\n",
     "riddles-1.0.dist-info/entry_points.txt": "[autograder.questions]\nriddle = riddles:KIND\n",
 }
-"""A package as it lies where it was installed."""
+"""The files of an installed package."""
 
 RUBRIC = """
 version = 1

@@ -20,7 +20,7 @@ _NAMES: Mapping[str, tuple[str, bool]] = {
     "up": ("mlp.c_fc", True),
     "down": ("mlp.c_proj", True),
 }
-"""Module of a layer → its name in transformers, and whether its matrix is stored the other way round."""
+"""Module of a layer → its name in transformers, and whether its matrix is transposed."""
 
 
 def tiny(seed: int) -> GPT2:

@@ -16,7 +16,7 @@ from tests.support.repair_variants import CHECKS, EXAM
 
 SIZES = (13, 8, 2, 2, 12, 0.25, 9)
 TOLERANCE = {"rtol": 0.0, "atol": 1e-12}
-"""Rounding of float64: torch adds up in another order than the reference."""
+"""Tolerance for rounding in float64, because torch adds in another order than the reference."""
 
 
 def _packed(state: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -49,8 +49,7 @@ ERRORS = (
     ('id = "shape"', 'id = "formula"', "question 2: id: 'formula' stands twice; each may stand once"),
     ('languages = ["en"]', "languages = []", "languages: expected some of en, de, got none"),
 )
-"""What stands in the rubric, what is written in its place, and what is said; the line is that of the
-error."""
+"""Original text, replacement and expected message."""
 
 
 @pytest.fixture

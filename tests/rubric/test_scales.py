@@ -225,7 +225,7 @@ def test_errors_in_a_scale_are_named(toml: str, message: str) -> None:
 
 
 def test_a_rubric_has_a_scale_only_where_it_says_so() -> None:
-    """An empty table is the German scale, and no table means no scale; bonus points are not possible points."""
+    """An empty table is the German scale, no table is no scale, and bonus points are not possible points."""
     without = rubric.parse_rubric(RUBRIC.format(grading="").encode())
     assert without.assignment.grading is None
     graded = rubric.parse_rubric(RUBRIC.format(grading="[assignment.grading]").encode()).assignment.grading

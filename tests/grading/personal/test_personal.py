@@ -29,7 +29,7 @@ NAME = "variants-practice"
 STUDENTS = ("ada", "bob", "émile", "x.y-z@w", "五")
 FULL = Decimal(13)
 SECRET = bytes(range(32))
-"""With it, Ada and Bob have different numbers and different faults."""
+"""With this secret, Ada and Bob have different numbers and faults."""
 
 
 def course_at(root: Path) -> Course:

@@ -24,7 +24,7 @@ SHIPPED = sorted(folder.name for folder in (ROOT / "assignments").iterdir() if f
 LARGEST = ("dl4nlp-exam", "gpt2")
 CHOSEN = [*(name for name in SHIPPED if name not in LARGEST), *rotating(LARGEST, parts=2)]
 DRAWS = range(int(os.environ.get("VERIFY_DRAWS", "1")))
-"""Secrets to verify with; the same ones in every run, so that what is found can be found again."""
+"""Numbers of the secrets; they are the same in every run, so findings are reproducible."""
 
 
 def shipped_course(root: Path, draw: int = 0) -> Course:

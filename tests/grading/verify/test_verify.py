@@ -74,7 +74,7 @@ class Defect(Struct, frozen=True):
     expected: str
     got: str
     spreads: tuple[str, ...] = ()
-    """Where else it shows."""
+    """Other places with findings."""
 
 
 CANNOT_FAIL = Defect(

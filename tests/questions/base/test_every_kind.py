@@ -28,7 +28,7 @@ DRAW = Draw(b"any")
 RUBRICS = Path(__file__).parents[3] / "rubrics"
 
 GENERAL = {code for code in answers.SENTENCES if not code.startswith("counting.")}
-"""What is said of answers of every kind but formulas, without what mistakes of the reference lead to."""
+"""Codes of all kinds except formulas, without codes of mistakes that a reference reports."""
 
 
 @functools.cache

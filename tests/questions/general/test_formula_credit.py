@@ -46,7 +46,7 @@ SITUATION = Situation(
         [parse_sides("n", VOCABULARY)[0]], [Comparer(Points(VOCABULARY.domains, b"a test"))]
     ).make_facts(Num(1))
 )
-"""No condition looks at the answer."""
+"""The conditions of these tests ignore the answer."""
 
 
 def test_undecided_conditions_need_a_person() -> None:

@@ -20,7 +20,7 @@ TESTS = {
     "optimizer": "import random\nrng = random.Random(7)\nassert use(rng, None) == random.Random(7).random()",
     "context": "with guard() as held:\n    assert held == 5",
 }
-"""Each asks for one right value."""
+"""Each test requires one right value."""
 RIGHT = """
 import random, contextlib
 def use(one, x):
@@ -124,7 +124,7 @@ def test_a_right_answer_earns_everything(sandbox: Sandbox) -> None:
 
 
 HONEST = {"an argument that adds up": ["function"]}
-"""Plain data arrives of what was handed over, so this does what is asked."""
+"""Student code receives plain data from the test, so this answer is right."""
 
 
 def test_attacks_earn_nothing(sandbox: Sandbox) -> None:

@@ -88,7 +88,7 @@ CHANGING = {
         "import torch\nfrom torch import nn\na=A()\nassert not a.t.requires_grad\na.on()\nassert a.t.requires_grad",
     ),
 }
-"""Solution and test; in one process each test passes."""
+"""Solution and test; each test passes in one process."""
 
 
 @pytest.fixture(scope="module")

@@ -231,7 +231,7 @@ WRONG = {
     "return kind is not None": "return False",
     "[0, 1, 4]": "[0, 1, 2]",
 }  # fmt: skip
-"""What is another in an answer where everything is wrong."""
+"""Right text → wrong text, for an answer that fails every test."""
 
 REFUSED = {
     "a module that is not installed": "import absent_here\nassert softmax",
@@ -244,7 +244,7 @@ REFUSED = {
     "a transform of functions": "torch.func.grad(loss)(torch.ones(2))",
     "a hook on a tensor of the test's": "w = torch.ones(1, requires_grad=True)\nhooked(w)\nw.sum().backward()",
 }
-"""What cannot go to the student's code is no fault of theirs."""
+"""Tests that pass values which cannot be transferred to the student's code."""
 HOOKED = "\ndef hooked(t):\n    t.register_hook(lambda g: 2 * g)\n    return 1\n"
 LYING = """
 class Short(list):

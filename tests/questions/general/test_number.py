@@ -123,7 +123,7 @@ UNREAD = {
     *("no-number", "not-a-number", "unknown-unit", "unknown-unit-near", "too-large", "too-long"),
     *("comma", "form", "bool"),
 }
-"""What cannot be read needs manual review."""
+"""Codes of unreadable answers, which need manual review."""
 
 
 def one(question: str, written: object) -> ItemResult:

@@ -28,7 +28,7 @@ TOTALS = {
     "Mixtral-8x7B": 46_702_792_704,
     "Qwen3-30B-A3B": 30_532_122_624,
 }
-"""As published."""
+"""The published sizes."""
 
 T5_3B = families.T5(d_model=1024, n_heads=32, d_head=128, d_ff=16384, n_layers=24)
 

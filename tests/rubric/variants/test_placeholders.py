@@ -88,7 +88,7 @@ def test_a_notebook_is_filled_cell_by_cell() -> None:
 
 
 def test_a_listing_is_exchanged_where_it_stands() -> None:
-    """The common listing is replaced by the variant's listing; if it does not occur once, the cell is named."""
+    """The common listing is replaced by the variant's; if it does not occur once, the cell is named."""
     assert ["before\nown\nafter"] == filled(notebook("before\ncommon\nafter"), a=Listing("common", "own"))
     for source in ("nothing", "common common"):
         with pytest.raises(NotebookError, match=r"cell 1 \(a\): expected the listing .* found it [02] times"):
