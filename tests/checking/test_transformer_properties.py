@@ -101,12 +101,12 @@ def check_causal(defect: str) -> None:
 
 
 def check_texts(defect: str) -> None:
-    """Compare a batch with its texts."""
+    """Check that the texts of a batch are independent."""
     assert_texts_independent(make(defect).run, TOKENS[:4], MEMORY[:4])
 
 
 def check_start(defect: str) -> None:
-    """Compare beginnings of texts."""
+    """Check that the beginning of a text has the same outputs as in the whole text."""
     model = make(defect)
     assert_starts_alike(lambda tokens: model.run(tokens, MEMORY), TOKENS)
 
@@ -119,13 +119,13 @@ def check_residual(defect: str) -> None:
 
 
 def check_places(defect: str) -> None:
-    """Count positions that differ."""
+    """Check that equal words have different outputs at all positions."""
     if count_distinct(make(defect).run(torch.full((1, 30), 2), MEMORY[:1, :1])[0]) < 30:
         raise Wrong("not all places differ")
 
 
 def check_dropout(defect: str) -> None:
-    """Look for weights without effect."""
+    """Check that dropout removes the effect of some weights."""
     usual, special = (TOKENS, MEMORY), (torch.full((1, N), 9), MEMORY[:1])
     model, training = make(defect), make(defect, sizes=(WORDS, 0.5), train=True)
     weights = model.find_own_weights(usual, special)
@@ -136,19 +136,19 @@ def check_dropout(defect: str) -> None:
 
 
 def check_swap(defect: str) -> None:
-    """Exchange positions of the memory."""
+    """Check that exchanging positions of the memory changes nothing."""
     model = make(defect)
     assert_swap_free(lambda memory: model.run(TOKENS, memory), MEMORY, 1, 2)
 
 
 def check_head(defect: str) -> None:
-    """Compare two vocabularies."""
+    """Compare the outputs for vocabularies of two sizes."""
     few, many = make(defect, sizes=(WORDS,)), make(defect, sizes=(60,))
     assert_head(few, many, (TOKENS, MEMORY), (WORDS, 60), WIDTH)
 
 
 def check_gradients(defect: str) -> None:
-    """Count weights with an effect."""
+    """Check that most weights affect the output."""
     tokens = torch.arange(WORDS).repeat(1, 3)[:, :30]
     assert_gradients_reach(make(defect), (tokens, MEMORY[:1]))
 

@@ -349,7 +349,7 @@ def test_a_secret_that_others_can_read_is_refused(tmp_path: Path) -> None:
 def test_more_than_the_cores_work_at_a_time(
     monkeypatch: pytest.MonkeyPatch, cores: int, gigabytes: int, workers: int
 ) -> None:
-    """The number of workers is 1.5 times the cores, at least three more, limited by 2 GB per worker."""
+    """There are 1.5 workers per core; on few cores, three more than cores if memory allows."""
     pages = {"SC_PHYS_PAGES": gigabytes << 18, "SC_PAGE_SIZE": 4096}
     monkeypatch.setattr("os.cpu_count", lambda: cores)
     monkeypatch.setattr("os.sysconf", pages.__getitem__)

@@ -76,7 +76,7 @@ def test_grade_runs_the_answer_below_a_placeholder(
 
 
 def test_grade_runs_the_body_below_a_placeholder(grader: Grader) -> None:
-    """A placeholder inside a function is skipped too, except in abstract methods."""
+    """A placeholder at the beginning of a function is skipped too."""
     head, body = SOFTMAX.split("\n", 1)
     source = f"{head}\n    raise NotImplementedError()\n{body}"
 

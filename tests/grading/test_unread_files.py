@@ -190,7 +190,7 @@ def test_what_earned_nothing_needs_review_if_a_copy_has_another_answer(
 def test_markers_of_a_text_read_which_copy_has_another_one(
     name: str, essay: str, *, told: bool, grader: Grader, course: Course
 ) -> None:
-    """Staff see which copy differs only for the texts that differ; old checkpoints do not count."""
+    """Staff see which copy has another text, for each text that differs; checkpoints are ignored."""
     student = f"tom-{told}-{essay[:3]}"
     (hand_in(course, student, b"").parent / ".ipynb_checkpoints").mkdir()
     files = {f"{NAME}.ipynb": with_text("essay", essay, CONTROL), name: CONTROL}

@@ -68,7 +68,7 @@ def test_the_translator_without_faults_is_right(seed: int) -> None:
     ],
 )
 def test_each_fault_has_inputs_of_its_own(fault: str, inputs: dict[str, torch.Tensor], wrong: bool) -> None:
-    """Target padding matters only on the left, source padding only because of the missing mask."""
+    """Each fault shows only on its own inputs: target padding on the left, or source padding."""
     found = difference(translation.handed_out, f"only {fault}", inputs)
     assert found > 0.01 if wrong else found < 1e-13
 

@@ -186,7 +186,7 @@ def test_answers_of_code(grader: Grader) -> None:
 
 
 def test_a_changed_open_gains_nothing(grader: Grader) -> None:
-    """A patched `open` affects only the student's own file and earns no points elsewhere."""
+    """A patched `open` only changes what is judged as the student's file, and earns nothing."""
     found = results(grader, {"predictions.csv": table(LABELS)}, model=PATCHED, losses=SAVE)
     assert {"predictions": 0, "model": 2, "losses": 0} == {name: one.points for name, one in found.items()}
 
