@@ -1,7 +1,7 @@
 """Multi-head attention as a listing, with the variants of tests/submissions/attention/catalogue.toml.
 
 The mistakes are bugs found in public code and in reports, and a few of the same sort. Some variants change
-nothing that counts: they lose nothing.
+nothing relevant and lose nothing.
 """
 
 from __future__ import annotations
@@ -72,10 +72,9 @@ class AttentionVariant:
 
     @property
     def source(self) -> str:
-        """The listing.
+        """Return the listing.
 
-        Raises:
-            ValueError: a text does not stand in it exactly once.
+        Raises: ValueError: a text does not occur exactly once.
         """
         source = RIGHT
         for old, new in self.edits:

@@ -1,6 +1,6 @@
-"""Classes for the assignment ``attention`` in unusual idioms: right ones, and wrong ones with what they lose.
+"""Classes for the assignment ``attention`` in unusual idioms: right ones, and wrong ones with lost items.
 
-Written by hand beside the catalogue of misconceptions, so that neither knows the other's forms.
+They were written independently of the catalogue of misconceptions.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CLASS = _TOP + _CHECKED + _STATED
 NUMBERS = frozenset({"self", "cross", "padding", "causal"})
 MASKED = frozenset({"padding", "causal", "blocked"})
 UNMASKED = frozenset({"self", "cross"})
-"""What a misconception costs that has nothing to do with masks."""
+"""Items lost by a misconception that does not concern masks."""
 PARAMETERS = frozenset({"parameters"})
 
 
@@ -66,7 +66,7 @@ PLAIN = _stated(_SPLIT + _SCORES + _MASK + _OUT)
 
 
 def _edited(*changes: str) -> str:
-    """The plain class with some texts replaced: an old one, its new one, and so on."""
+    """Return the plain class with each old text replaced by the new text that follows it."""
     source = PLAIN
     for old, new in zip(changes[::2], changes[1::2], strict=True):
         if source.count(old) != 1:
@@ -76,7 +76,7 @@ def _edited(*changes: str) -> str:
 
 
 COMPILED = _edited("    def forward(", "    @torch.compile\n    def forward(")
-"""Right, and asks for a compiler; for a box."""
+"""A right class that needs a compiler; for tests in a box."""
 
 RIGHT: dict[str, Sample] = {
     "plain": Sample(PLAIN),
@@ -253,7 +253,7 @@ return (s.softmax(3) @ folded).sum(1) + self.out_proj.bias
         )
     ),
 }
-"""Right classes with the names that are stated."""
+"""Right classes with the stated names."""
 
 _QKV = """
 b = query.shape[0]
@@ -265,13 +265,13 @@ _OWN = _TOP + _CHECKED
 
 
 def _own(fields: str, body: str) -> Sample:
-    """A class with parameters of its own: right numbers, other names."""
+    """Return a class with additional parameters: right numbers, other names."""
     lines = "".join(f"        {line}\n" for line in fields.strip().splitlines())
     return Sample(_OWN + lines + _forward(body), PARAMETERS)
 
 
 def _fused(cut: str, order: str) -> Sample:
-    """One linear map for all three, cut as ``cut`` says, with the parts in an order."""
+    """Return a class with one linear map for all three, split as in ``cut``, with the parts in this order."""
     return _own(
         "self.all = nn.Linear(d_model, 3 * d_model)\nself.last = nn.Linear(d_model, d_model)",
         f"""
@@ -366,7 +366,7 @@ k, q, v = (heads(x @ self.w[i].T + self.c[i]) for i, x in enumerate((key, query,
         + "return (scores.softmax(-1) @ v).transpose(1, 2).flatten(2) @ self.w[3].T + self.c[3]",
     ),
 }
-"""Right numbers from parameters with names of their own: they lose half of the item about them."""
+"""Right numbers from parameters with other names, which lose half of the item about names."""
 
 _ALL = NUMBERS | {"parameters", "construct", "blocked"}
 

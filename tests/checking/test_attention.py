@@ -1,6 +1,6 @@
-"""The checks of attention on the lists of right and wrong classes: as exact as stated here, and never unfair.
+"""Test the checks of attention on the lists of right and wrong classes.
 
-They are run in this process; that handles give the same is for tests of the kind ``code``.
+They run in this process; tests of the kind ``code`` cover handles.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from tests.support.checked import open_program, run_checks
 from tests.support.thorough import sample
 
 FORBIDDEN = {"a forbidden function", "sdpa_call"}
-"""Found by name, before anything is compared."""
+"""Mistakes that are found by name before any comparison."""
 OTHERWISE = {
     *("batch and heads exchanged in the merge", "merge_swaps_batch", "weights averaged over the heads"),
     *("heads_averaged", "scaled by the width, and the first mask for all"),
 }
-"""Mistakes that show without a mask as well: what the items about masks lose beside is decided otherwise."""
+"""Mistakes that also matter without a mask: the items about masks are judged differently."""
 EXPECTED = {"output and weights": frozenset({"self"})}
-"""Items by mistakes that cost less by these checks than the lists say."""
+"""Items lost by mistakes for which these checks deduct less than the lists state."""
 
 
 @pytest.fixture(scope="module")
@@ -34,14 +34,14 @@ def program() -> Iterator[CheckProgram]:
 
 @pytest.mark.parametrize("name", sample(list(RIGHT), 8))
 def test_right_classes_lose_nothing(name: str, program: CheckProgram) -> None:
-    """Also in unusual idioms, and nobody has to look."""
+    """Right classes in unusual idioms lose nothing and need no manual review."""
     checked = run_checks(program, RIGHT[name].source)
     assert (frozenset(), frozenset()) == (checked.lost, checked.unclear), checked.outcomes
 
 
 @pytest.mark.parametrize("name", sample(list(OWN), 6))
 def test_names_of_ones_own_lose_half_a_point(name: str, program: CheckProgram) -> None:
-    """Layouts that cannot be compared need manual review."""
+    """Other parameter names lose half a point; layouts that cannot be compared need manual review."""
     checked = run_checks(program, OWN[name].source)
     assert {"parameters"} == checked.lost, checked.outcomes
     assert checked.points["parameters"] * 2 == 1
@@ -73,7 +73,7 @@ def test_mistakes_lose_the_items_without_a_mask(name: str, program: CheckProgram
 
 
 def test_mutants_name_mistakes_of_other_styles(program: CheckProgram) -> None:
-    """Numbers tell, not the source."""
+    """Mutants are compared by their numbers, not by their source."""
     source = RIGHT["plain"].source.replace("/ math.sqrt(self.d_head)", "")
     outcomes = run_checks(program, source, name_mistakes=True).outcomes
     assert ("no_scaling",) == outcomes["self", ""].mistakes

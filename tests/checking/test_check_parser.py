@@ -1,4 +1,4 @@
-"""Files of checks are read without running them; each error names the place and what to do."""
+"""Test that files of checks are parsed without running them; errors name the place and the remedy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def read(text: str) -> CheckFile:
 
 
 def test_read_takes_everything_from_literals() -> None:
-    """Also through names of literals, sums of texts and unpacked tuples."""
+    """Literals are also read from names, concatenated texts and unpacked tuples."""
     file = read(
         TOP
         + SOLUTION
@@ -88,7 +88,7 @@ ERRORS = {
 
 @pytest.mark.parametrize(("text", "message"), ERRORS.values(), ids=ERRORS)
 def test_read_rejects(text: str, message: str) -> None:
-    """Each fault, with its line."""
+    """Each error is reported with its line."""
     with pytest.raises(CheckFileError) as raised:
         read(text)
     assert "reference/checks/f.py" in str(raised.value)
@@ -96,7 +96,7 @@ def test_read_rejects(text: str, message: str) -> None:
 
 
 def test_load_gathers_what_is_imported(tmp_path: Path) -> None:
-    """The solution's file, and modules of the reference, however they are imported; nothing else."""
+    """Loading collects the solution and imported modules of the reference, and no others."""
     files = {
         "__init__.py": "",
         "answer.py": "from .inner import helper\n",
@@ -116,7 +116,7 @@ def test_load_gathers_what_is_imported(tmp_path: Path) -> None:
 
 
 def test_solution_may_lie_in_a_folder(tmp_path: Path) -> None:
-    """The path's folders are packages."""
+    """Folders in the solution's path are packages."""
     for path, text in {
         "tasks/f.py": "def f(): ...\n",
         "checks/f.py": TOP + "solution('tasks/f.py')\n" + CHECK,

@@ -1,4 +1,4 @@
-"""Assertions compare plain data alone."""
+"""Test that assertions compare only plain data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autograder.checking import Unclear, Wrong, assert_close, assert_equal, rais
 
 
 class EqualsAll:
-    """An object that says it equals anything."""
+    """An object that equals anything."""
 
     def __eq__(self, other: object) -> bool:
         return True
@@ -120,6 +120,6 @@ def test_raises_needs_an_exception() -> None:
 
 
 def test_raises_lets_out_an_exception_of_the_check() -> None:
-    """It is no student's: the check is unclear then."""
+    """An exception in the check itself makes the check unclear."""
     with pytest.raises(ValueError, match="ours"), raises(ValueError):
         raise ValueError("ours")

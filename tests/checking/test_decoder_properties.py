@@ -1,4 +1,4 @@
-"""The exam's decoder: right repairs in other words earn everything, each fault left costs its item."""
+"""Test the exam's decoder: right repairs earn full marks, and each remaining fault costs its item."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def test_every_set_of_faults_is_told_exactly(program: CheckProgram, case: Case) 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", sample(RIGHT, 30), ids=lambda case: f"{case.group}: {case.name}")
 def test_right_repair_loses_nothing(program: CheckProgram, case: Case) -> None:
-    """In usual words it earns everything; of an unusual design single items may need manual review."""
+    """A right repair in usual words earns full marks; an unusual design may need manual review."""
     results = judge_case(program, case, "try")
     failed = {name for name, result in results.items() if result.status is Status.FAILED}
-    if not case.group.endswith("odd"):  # where our house and the author differ
+    if not case.group.endswith("odd"):  # our judgement and the author's differ there
         assert failed <= set(case.open)
     if case.group in ("accepted", "idioms", "rewritten"):
         assert rating(case, results) == ("exact", [])
@@ -46,6 +46,6 @@ def test_right_repair_loses_nothing(program: CheckProgram, case: Case) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("case", sample(WRONG, 20), ids=lambda case: f"{case.group}: {case.name}")
 def test_wrong_repair_loses_no_other_item(program: CheckProgram, case: Case) -> None:
-    """What cannot be decided needs manual review."""
+    """Items that cannot be decided need manual review."""
     how, _ = rating(case, judge_case(program, case, "try"))
     assert how != "wrong"

@@ -1,4 +1,4 @@
-"""The checks of the decoding questions on answers of every form: ties, chance, and what is no answer."""
+"""Test the checks of the decoding questions: ties, random draws and invalid answers."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ WRONG_TOP_K = {
 
 @pytest.mark.parametrize("body", WRONG_TOP_K.values(), ids=WRONG_TOP_K)
 def test_wrong_answers_earn_nothing(body: str) -> None:
-    """Whatever is returned fails, and is never a fault of the check's own."""
+    """Any wrong return value fails and is not reported as an error of the check."""
     checked = run("top_k", f"memory = {{}}\ndef top_k(x, k):\n    {body}")
     assert checked.points == {"exact": 0}
     assert not checked.unclear, checked.outcomes
@@ -144,7 +144,7 @@ def test_draws_are_judged_by_their_distribution(body: str, loses: list[str]) -> 
 
 
 def test_mistake_is_named_in_another_style() -> None:
-    """What is drawn differs from the mutant's draws, but follows the same distribution."""
+    """A mistake is recognised by its distribution, although its draws differ from the mutant's."""
     source = (
         "def sample(logits, temperature):\n    noise = numpy.random.gumbel(size=logits.shape)\n"
         "    return (logits.numpy() * temperature + noise).argmax(-1)"

@@ -1,4 +1,4 @@
-"""What `student.read_file` makes of files, in the process of an author's."""
+"""Test `student.read_file` in the process of an author."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from autograder.checking.outcomes import MissingFile, UnreadableFile
 
 @pytest.fixture
 def student() -> DefinedNames:
-    """An answer that defines nothing."""
+    """Return an answer that defines nothing."""
     return DefinedNames(lambda name: None, DefinedNames)  # type: ignore[arg-type]
 
 

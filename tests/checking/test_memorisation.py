@@ -1,4 +1,4 @@
-"""The checks of the measures of memorisation on results and reports of every form."""
+"""Test the checks of the measures of memorisation on results and reports of every form."""
 
 from __future__ import annotations
 

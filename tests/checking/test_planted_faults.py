@@ -1,4 +1,4 @@
-"""Planted faults: what is read of them, and that a property is right about every set of them."""
+"""Test planted faults: how they are read, and that properties are right for every set of faults."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def same_values(student, reference, draw):
     numbers = draw.normal(5).tolist()
     assert_close(student.mean(numbers), reference.mean(numbers))
 '''
-"""The property of zeros is misled: where the length is wrong, it does not decide."""
+"""The property of zeros is misled: it is undecided if the length is wrong."""
 RIGHT = CHECKS.replace(
     """    if not holds(length):
         raise Unclear("the length is wrong as well")
@@ -57,14 +57,14 @@ def read(source: str) -> CheckFile:
 
 @pytest.fixture
 def program() -> Iterator[CheckProgram]:
-    """Return the checks whose properties are right."""
+    """Return the checks with right properties."""
     found = CheckProgram(read(RIGHT))
     yield found
     found.close()
 
 
 def test_fault_is_an_item_with_an_edit() -> None:
-    """Points and titles come from the decorator; the listing that is handed out has all faults."""
+    """Points and titles come from the decorator; the released listing has all faults."""
     file = read(RIGHT)
     assert [(check.id, check.points, check.title) for check in file.faults] == [
         ("zeros", 2, {"en": "Zeros count"}),
@@ -91,7 +91,7 @@ def test_fault_is_an_item_with_an_edit() -> None:
     ids=["near", "twice", "syntax", "none", "overlap", "no solution", "no points", "keyword"],
 )
 def test_fault_that_cannot_be_planted_is_refused(old: str, new: str, message: str) -> None:
-    """The error names the fault and says what to do."""
+    """The error names the fault and the remedy."""
     assert RIGHT.count(old) == 1
     with pytest.raises(CheckFileError, match=r"mean\.py, line") as error:
         read(RIGHT.replace(old, new))
@@ -99,7 +99,7 @@ def test_fault_that_cannot_be_planted_is_refused(old: str, new: str, message: st
 
 
 def test_solution_may_be_a_literal_of_an_imported_module() -> None:
-    """A listing that the notebook is built from stands in one place only."""
+    """The listing may be a literal of an imported module, so it is written only once."""
     source = RIGHT.replace("solution(source=", "LISTING = (").replace(', given="SCALE = 1.0")', ")")
     head, _, tail = source.partition("@fault")
     listing = head.partition("\n\n")[2]
@@ -113,13 +113,13 @@ def test_solution_may_be_a_literal_of_an_imported_module() -> None:
 
 
 def test_properties_are_right_about_all_sets_of_faults(program: CheckProgram) -> None:
-    """Each fails exactly where its fault is left, with any inputs."""
+    """Each property fails exactly if its fault is left, with any inputs."""
     misled = find_misled(program.file, functools.partial(run_properties, program), ("a", "b"))
     assert misled == []
 
 
 def test_property_that_other_faults_mislead_is_named_with_the_sets() -> None:
-    """An undecided property is misled too: with the other fault left, students would wait for nothing."""
+    """A property that is undecided because of other faults is reported too."""
     program = CheckProgram(read(CHECKS))
     try:
         misled = find_misled(program.file, functools.partial(run_properties, program), ("a", "b"))
@@ -135,7 +135,7 @@ def test_property_that_other_faults_mislead_is_named_with_the_sets() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 4, MOST_FAULTS, MOST_FAULTS + 1, 20])
 def test_subsets_are_all_or_a_sample_with_each_fault(count: int) -> None:
-    """A sample has no set twice, every fault alone, and every fault alone repaired."""
+    """A sample has no duplicates, and contains every fault alone and every fault alone repaired."""
     faults = [f"fault_{number}" for number in range(count)]
     subsets = list(list_subsets(faults))
     assert len(subsets) == len(set(subsets)) == min(2**count, SAMPLE if count > MOST_FAULTS else 2**count)
@@ -144,7 +144,7 @@ def test_subsets_are_all_or_a_sample_with_each_fault(count: int) -> None:
 
 
 def test_holds_asks_another_property_once_for_each_answer(program: CheckProgram) -> None:
-    """Whether it is asked by `holds` or for its own item, a property runs once."""
+    """A property that `holds` evaluates is not run again for its own item."""
     source = (
         "calls = []\ndef mean(numbers):\n    calls.append(numbers)\n    return sum(numbers) / len(numbers)"
     )
@@ -162,7 +162,7 @@ def test_holds_asks_another_property_once_for_each_answer(program: CheckProgram)
 
 
 def test_probe_sees_another_defect_and_is_no_item(program: CheckProgram) -> None:
-    """Both faults are repaired, and yet something else is computed."""
+    """A probe detects another defect after both faults are repaired, and is not an item."""
     source = "def mean(numbers):\n    return sum(numbers) / len(numbers) + (len(numbers) > 4)"
     outcomes = run_properties(program, source, "one")
     assert {name: outcome.status for name, outcome in outcomes.items()} == {
@@ -177,7 +177,7 @@ def test_probe_sees_another_defect_and_is_no_item(program: CheckProgram) -> None
 def test_command_runs_all_sets_of_faults(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], source: str, code: int
 ) -> None:
-    """An author sees at once which property other faults mislead."""
+    """The command shows which properties are misled by other faults."""
     (tmp_path / "reference/checks").mkdir(parents=True)
     (tmp_path / "reference/checks/mean.py").write_text(source, "utf-8")
     assert main([str(tmp_path / "reference/checks/mean.py")]) == code
@@ -187,7 +187,7 @@ def test_command_runs_all_sets_of_faults(
 
 
 def test_example_of_the_documentation_is_right(tmp_path: Path) -> None:
-    """Its properties are right about all sets of its faults."""
+    """The properties of the documented example are right for all sets of its faults."""
     page = (Path(__file__).parents[2] / "docs/repair.md").read_text("utf-8")
     (tmp_path / "reference/checks").mkdir(parents=True)
     path = tmp_path / "reference/checks/mean.py"
@@ -198,7 +198,7 @@ def test_example_of_the_documentation_is_right(tmp_path: Path) -> None:
 def test_probe_that_the_solution_does_not_pass_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A typing mistake in a probe would be silent otherwise: nobody's points depend on it."""
+    """A probe that the solution fails is reported; otherwise a typing error in it has no effect."""
     (tmp_path / "reference/checks").mkdir(parents=True)
     path = tmp_path / "reference/checks/mean.py"
     path.write_text(RIGHT.replace("reference.mean(numbers)", "refrence.mean(numbers)"), "utf-8")

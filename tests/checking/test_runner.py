@@ -1,4 +1,4 @@
-"""Checks run without a sandbox: outcomes, hidden inputs, mutants that name mistakes, the command."""
+"""Test checks without a sandbox: outcomes, hidden inputs, mutants that name mistakes, the command."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def program() -> Iterator[CheckProgram]:
 def test_run_tells_outcomes_apart(
     source: str, statuses: dict[str, str], mistakes: tuple[str, ...], program: CheckProgram
 ) -> None:
-    """What is wrong, raised by the student's code or by the check, missing; and which mutant it equals."""
+    """Wrong, raised, unclear and missing outcomes are distinguished, and the equal mutant is named."""
     outcomes = run_checks(program, source, name_mistakes=True).outcomes
     found = {name_part(*key): outcome for key, outcome in outcomes.items()}
     for check, status in statuses.items():
@@ -128,7 +128,7 @@ DRAWS: dict[str, Callable[[InputDraw], object]] = {
 
 @pytest.mark.parametrize("drawn", DRAWS.values(), ids=DRAWS)
 def test_draw_depends_on_secret_check_and_part_alone(drawn: Callable[[InputDraw], object]) -> None:
-    """Equal seeds draw equal inputs; another course, check or part other ones."""
+    """Equal seeds draw equal inputs; another course, check or part draws other ones."""
     seeds = [(b"a", "one", ""), (b"a", "one", ""), (b"b", "one", ""), (b"a", "two", ""), (b"a", "one", "p")]
     first, same, *others = [drawn(InputDraw(derive_seed(*seed))) for seed in seeds]
     assert first == same
@@ -161,7 +161,7 @@ def test_command_prints_what_an_answer_loses(course: Path, capsys: pytest.Captur
 
 
 def test_command_prints_what_mutants_lose(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """And says so where one is not as stated."""
+    """The command reports mutants that do not lose what is stated."""
     path = course / "reference/checks/f.py"
     assert 0 == main([str(path)])
     path.write_text(TEXT + "planted('wrong', 'def scale(a, b): return a')\n")
@@ -181,7 +181,7 @@ SEEN = {
 def test_command_tells_which_mutants_are_not_recognised(
     compared: str, is_told: bool, course: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What other libraries compare is not seen: the mutant's title would never be told."""
+    """Comparisons by other libraries are not recorded, so mutants are not recognised by them."""
     asked = next(line for line in TEXT.splitlines() if "assert_equal(call(" in line)
     found = "    found, right = student.scale(numbers, factor), reference.scale(numbers, factor)\n    "
     text = TEXT.replace(asked, found + compared)
@@ -204,7 +204,7 @@ def test_command_knows_answers_that_need_manual_review(
 
 
 def test_command_stops_in_a_check_for_a_debugger(course: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`breakpoint()` finds the plain objects: nothing stands between."""
+    """`breakpoint()` in a check shows plain objects without wrappers."""
     path = course / "reference/checks/f.py"
     path.write_text(TEXT.replace("    numbers, factor = inputs(draw)\n", "    breakpoint()\n" * 2, 1))
     (course / "mine.py").write_text(SCALE + "[factor * n for n in numbers]")

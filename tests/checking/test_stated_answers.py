@@ -1,4 +1,4 @@
-"""Solutions, mutants and planted answers of the shipped files of checks lose exactly what these say."""
+"""Test that solutions, mutants and planted answers in shipped checks lose exactly the stated items."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FILES = {
     **dict.fromkeys(("top_k", "top_p", "no_repeat", "chain", "sample", "greedy", "beam", "memorisation"), ""),
     "trainer": "learns",
 }
-"""File → a check whose mistakes are not named."""
+"""File → a check that does not name mistakes."""
 STATED = [
     pytest.param(file, *answer, id=f"{file}: {name}")
     for file in FILES
@@ -35,7 +35,7 @@ def test_stated_answer_loses_its_checks_and_is_named(
 
 @pytest.mark.parametrize("file", FILES)
 def test_every_check_is_lost_by_a_stated_answer(file: str) -> None:
-    """A check that nothing loses would test nothing."""
+    """Every check fails for some stated answer; otherwise it would test nothing."""
     with open_program(file) as program:
         checks = {check.id for check in program.file.checks}
     assert checks == {check for _, loses, _ in list_answers(file).values() for check in loses or checks}

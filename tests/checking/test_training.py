@@ -1,4 +1,4 @@
-"""The checks of the trainer on answers that cheat, break, or are right in another way."""
+"""Test the checks of the trainer on answers that cheat, fail, or are right in another way."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def run(source: str) -> CheckedAnswer:
 
 
 def change(old: str, new: str, *more: tuple[str, str]) -> str:
-    """Return the solution with other texts."""
+    """Return the solution with texts replaced."""
     source = str(SOURCE)
     for before, after in ((old, new), *more):
         assert before in source
@@ -25,7 +25,7 @@ def change(old: str, new: str, *more: tuple[str, str]) -> str:
 
 ALL = {"loss", "updates", "learns", "resume"}
 LOSSES = ALL - {"learns"}
-"""What needs the losses that train returns; the model itself has learned."""
+"""Items that need the losses returned by `train`; the model itself has learned."""
 REPLAY = """
     def train(self, steps):
         if MEMORY:

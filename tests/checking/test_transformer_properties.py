@@ -1,4 +1,4 @@
-"""Properties of transformers hold for a right model, and each is broken by the defect that it tells."""
+"""Test that properties of transformers hold for a right model and fail for the defect they detect."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MEMORY = torch.randn(N, N, WIDTH, generator=torch.Generator().manual_seed(2), dt
 
 
 class Decoder(nn.Module):
-    """One layer of self-attention and cross-attention, in which one thing may be wrong."""
+    """One layer of self-attention and cross-attention that may have one defect."""
 
     defect = ""
 
@@ -48,7 +48,7 @@ class Decoder(nn.Module):
         self.norm, self.dropout, self.head = nn.LayerNorm(WIDTH), nn.Dropout(rate), nn.Linear(WIDTH, words)
 
     def attend(self, weights: nn.Linear, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-        """Attention of one head."""
+        """Return attention with one head."""
         q, k, v = (
             (source @ part.T)
             for source, part in zip((query, keys, values), weights.weight.chunk(3), strict=True)
@@ -56,7 +56,7 @@ class Decoder(nn.Module):
         return (q @ k.mT).masked_fill(mask == 0, -1e9).softmax(-1) @ v
 
     def forward(self, tokens: Tensor, memory: Tensor) -> Tensor:
-        """Scores of the next word."""
+        """Return scores of the next word."""
         places = torch.arange(tokens.shape[0 if self.defect == "places of texts" else 1])
         if self.defect == "places from the end":
             places = places.flip(0)
@@ -81,13 +81,13 @@ class Decoder(nn.Module):
 
 
 def make(defect: str, **options: object) -> StudentModel:
-    """Make a model with a defect, as a student's class."""
+    """Return a model with a defect, as a student's class."""
     sizes = options.pop("sizes", ())
     return StudentModel(type("Decoder", (Decoder,), {"defect": defect}), sizes, **options)
 
 
 def check_mask(defect: str) -> None:
-    """Compare what is seen with the mask."""
+    """Compare visible positions with the mask."""
     model = make(defect)
     assert_shown(
         find_effects(lambda tokens: model.run(tokens, MEMORY), TOKENS, OTHERS), make_causal_mask(1, N)[0, 0].T
@@ -95,18 +95,18 @@ def check_mask(defect: str) -> None:
 
 
 def check_causal(defect: str) -> None:
-    """Look for later words."""
+    """Check that later words have no effect."""
     model = make(defect)
     assert_causal(lambda tokens: model.run(tokens, MEMORY), TOKENS, OTHERS)
 
 
 def check_texts(defect: str) -> None:
-    """Compare a batch with its texts."""
+    """Check that the texts of a batch are independent."""
     assert_texts_independent(make(defect).run, TOKENS[:4], MEMORY[:4])
 
 
 def check_start(defect: str) -> None:
-    """Compare beginnings."""
+    """Check that the beginning of a text has the same outputs as in the whole text."""
     model = make(defect)
     assert_starts_alike(lambda tokens: model.run(tokens, MEMORY), TOKENS)
 
@@ -119,13 +119,13 @@ def check_residual(defect: str) -> None:
 
 
 def check_places(defect: str) -> None:
-    """Count places that differ."""
+    """Check that equal words have different outputs at all positions."""
     if count_distinct(make(defect).run(torch.full((1, 30), 2), MEMORY[:1, :1])[0]) < 30:
         raise Wrong("not all places differ")
 
 
 def check_dropout(defect: str) -> None:
-    """Look for weights without a part."""
+    """Check that dropout removes the effect of some weights."""
     usual, special = (TOKENS, MEMORY), (torch.full((1, N), 9), MEMORY[:1])
     model, training = make(defect), make(defect, sizes=(WORDS, 0.5), train=True)
     weights = model.find_own_weights(usual, special)
@@ -136,19 +136,19 @@ def check_dropout(defect: str) -> None:
 
 
 def check_swap(defect: str) -> None:
-    """Exchange places of the memory."""
+    """Check that exchanging positions of the memory changes nothing."""
     model = make(defect)
     assert_swap_free(lambda memory: model.run(TOKENS, memory), MEMORY, 1, 2)
 
 
 def check_head(defect: str) -> None:
-    """Compare two vocabularies."""
+    """Compare the outputs for vocabularies of two sizes."""
     few, many = make(defect, sizes=(WORDS,)), make(defect, sizes=(60,))
     assert_head(few, many, (TOKENS, MEMORY), (WORDS, 60), WIDTH)
 
 
 def check_gradients(defect: str) -> None:
-    """Count weights with a part."""
+    """Check that most weights affect the output."""
     tokens = torch.arange(WORDS).repeat(1, 3)[:, :30]
     assert_gradients_reach(make(defect), (tokens, MEMORY[:1]))
 
@@ -169,7 +169,7 @@ PROPERTIES: list[tuple[Callable[[str], None], tuple[str, ...]]] = [
 
 @pytest.mark.parametrize("check", [check for check, _ in PROPERTIES], ids=lambda check: check.__name__)
 def test_property_holds_for_a_right_model(check: Callable[[str], None]) -> None:
-    """Whatever its weights are."""
+    """Each property holds for any weights of a right model."""
     check("")
 
 
@@ -179,13 +179,13 @@ def test_property_holds_for_a_right_model(check: Callable[[str], None]) -> None:
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )
 def test_property_tells_a_defect(check: Callable[[str], None], defect: str) -> None:
-    """And says in its message what is wrong; code that raises is a defect as well."""
+    """A defect is detected with a message; an exception counts as a defect too."""
     with pytest.raises((Wrong, RuntimeError)):
         check(defect)
 
 
 def test_outputs_of_two_shapes_decide_nothing() -> None:
-    """They cannot be compared: manual review."""
+    """Outputs of two shapes cannot be compared and need manual review."""
     with pytest.raises(Unclear, match="two shapes"):
         measure_change(torch.zeros(2, 3, 4), torch.zeros(2, 3, 5))
 
@@ -194,14 +194,14 @@ def test_outputs_of_two_shapes_decide_nothing() -> None:
 def test_calls_that_bring_no_list_of_outputs_need_manual_review(
     said: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Code in the student's box can replace what makes the calls there."""
+    """A reply without a list of outputs needs review, because student code can replace the caller."""
     monkeypatch.setattr(models, "call_all", lambda *_: said)
     with pytest.raises(Unclear):
         next(call_all([(abs, {"x": torch.ones(1)}), (abs, {"x": torch.ones(1)})]))
 
 
 def test_calls_get_copies_and_stop_at_the_first_exception() -> None:
-    """What came before the exception can be compared."""
+    """Calls get copies of their arguments, and outputs before an exception can be compared."""
 
     def add(x: torch.Tensor) -> torch.Tensor:
         if x.numel() > 1:
@@ -218,7 +218,7 @@ def test_calls_get_copies_and_stop_at_the_first_exception() -> None:
 
 @pytest.mark.parametrize("place", [torch, nn.functional], ids=["torch", "functional"])
 def test_models_drop_nothing_in_evaluation(place: Any) -> None:
-    """Whichever function of torch they call: dropout that is always on is another question."""
+    """Dropout that is always on is disabled in evaluation, because another check tests it."""
 
     class Dropping(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
@@ -243,7 +243,7 @@ def test_models_drop_nothing_in_evaluation(place: Any) -> None:
 def test_numbers_that_are_not_finite_have_no_property(
     check: Callable[[Callable[[Tensor], Tensor]], None], number: float
 ) -> None:
-    """No comparison holds for NaN, so that nothing would seem to move."""
+    """Numbers that are not finite are rejected, because every comparison with NaN is false."""
     with pytest.raises(Wrong, match="not finite"):
         check(lambda tokens: tokens[..., None] * torch.full((WIDTH,), number) + number)
 

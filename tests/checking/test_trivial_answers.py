@@ -1,4 +1,4 @@
-"""Answers without any work, which `verify` makes of the solution."""
+"""Test the answers without work that `verify` derives from the solution."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def split(x):
 
 
 def test_trivial_answers_keep_the_form_of_results() -> None:
-    """Of several results each is changed, of functions inside none; nothing is raised."""
+    """Each of several results is replaced, without exceptions; results of inner functions are not."""
     sources = dict(list_trivial(RESULTS, ("split",)))
     values = {}
     for name in ("returns zeros", "returns ones"):

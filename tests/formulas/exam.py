@@ -23,12 +23,8 @@ VOCABULARY = Vocabulary(RUBRIC.assignment.symbols)
 class Formula(Struct, frozen=True):
     """One formula that the exam asks for.
 
-    Attributes:
-        question: id.
-        item: id.
-        variable: what the student assigns.
-        right: arrangements of the right answer.
-        wrong: misconceptions, each wrong under every relation that the item grants.
+    Attributes: question: id. item: id. variable: the name that the student assigns. right: arrangements of
+    the right answer. wrong: misconceptions, each wrong under every relation that the item grants.
     """
 
     question: str
@@ -45,12 +41,12 @@ FORMULAS = msgspec.convert(
 
 @cache
 def check(question: str) -> FormulaCheck:
-    """The check of a question, prepared once."""
+    """Return the check of a question, prepared once."""
     return FormulaCheck(RUBRIC.get_question(question), RUBRIC)
 
 
 def evidence(formula: Formula, text: str, draw: Draw | None = None) -> Evidence:
-    """All that the check of the question is given about a text that a student assigns."""
+    """Return the evidence about a text that a student assigns."""
     question = RUBRIC.get_question(formula.question)
     reference = str(getattr(parameters, question.reference.partition(":")[2])())
     answer = Answer(question.answer_cell, "code", f"{formula.variable} = {text!r}", changed=True)
@@ -61,6 +57,6 @@ def evidence(formula: Formula, text: str, draw: Draw | None = None) -> Evidence:
 
 
 def judged(formula: Formula, text: str) -> ItemResult:
-    """What becomes of a text that a student assigns."""
+    """Return the result of a text that a student assigns."""
     results = check(formula.question).judge(evidence(formula, text))
     return next(result for result in results if result.item == formula.item)

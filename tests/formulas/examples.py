@@ -66,7 +66,7 @@ NOTATIONS = {
         "n_layers*(4*d_model**2 + 16*d_model**2)",
     ),
 }  # fmt: skip
-"""Right formula → other notations of the same."""
+"""Right formula → other notations of it."""
 
 NAMES = tuple(VOCABULARY.domains)
 

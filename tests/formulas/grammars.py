@@ -1,7 +1,7 @@
-"""Random pairs with maxima and minima, with probabilities, and of relations: equal by construction, or not.
+"""Generate random pairs of formulas or relations that are equal or differ by a misconception.
 
-Equal ones are made by rewriting; unequal ones by a misconception, and values show that they differ. The
-values are worked out here, without anything of the program.
+The pairs have maxima and minima, probabilities, or relations. Equal ones are made by rewriting. Unequal ones
+have one misconception, and their values differ; the values are computed without the code under test.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ Rational = int | Fraction
 NAMES = ("n", "d_model", "n_heads", "d_ff")
 SHARES = ("p", "q")
 LOOKS = 100
-"""Points at which a misconception may show."""
+"""Number of points at which a misconception may make a difference."""
 NEAR = 1e-9
-"""Relative: what counts as equal for floating numbers; misconceptions show by more than `FAR`."""
+"""Relative tolerance for equal floats; misconceptions differ by more than `FAR`."""
 FAR = 1e-5
 
 
 def coefficient(draw: random.Random) -> int:
-    """Small, or as large as a vocabulary."""
+    """Return a small number, or one as large as a vocabulary."""
     kind = draw.random()
     if kind < 0.8:
         return draw.randint(1, 4 if kind < 0.5 else 64)
@@ -34,7 +34,7 @@ def coefficient(draw: random.Random) -> int:
 
 
 def monomial(draw: random.Random) -> Node:
-    """A number times up to three symbols."""
+    """Return a number times up to three symbols."""
     factors: list[Node] = [Sym(draw.choice(NAMES)) for _ in range(draw.choice((1, 1, 2, 2, 3)))]
     number = coefficient(draw)
     if number > 1:
@@ -43,7 +43,7 @@ def monomial(draw: random.Random) -> Node:
 
 
 def polynomial(draw: random.Random) -> Node:
-    """One to four monomials, one of them sometimes subtracted."""
+    """Return one to four monomials, one of them sometimes subtracted."""
     kind = draw.random()
     if kind < 0.6:
         return monomial(draw)
@@ -58,7 +58,7 @@ def polynomial(draw: random.Random) -> Node:
 
 
 def lattice(draw: random.Random, depth: int = 0) -> Node:
-    """A maximum or minimum of 2 to 5 arguments, some of which have others inside."""
+    """Return a maximum or minimum of 2 to 5 arguments, some of them nested."""
     name = draw.choice(("max", "min"))
     arguments = tuple(
         lattice(draw, depth + 1) if depth < 2 and draw.random() < 0.15 else polynomial(draw)
@@ -71,7 +71,7 @@ def lattice(draw: random.Random, depth: int = 0) -> Node:
 
 
 def value(node: Node, at: Mapping[str, Rational]) -> Rational:
-    """The exact value of a formula of polynomials, maxima and minima."""
+    """Return the exact value of a formula of polynomials, maxima and minima."""
     match node:
         case Num(number):
             return number
@@ -93,19 +93,19 @@ def value(node: Node, at: Mapping[str, Rational]) -> Rational:
 
 
 def lattice_pair(draw: random.Random) -> Pair:
-    """Two formulas with maxima and minima."""
+    """Return two formulas with maxima and minima, and whether they are equal."""
     while True:
         first, equal = lattice(draw), draw.random() < 0.5
         second = rearranged(first, draw) if equal else slipped(first, draw)
         differ = any(value(first, at) != value(second, at) for at in _whole_points(draw))
         if equal and differ:
             raise AssertionError(f"not an identity: {first} and {second}")
-        if differ is not equal:  # otherwise the misconception is in what never decides, as far as was looked
+        if differ is not equal:  # otherwise the misconception changes no sampled value
             return first, second, equal
 
 
 def _whole_points(draw: random.Random) -> list[dict[str, Rational]]:
-    """Whole numbers, each symbol of a scale of its own."""
+    """Return points of whole numbers, with a random scale for each symbol."""
     return [
         {name: int(10 ** draw.uniform(0, draw.choice((1, 2, 3, 5, 8)))) for name in NAMES}
         for _ in range(LOOKS)
@@ -113,7 +113,7 @@ def _whole_points(draw: random.Random) -> list[dict[str, Rational]]:
 
 
 def rearranged(node: Node, draw: random.Random) -> Node:
-    """An equal formula: rules of maxima and minima, applied at random places."""
+    """Return an equal formula: rules of maxima and minima, applied at random places."""
     match node:
         case Fn(name, arguments):
             return _lattice_rearranged(name, [rearranged(one, draw) for one in arguments], draw)
@@ -161,7 +161,7 @@ def _lattice_rearranged(name: str, parts: list[Node], draw: random.Random) -> No
 
 
 def slipped(node: Node, draw: random.Random) -> Node:
-    """A formula with one misconception: an argument forgotten, added or changed, or the other function."""
+    """Return a formula with one argument omitted, added or changed, or with the other function."""
     match node:
         case Fn(name, arguments):
             kind, parts = draw.random(), list(arguments)
@@ -190,7 +190,7 @@ def slipped(node: Node, draw: random.Random) -> Node:
 
 
 def share_pair(draw: random.Random) -> Pair:
-    """Two formulas of probabilities, with logarithms, powers and roots."""
+    """Return two formulas of probabilities with logarithms, powers and roots."""
     while True:
         first, equal = _shares(draw), draw.random() < 0.5
         second = _shares_rewritten(first, draw) if equal else _shares_slipped(first, draw)
@@ -212,7 +212,7 @@ def _apart(first: Node, second: Node, at: Mapping[str, float]) -> float:
 
 
 def measured(node: Node, at: Mapping[str, float]) -> float:
-    """The value as a floating number."""
+    """Return the value as a float."""
     match node:
         case Num(number):
             return float(number)
@@ -236,7 +236,7 @@ def measured(node: Node, at: Mapping[str, float]) -> float:
 
 
 def _share(draw: random.Random) -> Node:
-    """A probability, or what is left of one: never zero, never above 1."""
+    """Return a probability or its complement, between zero and 1."""
     symbol = Sym(draw.choice(SHARES))
     left = Add((Num(1), Neg(symbol)))
     powers = Pow(symbol, Sym("n")), Add((Num(1), Neg(Pow(symbol, Sym("n")))))
@@ -244,7 +244,7 @@ def _share(draw: random.Random) -> Node:
 
 
 def _shares(draw: random.Random) -> Node:
-    """A sum of one to three products such as ``-p*ln(1-p)`` or ``n/(1-q)``."""
+    """Return a sum of one to three products such as ``-p*ln(1-p)`` or ``n/(1-q)``."""
     return total([_share_term(draw) for _ in range(draw.choice((1, 2, 2, 3)))])
 
 
@@ -283,7 +283,7 @@ def _shares_rewritten(node: Node, draw: random.Random) -> Node:
 
 
 def _function_rewritten(name: str, argument: Node, draw: random.Random) -> Node:
-    """The rules of logarithms and roots."""
+    """Rewrite a logarithm or a root by its rules."""
     if name == "sqrt":
         inner = _shares_rewritten(argument, draw)
         return draw.choice((Fn("sqrt", (inner,)), Pow(inner, Div(Num(1), Num(2)))))
@@ -336,7 +336,7 @@ _COMPARED: Mapping[str, Callable[[Rational, Rational], bool]] = {"<": lt, ">": g
 
 
 def related_pair(draw: random.Random) -> Related:
-    """Two equations, or two inequalities, between a symbol and a sum of others."""
+    """Return two equations or inequalities between a symbol and a sum of others."""
     while True:
         name = draw.choice(NAMES)
         others = [other for other in NAMES if other != name]
@@ -357,7 +357,7 @@ def _related_term(names: Sequence[str], draw: random.Random) -> Node:
 
 
 def _related_misconception(relation: Relation, draw: random.Random) -> Relation:
-    """Another sum; for an inequality also another sign."""
+    """Return the relation with another sum, or an inequality with another sign."""
     if relation.sign != "=" and draw.random() < 0.4:
         strict = {"<": "≤", "≤": "<", ">": "≥", "≥": ">"}
         return Relation(relation.left, relation.right, draw.choice((strict, _TURNED))[relation.sign])
@@ -378,7 +378,7 @@ def _related_rearranged(relation: Relation, draw: random.Random) -> Relation:
 
 
 def _told_apart(first: Relation, second: Relation, draw: random.Random) -> bool:
-    """Whether one of two inequalities holds somewhere and the other does not; also where sides are equal."""
+    """Return whether only one of two inequalities holds at some point, including points of equal sides."""
     points: list[dict[str, Rational]] = [{name: draw.randint(1, 12) for name in NAMES} for _ in range(LOOKS)]
     if isinstance(first.left, Sym):
         points += [{**at, first.left.name: value(first.right, at)} for at in points]
@@ -390,10 +390,10 @@ def _holds(relation: Relation, at: Mapping[str, Rational]) -> bool:
 
 
 def product(factors: Sequence[Node]) -> Node:
-    """Of one factor or more."""
+    """Return the product of one or more factors."""
     return factors[0] if len(factors) == 1 else Mul(tuple(factors))
 
 
 def total(terms: Sequence[Node]) -> Node:
-    """Of one term or more."""
+    """Return the sum of one or more terms."""
     return terms[0] if len(terms) == 1 else Add(tuple(terms))

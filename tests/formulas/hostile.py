@@ -1,4 +1,4 @@
-"""Formulas that are made to cost time or memory, or to run code."""
+"""Formulas that try to exhaust time or memory, or to run code."""
 
 from __future__ import annotations
 

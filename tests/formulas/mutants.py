@@ -1,6 +1,6 @@
-"""The exam's nine formulas, and everything a student may write who makes one mistake.
+"""Create the mutants of the exam's nine formulas with one mistake each.
 
-The mistakes are made here, in the text of a right answer, by other means than those of the diagnosis.
+The mistakes are made in the text of a right answer, independently of the code for diagnosis.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.formulas.examples import VOCABULARY
 
 
 class Formula(Struct, frozen=True):
-    """One question of the exam: the ways to write its answer, and what it takes for granted."""
+    """One question of the exam: the spellings of its answer, and the relations it grants."""
 
     name: str
     written: tuple[str, ...]
@@ -77,13 +77,13 @@ EXTRA = (
     "n*d_model",
     "2*n_layers",
 )
-"""Terms that do not belong to any of the formulas."""
+"""Terms that occur in none of the formulas."""
 MULTIPLES = (Num(2), Num(3), Num(4), Num(6))
 NAMES = tuple(VOCABULARY.domains)
 
 
 def mutants(formula: Formula) -> dict[Node, str]:
-    """Every formula with one mistake, and the kind of mistake: wrong or, by chance, right."""
+    """Return every formula with one mistake and its kind; some are right by chance."""
     found: dict[Node, str] = {}
     for text in formula.written:
         tree = parse(text, VOCABULARY)
@@ -93,7 +93,7 @@ def mutants(formula: Formula) -> dict[Node, str]:
 
 
 def relation_mutants(formula: Formula) -> dict[Relation, str]:
-    """Every equation with one mistake on one side."""
+    """Return every equation with one mistake on one side."""
     found: dict[Relation, str] = {}
     for text in formula.written:
         relation = parse_single(text, VOCABULARY)
@@ -107,7 +107,7 @@ def relation_mutants(formula: Formula) -> dict[Relation, str]:
 
 
 def _anywhere(node: Node) -> Iterator[tuple[str, Node]]:
-    """The formula with one of its nodes changed."""
+    """Yield the formula with one of its nodes changed."""
     yield from _here(node)
     below = get_children(node)
     for index, child in enumerate(below):

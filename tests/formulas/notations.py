@@ -1,4 +1,4 @@
-"""Hands that write formulas: one tree, many notations, as students and their editors produce them."""
+"""Hands that write formulas: one tree in many notations, as students and their editors produce them."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ ITALIC = {
     chr(first + letter): chr(start + letter)
     for first, start in ((ord("a"), 0x1D44E), (ord("A"), 0x1D434))
     for letter in range(26)
-    if first + letter != ord("h")  # has no letter of its own there
+    if first + letter != ord("h")  # this block of Unicode has no italic h
 }
 
 
 class Hand(Struct, frozen=True):
-    """A way to write formulas."""
+    """A notation in which formulas are written."""
 
     times: str = "*"
     power: str = "{}^{}"
-    """Base and exponent, where the exponent is a whole number below ten."""
+    """Base and exponent, if the exponent is a whole number below ten."""
     symbol: Symbols = str
     brackets: tuple[str, str] = ("(", ")")
     quotient: str = "{}/{}"
     """Numerator and denominator, bracketed unless they are simple."""
     fraction: bool = False
-    """Whether the quotient itself shows what is above and below."""
+    """Whether the quotient needs no brackets around numerator and denominator."""
     plus: str = " + "
     minus: str = " - "
     sign: str = "-"
@@ -42,10 +42,10 @@ class Hand(Struct, frozen=True):
     number: Callable[[int], str] = str
     function: str = "{}({})"
     names: Mapping[str, str] = {}
-    """Function → spelling, where it has one."""
+    """Function → its spelling, if it has one."""
 
     def __call__(self, *sides: Node) -> str:
-        """A whole formula, or the sides of an equation."""
+        """Return a whole formula, or the sides of an equation."""
         return self.around.format(" = ".join(map(self._write, sides)))
 
     def _write(self, node: Node) -> str:
@@ -57,7 +57,7 @@ class Hand(Struct, frozen=True):
             case Mul((first, *rest)):
                 parts = [self._behind(factor) for factor in rest]
                 blank = not self.times.strip() and not self.fraction
-                quotients = (Div,) if blank else ()  # what stands behind a/b and a blank is open to doubt
+                quotients = (Div,) if blank else ()  # a factor after a/b and a space is ambiguous
                 return self.times.join((self._within(first, Add, Neg, Mul, *quotients), *parts))
             case Div(above, below):
                 if self.fraction:
@@ -105,7 +105,7 @@ class Hand(Struct, frozen=True):
         return self._bracketed(text) if isinstance(node, bracketed) else text
 
     def _behind(self, factor: Node) -> str:
-        """A later factor: without a sign before it, a number would be read as anything."""
+        """Return a later factor, with brackets around a number if no sign precedes it."""
         text = self._within(factor, Add, Neg, Mul, Div)
         unsigned = self.times.strip() in ("", r"\,")
         return self._bracketed(text) if unsigned and text[0].isdigit() else text
@@ -115,7 +115,7 @@ class Hand(Struct, frozen=True):
 
 
 def _subscripted(form: str, base: str = "{}") -> Symbols:
-    """``n_layers`` with its subscript written in a form; letters without one stay."""
+    """Return a writer of names such as ``n_layers`` that formats the subscript."""
 
     def write(name: str) -> str:
         letter, _, below = name.partition("_")

@@ -1,4 +1,4 @@
-"""Random pairs of rational formulas: equal because identities rewrote one, or unequal by a misconception."""
+"""Generate random pairs of rational formulas, equal by identities or unequal by a misconception."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tests.formulas.test_compare import value
 NAMES = tuple(VOCABULARY.domains)
 POINTS = 4
 MOST_BITS = 256
-"""Of the values at small points: larger formulas are drawn anew."""
+"""Limit for values at small points; larger formulas are replaced."""
 
 
 def formula(draw: random.Random, depth: int) -> Node:
-    """A random rational formula."""
+    """Return a random rational formula."""
     kind = draw.random()
     if depth == 0 or kind < 0.25:
         return Sym(draw.choice(NAMES)) if draw.random() < 0.6 else Num(draw.randint(1, 30))
@@ -33,7 +33,7 @@ def formula(draw: random.Random, depth: int) -> Node:
 
 
 def rewritten(node: Node, draw: random.Random) -> Node:
-    """An equal formula: identities applied at random places."""
+    """Return an equal formula: identities applied at random places."""
     match node:
         case Add(terms):
             parts = [rewritten(term, draw) for term in terms]
@@ -80,7 +80,7 @@ def _disguised(node: Node, draw: random.Random) -> Node:
 
 
 def slipped(node: Node, draw: random.Random) -> Node:
-    """A formula with one misconception somewhere."""
+    """Return a formula with one misconception."""
     match node:
         case Num(number):
             return Num(number + draw.choice((1, 2, 10)))
@@ -110,7 +110,7 @@ def slipped(node: Node, draw: random.Random) -> Node:
 
 
 def witness(first: Node, second: Node, draw: random.Random, *, positive: bool = False) -> bool | None:
-    """Whether two formulas have different (positive) values at a small point; None where they have none."""
+    """Return whether the formulas differ at a small point; None if they have no values."""
     defined = False
     for _ in range(POINTS):
         at = {name: Fraction(draw.randint(2, 60)) for name in NAMES}
@@ -129,7 +129,7 @@ def witness(first: Node, second: Node, draw: random.Random, *, positive: bool = 
 
 
 def rational_pair(draw: random.Random) -> tuple[Node, Node, bool]:
-    """Two formulas, and whether they are equal, which the way they were made tells."""
+    """Return two formulas and whether they are equal by construction."""
     while True:
         first = formula(draw, draw.choice((1, 2, 2, 3)))
         equal = draw.random() < 0.5

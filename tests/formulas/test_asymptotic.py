@@ -1,4 +1,4 @@
-"""Orders of growth: tables of pairs, polynomials against brute force, and statements of an item."""
+"""Test orders of growth: tables of pairs, polynomials against brute force, and statements."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SYMBOLS = ("n", "d", "h")
 
 
 def at_most(first: str, second: str) -> bool:
-    """Whether one formula is at most a constant times another."""
+    """Return whether one formula is at most a constant times another."""
     return compare_orders(
         compute_order(parse(first, VOCABULARY)), compute_order(parse(second, VOCABULARY))
     ).at_most
@@ -106,21 +106,21 @@ APART = [
 
 @pytest.mark.parametrize(("first", "second"), ALIKE)
 def test_alike(first: str, second: str) -> None:
-    """Each is at most a constant times the other."""
+    """Each formula is at most a constant times the other."""
     assert at_most(first, second)
     assert at_most(second, first)
 
 
 @pytest.mark.parametrize(("first", "second"), BELOW)
 def test_below(first: str, second: str) -> None:
-    """Bounded in one direction only."""
+    """The formulas are bounded in one direction only."""
     assert at_most(first, second)
     assert not at_most(second, first)
 
 
 @pytest.mark.parametrize(("first", "second"), APART)
 def test_apart(first: str, second: str) -> None:
-    """Bounded in neither direction."""
+    """The formulas are bounded in neither direction."""
     assert not at_most(first, second)
     assert not at_most(second, first)
 
@@ -134,13 +134,13 @@ def test_apart(first: str, second: str) -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_told_is_left_open(text: str) -> None:
-    """A formula beyond the method is never given a wrong order."""
+    """A formula that the method cannot handle is undecided."""
     with pytest.raises(Undecided):
         compute_order(parse(text, VOCABULARY))
 
 
 def test_rounding() -> None:
-    """Rounding up keeps an order from 1 on, rounding down what grows beyond it."""
+    """Rounding up keeps an order of at least 1; rounding down keeps orders that grow beyond it."""
     n, d = Sym("n"), Sym("d")
     assert compare_orders(compute_order(Fn("ceil", (Div(n, Num(2)),))), compute_order(n)).alike
     assert compare_orders(compute_order(Fn("ceil", (Div(Num(1), n),))), compute_order(Num(1))).alike
@@ -151,13 +151,13 @@ def test_rounding() -> None:
 
 
 def powers() -> st.SearchStrategy[list[tuple[int, ...]]]:
-    """Exponents of a few products of powers of three symbols."""
+    """Return exponents of a few products of powers of three symbols."""
     exponents = st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3))
     return st.lists(exponents, min_size=1, max_size=4)
 
 
 def polynomial(rows: list[tuple[int, ...]]) -> Node:
-    """The sum of the products, with numbers in front."""
+    """Return the sum of the products with numerical coefficients."""
     terms = [
         Mul((
             Num(number + 2),
@@ -172,7 +172,7 @@ DIRECTIONS = [way for way in combinations_of(range(13), repeat=3) if math.gcd(*w
 
 
 def steepest(rows: list[tuple[int, ...]], way: tuple[int, ...]) -> int:
-    """The degree of a sum when each symbol grows like this power of one."""
+    """Return the degree of a sum if each symbol grows like the given power of one variable."""
     return max(sum(power * speed for power, speed in zip(row, way, strict=True)) for row in rows)
 
 
@@ -181,7 +181,7 @@ def steepest(rows: list[tuple[int, ...]], way: tuple[int, ...]) -> int:
 def test_polynomials_against_every_direction(
     first: list[tuple[int, ...]], second: list[tuple[int, ...]]
 ) -> None:
-    """One polynomial bounds another when its degree is as large in every direction; there are few."""
+    """A polynomial bounds another if its degree is at least as large in each of the few directions."""
     expected = all(steepest(first, way) <= steepest(second, way) for way in DIRECTIONS)
     assert (
         expected
@@ -190,7 +190,7 @@ def test_polynomials_against_every_direction(
 
 
 def formulas() -> st.SearchStrategy[Node]:
-    """Random positive formulas with sums, quotients, roots, logarithms, maxima and minima."""
+    """Return random positive formulas with sums, quotients, roots, logarithms, maxima and minima."""
     leaves = st.sampled_from(SYMBOLS).map(Sym) | st.integers(1, 9).map(Num)
 
     def larger(inner: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
@@ -210,7 +210,7 @@ def formulas() -> st.SearchStrategy[Node]:
 
 
 def proven(first: Node, second: Node) -> GrowthComparison | None:
-    """How two formulas compare; None where that is left open."""
+    """Return the comparison of two formulas, or None if it is undecided."""
     try:
         return compare_orders(compute_order(first), compute_order(second))
     except Undecided:
@@ -220,7 +220,7 @@ def proven(first: Node, second: Node) -> GrowthComparison | None:
 @settings(max_examples=150, deadline=None)
 @given(formulas(), formulas())
 def test_comparing_is_consistent(first: Node, second: Node) -> None:
-    """A formula is alike its multiples; comparing turns round; a sum bounds its terms."""
+    """A formula is like its multiples; comparing is antisymmetric; a sum bounds its terms."""
     forth, back = proven(first, second), proven(second, first)
     assume(forth is not None and back is not None)
     assert forth is not None
@@ -234,7 +234,7 @@ def test_comparing_is_consistent(first: Node, second: Node) -> None:
 
 
 def test_the_symbols_that_make_the_difference() -> None:
-    """Which symbols grow too fast or too slowly while the others are fixed."""
+    """The comparison names symbols that grow too fast or too slowly while the others are fixed."""
     asked = compute_order(parse_landau("O(n*d^2 + n^2*d)", VOCABULARY))
     missing = compare_orders(asked, compute_order(parse_landau("O(n^2*d)", VOCABULARY)))
     loose = compare_orders(asked, compute_order(parse_landau("O(n^2*d^3)", VOCABULARY)))
@@ -247,7 +247,7 @@ def test_the_symbols_that_make_the_difference() -> None:
 
 
 def test_symbols_of_several_letters_make_the_difference_as_well() -> None:
-    """A symbol is named by its whole name, whatever letters others have."""
+    """A symbol of several letters is reported with its whole name."""
     vocabulary = Vocabulary({name: Symbol() for name in ("d", "n_heads")})
     asked, written = (compute_order(parse(text, vocabulary)) for text in ("n_heads^2*d", "n_heads*d"))
     assert ("n_heads",) == compare_orders(asked, written).faster_in
@@ -255,7 +255,7 @@ def test_symbols_of_several_letters_make_the_difference_as_well() -> None:
 
 
 def test_assumptions_are_put_in_first() -> None:
-    """``d = h*k`` makes ``h*k*n`` the same as ``d*n``."""
+    """Under ``d = h*k``, ``h*k*n`` has the same order as ``d*n``."""
     assumption = ("d", parse("h*k", VOCABULARY))
     left, right = parse("d*n", VOCABULARY), parse("h*k*n", VOCABULARY)
     assert compare_orders(compute_order(left, [assumption]), compute_order(right, [assumption])).alike
@@ -277,20 +277,20 @@ def test_assumptions_are_put_in_first() -> None:
     ],
 )
 def test_what_is_hard_to_tell_is_never_told_wrongly(first: str, second: str, at_most: bool) -> None:
-    """Constants without a simple form: the right verdict, or a person's."""
+    """For constants without a simple form, the verdict is right or undecided."""
     found = proven(parse(first, VOCABULARY), parse(second, VOCABULARY))
     assert found is None or (found.at_most, found.at_least) == (at_most, not at_most)
 
 
 SIGNS = ("O", "Θ", "Ω")
 RIGHT = {(sign, sign) for sign in SIGNS} | {("O", "Θ"), ("Ω", "Θ")}
-"""Asked and written, of the same order: Θ says all that O and Ω say."""
+"""Required and written sign for the same order: Θ implies O and Ω."""
 
 
 @pytest.mark.parametrize("asked", SIGNS)
 @pytest.mark.parametrize("written", SIGNS)
 def test_statements_of_every_sign(asked: str, written: str) -> None:
-    """The sign is judged apart from the order: only those of one order are right."""
+    """The sign is judged separately from the order."""
     pairs = [(pair, True, True) for pair in ALIKE[:9]]
     pairs += [(pair, True, False) for pair in BELOW[:9]] + [(pair[::-1], False, True) for pair in BELOW[:9]]
     for (first, second), at_most, at_least in pairs:

@@ -1,4 +1,4 @@
-"""Maxima, minima and absolute values: compared case by case."""
+"""Test the comparison of maxima, minima and absolute values by cases."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMPARER = Comparer(POINTS)
 
 
 def equal(first: str, second: str) -> bool | None:
-    """The verdict on two texts; None for a person."""
+    """Return the verdict on two texts; None if undecided."""
     try:
         return COMPARER.is_equal(parse(first, VOCABULARY), parse(second, VOCABULARY))
     except Undecided:
@@ -63,7 +63,7 @@ def equal(first: str, second: str) -> bool | None:
     ],
 )
 def test_equal(first: str, second: str) -> None:
-    """Maxima are equal where every case is, and a case that has no place does not count."""
+    """Maxima are equal if every case is; impossible cases do not count."""
     assert equal(first, second)
     assert equal(second, first)
 
@@ -90,7 +90,7 @@ def test_equal(first: str, second: str) -> None:
     ],
 )
 def test_different(first: str, second: str) -> None:
-    """A forgotten argument shows where it decides, wherever that is."""
+    """A missing argument makes a difference if it decides anywhere."""
     assert equal(first, second) is False
     assert equal(second, first) is False
 
@@ -110,13 +110,13 @@ def test_different(first: str, second: str) -> None:
     ],
 )
 def test_arguments_that_may_never_decide_go_to_a_person(first: str, second: str) -> None:
-    """An argument that was nowhere seen to decide is left open, unless that is easily proven."""
+    """An argument that never decides at sampled points is undecided, unless there is an easy proof."""
     assert equal(first, second) is None
 
 
 @pytest.mark.parametrize("number", [78, 111, 161, 227, 246, 260])
 def test_a_tie_in_one_formula_hides_no_difference(number: int) -> None:
-    """With these points the argument that differs, for one head, only decides where the other has a tie."""
+    """A tie at the sampled points does not hide a difference: the comparison is undecided."""
     least = "2*d_ff - 4*n_heads, 4*d_model, n_heads*n"
     first, second = f"min(2*n_heads^2*d_model, {least})", f"min({least})"
     comparer = Comparer(Points(VOCABULARY.domains, f"secret {number}".encode()))
@@ -127,8 +127,8 @@ def test_a_tie_in_one_formula_hides_no_difference(number: int) -> None:
 def test_argument_that_decides_only_inside_an_idle_maximum_is_undecided() -> None:
     """The maximum is above the other argument of the minimum at all sampled points.
 
-    So each of its arguments is seen to decide, but never to change the value. For ``d_ff = d_model = 1`` and
-    1,000 heads, the two formulas differ.
+    Therefore each argument decides somewhere, but none changes the sampled values. For ``d_ff = d_model = 1``
+    and 1,000 heads, the two formulas differ.
     """
     formula = (
         "min(max(n + {}*d_model*d_ff, d_ff*d_ff, 59*d_ff*n_heads*d_ff + 26*d_ff + 3*d_model*n_heads*d_model),"
@@ -138,7 +138,7 @@ def test_argument_that_decides_only_inside_an_idle_maximum_is_undecided() -> Non
 
 
 def test_linear_inequalities_are_decided_exactly() -> None:
-    """Sums that are never above zero together; a whole number stands for its logarithm."""
+    """Infeasible systems of linear inequalities are found exactly, also with whole variables."""
     third = Fraction(1, 3)
     assert linear.is_infeasible([{"x": Fraction(1), "y": -third}, {"x": Fraction(-3), "y": Fraction(1)}])
     assert not linear.is_infeasible([{"x": Fraction(1), "y": -third}, {"x": Fraction(-2), "y": Fraction(1)}])
@@ -172,7 +172,7 @@ def test_linear_inequalities_are_decided_exactly() -> None:
     ],
 )
 def test_signs(text: str, never_negative: bool, positive: bool) -> None:
-    """What is nowhere negative, or nowhere zero either, is seen as far as that is easy."""
+    """Simple formulas that are never negative, or always positive, are recognised."""
     node = parse(text, VOCABULARY)
     assert never_negative is is_never_negative(node, VOCABULARY.domains)
     assert positive is is_never_negative(node, VOCABULARY.domains, strictly=True)

@@ -1,4 +1,4 @@
-"""Deciding whether formulas are equal."""
+"""Test whether formulas are equal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HEADS = COMPARER.with_assumptions([parse_single("d_model = n_heads*d_head", VOCA
 
 
 def equal(first: str, second: str, comparer: Comparer = COMPARER) -> bool:
-    """The verdict on two texts."""
+    """Return the verdict on two texts."""
     return comparer.is_equal(parse(first, VOCABULARY), parse(second, VOCABULARY))
 
 
@@ -67,7 +67,7 @@ def equal(first: str, second: str, comparer: Comparer = COMPARER) -> bool:
     ],
 )
 def test_equal(first: str, second: str) -> None:
-    """Equal for all positive whole numbers is equal, however it is written."""
+    """Formulas that are equal for all positive whole numbers are equal in any notation."""
     assert equal(first, second)
 
 
@@ -101,7 +101,7 @@ def test_equal(first: str, second: str) -> None:
     ],
 )
 def test_different(first: str, second: str) -> None:
-    """What differs for some values is different, by however little."""
+    """Formulas that differ for some values are different, however small the difference."""
     assert not equal(first, second)
 
 
@@ -118,7 +118,7 @@ def test_different(first: str, second: str) -> None:
     ],
 )
 def test_beyond_the_limits_nothing_is_claimed(first: str, second: str) -> None:
-    """What cannot be decided within the limits is left to a human."""
+    """Comparisons beyond the limits are undecided."""
     with pytest.raises(Undecided):
         equal(first, second)
 
@@ -133,18 +133,18 @@ def test_beyond_the_limits_nothing_is_claimed(first: str, second: str) -> None:
     ],
 )
 def test_assumptions_are_substitutions(first: str, second: str, without: bool) -> None:
-    """Under d_model = n_heads*d_head more formulas are equal; without it both readings stay apart."""
+    """Under d_model = n_heads*d_head more formulas are equal; without it they differ."""
     assert equal(first, second, HEADS)
     assert without == equal(first, second)
 
 
 def test_an_assumption_does_not_merge_everything() -> None:
-    """Under an assumption, different formulas stay different."""
+    """Under an assumption, different formulas remain different."""
     assert not equal("11*d^2", "12*d^2", HEADS)
 
 
 def test_chained_assumptions_are_settled_in_any_order() -> None:
-    """One assumption may use a symbol that another defines."""
+    """An assumption may use a symbol that another assumption defines."""
     relations = [parse_single(text, VOCABULARY) for text in ("d_ff = 4*d_model", "d_model = n_heads*d_head")]
     for order in (relations, relations[::-1]):
         assert equal("2*d*d_ff", "8*(h*d_k)^2", COMPARER.with_assumptions(order))
@@ -160,7 +160,7 @@ def test_chained_assumptions_are_settled_in_any_order() -> None:
     ],
 )
 def test_unusable_assumptions_are_refused(texts: tuple[str, ...]) -> None:
-    """An assumption defines one symbol by a rational formula, without circles."""
+    """An assumption must define one symbol by a rational formula, without cycles."""
     with pytest.raises(FormulaError):
         COMPARER.with_assumptions([parse_single(text, VOCABULARY) for text in texts])
 
@@ -187,21 +187,21 @@ def test_unusable_assumptions_are_refused(texts: tuple[str, ...]) -> None:
     ],
 )
 def test_relations_are_equal_in_every_arrangement(text: str, same: bool) -> None:
-    """A relation between symbols may be solved for any of them, or for none."""
+    """A relation may be solved for any symbol or for none."""
     right = parse_single("d_model = n_heads*d_head", VOCABULARY)
     assert same == COMPARER.is_equal(parse_single(text, VOCABULARY), right)
     assert same == COMPARER.is_equal(right, parse_single(text, VOCABULARY))
 
 
 def test_relations_with_the_same_solutions_are_left_open() -> None:
-    """The squared relation has the same positive solutions; that is a human's job."""
+    """The squared relation has the same positive solutions, but is undecided."""
     right = parse_single("d_model = n_heads*d_head", VOCABULARY)
     with pytest.raises(Undecided):
         COMPARER.is_equal(parse_single("d_model^2 = n_heads^2*d_head^2", VOCABULARY), right)
 
 
 def test_tuples_are_equal_entry_by_entry() -> None:
-    """Order and length matter; the notation of an entry does not."""
+    """Tuples are compared by order, length and value, in any notation."""
     right = parse_tuple("(3*d, 4*d)", VOCABULARY)
     assert COMPARER.is_equal(parse_tuple("(2d+d, d*4)", VOCABULARY), right)
     assert not COMPARER.is_equal(parse_tuple("(4*d, 3*d)", VOCABULARY), right)
@@ -210,7 +210,7 @@ def test_tuples_are_equal_entry_by_entry() -> None:
 
 
 def rearranged(node: Node) -> Node:
-    """An equal tree of another look: commuted, signs moved, powers written out, sums distributed."""
+    """Return an equal tree: commuted, with moved signs, expanded powers and distributed sums."""
     match node:
         case Add(terms):
             return Add(tuple(rearranged(term) for term in reversed(terms)))
@@ -228,7 +228,7 @@ def rearranged(node: Node) -> Node:
 
 
 def value(node: Node, at: dict[str, Fraction]) -> Fraction:
-    """An evaluation that shares no code with the one under test."""
+    """Return the value of a formula without using the code under test."""
     match node:
         case Num(number):
             return Fraction(number)
@@ -252,7 +252,7 @@ def value(node: Node, at: dict[str, Fraction]) -> Fraction:
 
 @given(polynomials)
 def test_equal_by_construction(node: Node) -> None:
-    """A formula equals what it is rearranged into."""
+    """A formula equals its rearranged form."""
     try:
         assert COMPARER.is_equal(node, rearranged(node))
     except Undecided:  # a division by zero at every point
@@ -262,7 +262,7 @@ def test_equal_by_construction(node: Node) -> None:
 
 @given(polynomials, polynomials, st.lists(st.integers(1, 50), min_size=len(NAMES), max_size=len(NAMES)))
 def test_unequal_by_witness(first: Node, second: Node, values: list[int]) -> None:
-    """Two formulas with different values at some point are never called equal."""
+    """Formulas with different values at some point are never equal."""
     at = {name: Fraction(number) for name, number in zip(NAMES, values, strict=True)}
     try:
         assume(value(first, at) != value(second, at))
@@ -273,7 +273,7 @@ def test_unequal_by_witness(first: Node, second: Node, values: list[int]) -> Non
 
 @given(polynomials, st.sampled_from(NAMES))
 def test_a_changed_formula_is_different(node: Node, name: str) -> None:
-    """Adding a term or a factor makes another formula."""
+    """Adding a term or a factor makes a different formula."""
     at = {known: Fraction(index + 5, 7) for index, known in enumerate(NAMES)}
     try:
         assume(value(node, at) != 0)
@@ -287,7 +287,7 @@ def test_a_changed_formula_is_different(node: Node, name: str) -> None:
     ("domain", "same"), [("positive integer", True), ("positive", False), ("real", False)]
 )
 def test_domains_decide(domain: str, same: bool) -> None:
-    """max(1, x) is x for whole numbers, not for all numbers."""
+    """max(1, x) equals x for whole numbers, but not for all numbers."""
     vocabulary = Vocabulary({"x": Symbol(domain=domain)})
     comparer = Comparer(Points({"x": domain}, b"a test"))
     for _ in range(3):
@@ -298,7 +298,7 @@ def test_domains_decide(domain: str, same: bool) -> None:
     "letter", ["a", "C", "e", "E", "i", "I", "k", "N", "O", "Q", "S", "pi", "beta", "lambda"]
 )
 def test_verdicts_are_the_same_whatever_a_constant_is_called(letter: str) -> None:
-    """A declared symbol means nothing else, though it may be a number, a function or a word elsewhere."""
+    """A declared symbol has no other meaning, even if its name is also a number, function or word."""
     vocabulary = Vocabulary({"x": Symbol(domain="real"), letter: Symbol(domain="real")})
     comparer = Comparer(Points(vocabulary.domains, b"a test"))
     right = parse(f"{letter}*x + 2*{letter}", vocabulary)

@@ -1,4 +1,4 @@
-"""Sigmoid, hyperbolic tangent, sine, cosine and absolute value: read, compared, written."""
+"""Test sigmoid, hyperbolic tangent, sine, cosine and absolute value: reading, comparing and writing."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ DOMAINS = ("positive integer", "positive", "real")
 
 
 def vocabulary(domain: str) -> Vocabulary:
-    """Two symbols of a domain."""
+    """Return a vocabulary of two symbols with this domain."""
     return Vocabulary({"x": Symbol(domain), "y": Symbol(domain)})
 
 
 def equal(first: str, second: str, domain: str) -> bool:
-    """Whether two formulas are equal for all values of the domain."""
+    """Return whether two formulas are equal for all values of the domain."""
     known = vocabulary(domain)
     return Comparer(Points(known.domains, b"a test")).is_equal(parse(first, known), parse(second, known))
 
@@ -47,7 +47,7 @@ def equal(first: str, second: str, domain: str) -> bool:
     ],
 )
 def test_identities_hold(first: str, second: str, domain: str) -> None:
-    """What is equal everywhere is equal here, whatever the symbols stand for."""
+    """Identities hold for symbols of any domain."""
     assert equal(first, second, domain)
 
 
@@ -62,19 +62,19 @@ def test_identities_hold(first: str, second: str, domain: str) -> None:
     ],
 )  # fmt: skip
 def test_what_differs_is_told_apart(first: str, second: str, domain: str) -> None:
-    """Values that are close, at one end or near zero, are not equal."""
+    """Formulas with close values, at one end or near zero, are different."""
     assert not equal(first, second, domain)
 
 
 def test_a_positive_symbol_is_its_own_absolute_value() -> None:
-    """|V| is the size of a set V, or a positive number itself; that of a real number stays."""
+    """For a positive symbol, |x| is x; for a real one it stays an absolute value."""
     assert Sym("x") == parse("|x|", vocabulary("positive"))
     assert Fn("abs", (Sym("x"),)) == parse("|x|", vocabulary("real"))
 
 
 @pytest.mark.parametrize("name", ["sigmoid", "tanh", "sin", "cos", "abs"])
 def test_they_are_written_and_read_again(name: str) -> None:
-    """As text, as LaTeX and as MathML, also as a base, a factor and an argument."""
+    """Curves are read again unchanged from text and LaTeX, also as a base, a factor or an argument."""
     known = vocabulary("real")
     for text in (f"{name}(x)", f"{name}(x-y)^2", f"2*{name}(x)*{name}(y)", f"{name}({name}(x)+1)"):
         tree = parse(text, known)
@@ -84,6 +84,6 @@ def test_they_are_written_and_read_again(name: str) -> None:
 
 
 def test_a_symbol_of_that_name_comes_first() -> None:
-    """Where σ is declared, σ(x) is a product."""
+    """If σ is declared, σ(x) is a product."""
     known = Vocabulary({"σ": Symbol("positive"), "x": Symbol("real")})
     assert parse("σ*x", known) == parse("σ(x)", known) == parse(r"\sigma(x)", known)

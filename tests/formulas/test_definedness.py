@@ -1,4 +1,4 @@
-"""Whether an answer has a value wherever the right answer has one."""
+"""Test that an answer has a value wherever the right answer has one."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def pair(answer: str, right: str) -> object:
     ],
 )
 def test_accepts_refuses_answers_undefined_on_part_of_the_domain(answer: str, right: str) -> None:
-    """Agreement wherever both have values is not enough; every part of the domain counts."""
+    """An answer without values on part of the domain is wrong, even if it agrees elsewhere."""
     assert COMPARER.is_equal(parse(answer, VOCABULARY), parse(right, VOCABULARY))
     assert not accepts(answer, right)
 
@@ -119,14 +119,14 @@ def test_accepts_refuses_answers_undefined_on_part_of_the_domain(answer: str, ri
     ],
 )
 def test_accepts_keeps_right_answers(answer: str, right: str) -> None:
-    """What lacks values at isolated points, or outside the declared domain, is as right as before."""
+    """Missing values at isolated points, or outside the declared domain, do not matter."""
     assert accepts(answer, right)
 
 
 @pytest.mark.parametrize(
     ("answer", "right"),
     [
-        pair("cbrt(x)^3", "x"),  # some define odd roots of negative numbers, some do not
+        pair("cbrt(x)^3", "x"),  # definitions of odd roots of negative numbers differ
         pair("n*floor(n/2)/floor(n/2)", "n"),
     ],
 )
@@ -137,14 +137,14 @@ def test_accepts_leaves_open_what_it_cannot_prove(answer: str, right: str) -> No
 
 
 def test_accepts_looks_at_the_domain_under_assumptions() -> None:
-    """Under d = h*k no point counts at which d is not that."""
+    """Under d = h*k, only points that satisfy the relation count."""
     assert accepts("n + 0*sqrt(d/h - k)", "n", HEADS)
     assert not accepts("n + 0*sqrt(d/h - k)", "n")
     assert not accepts("d*sqrt(h-k)/sqrt(h-k)", "h*k", HEADS)
 
 
 def test_accepts_looks_at_every_entry_and_side() -> None:
-    """A tuple has a gap if an entry has one, and a relation if a side has one."""
+    """A gap in one entry of a tuple, or one side of a relation, counts for the whole."""
     gap, whole = parse("sqrt(x)^2", VOCABULARY), parse("x", VOCABULARY)
     assert not COMPARER.is_accepted(Tuple((whole, gap)), Tuple((whole, whole)))
     assert COMPARER.is_accepted(Tuple((whole, whole)), Tuple((whole, gap)))
@@ -153,7 +153,7 @@ def test_accepts_looks_at_every_entry_and_side() -> None:
 
 
 def test_key_names_the_part_without_values() -> None:
-    """The student reads which part has no value, as it was written; nothing else is diagnosed."""
+    """The message names the part without values as it was written, without another diagnosis."""
     key = FormulaKey([parse("(n-1)*d", VOCABULARY)], [COMPARER])
     facts = key.make_facts(parse("d*(n-1)*sqrt(n-5)/(n-5)^0.5", VOCABULARY))
     assert not facts.is_right(strictly=True)
@@ -164,7 +164,7 @@ def test_key_names_the_part_without_values() -> None:
 
 @pytest.mark.parametrize("seed", [b"one", b"two", b"three"])
 def test_verdicts_do_not_depend_on_the_secret(seed: bytes) -> None:
-    """Gaps of common size are found whatever the secret points are."""
+    """Gaps of common size are found for any secret points."""
     comparer = Comparer(Points(VOCABULARY.domains, seed))
     assert not accepts("n + 0*sqrt(n-2)", "n", comparer)
     assert not accepts("x + 0*sqrt(x)", "x", comparer)

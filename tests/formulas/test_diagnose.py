@@ -1,4 +1,4 @@
-"""Diagnosis: single mistakes are named, and what is said gives nothing away."""
+"""Test diagnoses: single mistakes are named without revealing the right answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RAW = Comparer(Points(VOCABULARY.domains, b"a test"))
 GRANTED = [
     (formula, granted) for formula in FORMULAS for granted in (True, False) if granted or formula.assume
 ]
-"""Each formula with the relations that its question grants, and without them."""
+"""Each formula with and without the relations that its question grants."""
 IDS = [f"{formula.name} {'granted' if granted else 'not granted'}" for formula, granted in GRANTED]
 LEAST_NAMED = 0.95
 
@@ -42,14 +42,14 @@ class Case:
         self.formula = formula
 
     def equal(self, first: Node, second: Node) -> bool:
-        """Equal under one of the readings; what cannot be decided is not."""
+        """Return whether formulas are equal under one of the readings; undecided counts as different."""
         try:
             return any(reading.is_equal(first, second) for reading in self.readings)
         except Undecided:
             return False
 
     def list_wrong(self) -> Iterator[tuple[Node, str, Difference | None]]:
-        """Yield every mutant that is wrong, its kind, and what is said about it."""
+        """Yield every wrong mutant with its kind and its diagnosis."""
         for mutant, kind in mutants(self.formula).items():
             if not self.equal(mutant, self.right[0]):
                 yield mutant, kind, self.diagnosis.find_difference(mutant)
@@ -57,9 +57,9 @@ class Case:
 
 @pytest.mark.parametrize(("formula", "granted"), GRANTED, ids=IDS)
 def test_single_mistakes_are_named_by_what_the_student_wrote(formula: Formula, granted: bool) -> None:
-    """At least 95 % are named, each by a change that makes one formula of the other.
+    """At least 95 % of mistakes are named, each by a change that turns one formula into the other.
 
-    No sentence has a symbol or a term that is not in the answer.
+    The message contains only symbols and terms of the answer.
     """
     case, unnamed = Case(formula, granted=granted), []
     found = list(case.list_wrong())
@@ -80,7 +80,7 @@ def test_single_mistakes_are_named_by_what_the_student_wrote(formula: Formula, g
 
 
 def written(formula: Node) -> set[str]:
-    """Everything that stands in a formula: its parts, some of several terms or factors, and functions."""
+    """Return the parts of a formula as texts: nodes, groups of terms or factors, and functions."""
     found = set()
     for part in walk_tree(formula):
         found |= {to_text(part), part.name if isinstance(part, Fn) else ""}
@@ -91,7 +91,7 @@ def written(formula: Node) -> set[str]:
 
 
 def test_single_mistakes_in_a_relation_are_named() -> None:
-    """Of all equations with one mistake at least 95 % are named."""
+    """At least 95 % of equations with one mistake are named."""
     right = [parse_single(text, VOCABULARY) for text in RELATION.written]
     diagnosis, wrong, unnamed = RelationDiagnosis(right[0], RAW), 0, []
     for mutant, kind in relation_mutants(RELATION).items():
@@ -138,7 +138,7 @@ def test_single_mistakes_in_a_relation_are_named() -> None:
     ],
 )
 def test_functions_and_quotients(right: str, wrong: str, code: str) -> None:
-    """Misconceptions beside logarithms, roots and symbolic powers are named as well."""
+    """Misconceptions about logarithms, roots and symbolic powers are named as well."""
     difference = Diagnosis([parse(right, VOCABULARY)], [RAW]).find_difference(parse(wrong, VOCABULARY))
     assert difference is not None
     assert code == difference.code
@@ -151,7 +151,7 @@ def test_functions_and_quotients(right: str, wrong: str, code: str) -> None:
     "text", ["floor({}*n)", "ceil(n/{})", "max({}, n)", "n^2 + {}", "log({}*n)", "(n + {})^d", "n*d/{}"]
 )
 def test_numbers_beyond_floats_stop_nothing(text: str, digits: int) -> None:
-    """A number that no float holds is told as wrong, or left unexplained, on either side."""
+    """A number too large for a float is diagnosed or left unexplained, without an exception."""
     huge, plain = (parse(text.format(number), VOCABULARY) for number in ("9" * digits, "7"))
     for right, wrong in ((huge, plain), (plain, huge)):
         difference = Diagnosis([right], [RAW]).find_difference(wrong)
@@ -159,7 +159,7 @@ def test_numbers_beyond_floats_stop_nothing(text: str, digits: int) -> None:
 
 
 def test_a_symbol_of_another_right_formula_is_not_called_foreign() -> None:
-    """Where biases are accepted, too, a wrong formula with biases is not blamed for them."""
+    """A symbol that occurs in any right formula is not reported as foreign."""
     answers = ("8*d^2", "8*d^2 + 5*n*d + 7*h")
     wrong = parse("(d + h)*(d + n)*(n + 3*d)*(h + 1)", VOCABULARY)
     alone, both = (
@@ -172,7 +172,7 @@ def test_a_symbol_of_another_right_formula_is_not_called_foreign() -> None:
 
 
 def test_staff_read_the_whole_story() -> None:
-    """Staff are told the term of the right formula; the student is not."""
+    """The message for staff names the missing term, the one for students does not."""
     right = [parse("4*n_heads*d_model*d_head + 8*d_model^2", VOCABULARY)]
     difference = Diagnosis(right, [RAW]).find_difference(parse("8*d_model^2", VOCABULARY))
     assert difference is not None
@@ -181,7 +181,7 @@ def test_staff_read_the_whole_story() -> None:
 
 
 def test_every_code_has_a_sentence() -> None:
-    """No code is without words."""
+    """Every code has a message."""
     assert set() == {
         code for code in CODES if not any(key.startswith(f"diagnosis.{code}") for key in load_sentences())
     }

@@ -1,4 +1,4 @@
-"""The form a formula is written in, against sympy's own rewritings."""
+"""Test the forms of formulas against sympy's rewritings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SYMBOLS = {name: sympy.Symbol(name, positive=True) for name in ("n", "d", "h")}
 
 
 def code(form: str, text: str) -> str:
-    """The code of the first flaw; empty where the formula is in the form."""
+    """Return the code of the first flaw; empty if the formula has the form."""
     found = find_flaw(parse(text, VOCABULARY), form)
     return "" if found is None else found.code
 
@@ -79,12 +79,12 @@ CASES = {
     [(form, text, expected) for form, cases in CASES.items() for text, expected in cases.items()],
 )
 def test_forms(form: str, text: str, expected: str) -> None:
-    """Each form takes what is in it and names what is wrong with the rest."""
+    """Each form accepts its examples and names the flaw of the others."""
     assert expected == code(form, text)
 
 
 def test_every_form_is_tried() -> None:
-    """No form is without examples."""
+    """Every form has examples."""
     assert set(FORMS) == set(CASES)
 
 
@@ -100,14 +100,14 @@ def test_every_form_is_tried() -> None:
     ],
 )
 def test_the_offending_part_is_quoted(form: str, text: str, params: dict[str, str]) -> None:
-    """What is quoted stands in the formula, and the factor that was left in is named."""
+    """The quoted part occurs in the formula, and the common factor is named."""
     found = find_flaw(parse(text, VOCABULARY), form)
     assert found is not None
     assert params == dict(found.params)
 
 
 def test_names_that_occur() -> None:
-    """Symbols by their declared names, functions and constants."""
+    """The names are those of declared symbols, functions and constants."""
     assert {"n", "d", "sqrt", "pi"} == collect_names(parse_single("sqrt(n) = pi*d", VOCABULARY))
 
 
@@ -142,7 +142,7 @@ def test_what_sympy_factors_and_expands_is_so(first: sympy.Expr, second: sympy.E
 @settings(max_examples=200, deadline=None)
 @given(polynomials | functions)
 def test_any_formula_has_a_verdict(tree: object) -> None:
-    """Every form decides on every formula, or leaves it to a person."""
+    """Every form decides on any formula or is undecided."""
     for form in FORMS:
         try:
             found = find_flaw(tree, form)  # type: ignore[arg-type]
@@ -152,7 +152,7 @@ def test_any_formula_has_a_verdict(tree: object) -> None:
 
 
 def test_a_ring_has_limits() -> None:
-    """Too many symbols, terms, digits, or too high a degree are refused, and so left to a person."""
+    """Too many symbols, terms or digits, or too high a degree, make the verdict undecided."""
     many = "+".join(f"sqrt({k + 2})" for k in range(12))
     costly = "*".join(["(n + d)"] * 60) + " + h", "(n + d + h + L)^24", "(" * 30 + "n + d" + ")^2" * 30
     for text in (many, "(n + d)^30", "(n + d + h + L)^12", "9" * 300 + "*n", *costly):

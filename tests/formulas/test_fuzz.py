@@ -1,6 +1,6 @@
-"""Random pairs, equal by construction or told apart by values: no verdict on them is wrong.
+"""Random pairs with known equality never get a wrong verdict.
 
-`PAIRS=200000` tries more of them, and `SEED` others.
+`PAIRS=200000` tries more pairs, and `SEED` selects others.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ SEED = int(os.environ.get("SEED", "20"))
 VOCABULARY = Vocabulary({**RUBRIC.assignment.symbols, **dict.fromkeys(SHARES, Symbol("probability"))})
 COMPARER = Comparer(Points(VOCABULARY.domains, f"a secret of the seed {SEED}".encode()))
 BARE = tuple(hand for hand in HANDS.values() if hand.symbol is str and hand.around == "{}")
-"""Hands that write every symbol by its name, and can write a side of a relation."""
+"""Hands that write every symbol by its name, without text around the formula."""
 CALLING = tuple(hand for hand in HANDS.values() if hand.function == "{}({})")
-"""Hands that write functions of several arguments."""
+"""Hands that can write functions of several arguments."""
 REFUSALS = {
     "too-many-parts", "too-long", "too-deep", "ambiguous-comma", "exponent-too-large", "ambiguous-exponent",
 }  # fmt: skip
-"""Why a pair may be refused: its size, a comma inside a function, or an exponent of 1 before a stroke."""
+"""Allowed reasons to reject a pair: its size, a comma in a function, or an exponent of 1 before `/`."""
 
 
 def write(tree: Node | Relation, hand: Hand) -> str:
-    """Return a formula or relation as a hand writes it."""
+    """Return a formula or relation in the notation of a hand."""
     if isinstance(tree, Relation):
         return f"{hand(tree.left)} {tree.sign} {hand(tree.right)}"
     return hand(tree)
@@ -60,7 +60,7 @@ def test_no_verdict_is_wrong(
     draw_pair: Callable[[random.Random], tuple[Node | Relation, Node | Relation, bool]],
     hands: tuple[Hand, ...],
 ) -> None:
-    """Of pairs in random notations none is judged wrongly, and few equal ones are left open."""
+    """No pair in random notations is judged wrongly, and few equal pairs are undecided."""
     draw, outcomes = random.Random(SEED), Counter[str]()
     for _ in range(PAIRS):
         first, second, equal = draw_pair(draw)
@@ -91,7 +91,7 @@ def test_no_verdict_is_wrong(
     ],
 )
 def test_numbers_beyond_a_machines_end_no_search(text: str) -> None:
-    """What a part would have to be is without end at one point; that is no number to look for."""
+    """An infinite value at one point does not stop the search for a missing part."""
     comparer = Comparer(Points(VOCABULARY.domains, b"a test"))
     layer = "3*n_heads*d_model*d_head + n_heads*d_head*d_model + 8*d_model^2"
     assert judge(text, layer, VOCABULARY, [comparer]) == "wrong"

@@ -1,4 +1,4 @@
-"""Hostile formulas are refused, judged or left open; what does not end meets the time limit of tests."""
+"""Hostile formulas are rejected, judged or undecided within the time limit of tests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEYS = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_hostile_texts_are_refused(name: str) -> None:
-    """Each is refused with a message."""
+    """Each text is rejected with a message."""
     assert judge(REFUSED[name], "8*d_model^2", VOCABULARY, [PLAIN]) == "refused"
 
 
@@ -33,7 +33,7 @@ def test_hostile_texts_are_refused(name: str) -> None:
 @pytest.mark.parametrize("asked", KEYS)
 @pytest.mark.parametrize("name", DECIDED)
 def test_costly_formulas_are_judged_or_left_open(name: str, asked: str) -> None:
-    """A readable formula of any size is judged, or left to a human, whatever it is compared with."""
+    """A readable formula of any size is judged or undecided, with any key."""
     right, readings = KEYS[asked]
     outcome = judge(DECIDED[name], right, VOCABULARY, readings)
     if name == "exponent by cancellation" and asked.startswith("a polynomial"):
@@ -44,7 +44,7 @@ def test_costly_formulas_are_judged_or_left_open(name: str, asked: str) -> None:
 
 @pytest.mark.parametrize("nested", ["sqrt({} + n)", "1/({} + n)"])
 def test_keys_of_many_levels_judge(nested: str) -> None:
-    """A right and a wrong answer to a key of 38 roots or fractions within each other."""
+    """Keys with 38 nested roots or fractions accept a right answer and reject a wrong one."""
     text = "d"
     for _ in range(38):
         text = nested.format(text)
@@ -55,7 +55,7 @@ def test_keys_of_many_levels_judge(nested: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*REFUSED, *DECIDED])
 def test_lists_and_inequalities_are_not_right(name: str) -> None:
-    """The same texts as a list, and as one side of an inequality."""
+    """Hostile texts are not right as a list, or as one side of an inequality."""
     text = (REFUSED | DECIDED)[name]
     listed, inequality = parse_list("(n, d)", VOCABULARY), parse_single("n < d_model", VOCABULARY)
     assert judge(text, listed, VOCABULARY, [PLAIN], parse_list) != "right"

@@ -1,4 +1,4 @@
-"""Two hundred pairs of formulas by somebody who had not seen the program, with verdicts that they proved."""
+"""Test two hundred pairs of formulas with proven verdicts, written independently of the program."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ accept = [{key}]
 
 
 def verdict(symbols: dict[str, str], key: str, answer: str) -> str:
-    """What the program says of an answer."""
+    """Return the program's verdict on an answer."""
     declared = "\n".join(f"{name} = {{ domain = {json.dumps(domain)} }}" for name, domain in symbols.items())
     rubric = parse_rubric(RUBRIC.format(symbols=declared, key=json.dumps(key)).encode())
     given = Answer("answer", "code", f"answer = {answer!r}", changed=True)
@@ -46,7 +46,7 @@ def verdict(symbols: dict[str, str], key: str, answer: str) -> str:
 
 @pytest.mark.slow
 def test_no_verdict_is_another_and_few_are_open() -> None:
-    """Transformers, convolutions, probabilities, schedules, logarithms, maxima: right and nearly right."""
+    """No verdict is wrong, and at most one in fifty needs manual review."""
     found = {number: verdict(one["symbols"], one["key"], one["answer"]) for number, one in enumerate(PAIRS)}
     others = {number: said for number, said in found.items() if said != PAIRS[number]["verdict"]}
     assert {"a person"} >= set(others.values()), others

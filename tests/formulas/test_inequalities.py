@@ -1,4 +1,4 @@
-"""Equations and inequalities: every spelling, turned round, solved for another symbol, and not mistaken."""
+"""Test equations and inequalities: spellings, arrangements, and wrong ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SPELLINGS = {
 
 
 def said(text: str, right: str) -> bool | None:
-    """Whether a relation says the same as the right one; None for undecided."""
+    """Return whether a relation equals the right one; None if undecided."""
     try:
         return COMPARER.is_equal(parse_single(text, VOCABULARY), parse_single(right, VOCABULARY))
     except Undecided:
@@ -36,7 +36,7 @@ def said(text: str, right: str) -> bool | None:
 
 @pytest.mark.parametrize(("sign", "spelling"), [(sign, one) for sign in SPELLINGS for one in SPELLINGS[sign]])
 def test_spellings_of_signs(sign: str, spelling: str) -> None:
-    """A sign means the same from a keyboard, as Unicode, in HTML and in LaTeX."""
+    """A sign means the same in ASCII, Unicode, HTML and LaTeX."""
     written = parse_single(f"n {spelling} 2 d", VOCABULARY)
     assert sign == written.sign
     assert written == parse_single(f"n {sign} 2*d_model", VOCABULARY)
@@ -52,7 +52,7 @@ def test_spellings_of_signs(sign: str, spelling: str) -> None:
     ],
 )
 def test_chains_are_neighbours_in_pairs(text: str, signs: str) -> None:
-    """Each sign of a chain stands between what is on either side of it."""
+    """A chain is read as relations between neighbouring sides."""
     links = parse_chain(text, VOCABULARY)
     assert signs == "".join(link.sign for link in links)
     assert all(first.right == second.left for first, second in pairwise(links))
@@ -67,7 +67,7 @@ def test_chains_are_neighbours_in_pairs(text: str, signs: str) -> None:
      "Lt(d, h*d_k)", "sympy.Gt(h*d_k, d)", "sp.Ge(h*d_k, d + 1)", "d n < h d_k n", "d - n < h d_k - n"],
 )  # fmt: skip
 def test_an_inequality_in_every_arrangement(text: str) -> None:
-    """Turned round, solved for another symbol, multiplied through; for whole symbols also with ≤."""
+    """An inequality may be reversed, solved for another symbol or scaled; for whole numbers also use ≤."""
     assert said(text, "d < h*d_k") is True
 
 
@@ -77,7 +77,7 @@ def test_an_inequality_in_every_arrangement(text: str) -> None:
      "d*0 < h", "d = h d_k", "d < d_k", "d*(n-1) < h d_k (n-1)", "d/(n-2) < h d_k/(n-2)"],
 )  # fmt: skip
 def test_another_inequality_is_wrong(text: str) -> None:
-    """The other direction, equality, a weaker or a stronger one, and a factor that may be negative."""
+    """Another direction, an equality, a weaker or stronger bound, and a factor of unknown sign are wrong."""
     assert said(text, "d < h*d_k") is False
 
 
@@ -86,7 +86,7 @@ def test_another_inequality_is_wrong(text: str) -> None:
     ["0 = 0", "d = d", "(d - h d_k)*0 = 0", "d = h + d_k", "d/h = h/d", "d < h d_k", "d_k = h/d"],
 )
 def test_another_equation_is_wrong(text: str) -> None:
-    """What always holds, and what holds elsewhere, is no arrangement of d = h*d_k."""
+    """A relation that always holds, or holds for other values, does not equal d = h*d_k."""
     assert said(text, "d = h*d_k") is False
 
 
@@ -102,19 +102,19 @@ def test_another_equation_is_wrong(text: str) -> None:
     ],
 )
 def test_what_is_not_proven_is_left_to_a_human(text: str, right: str) -> None:
-    """Neither accepted nor refused: other steps than those that are known, and values nobody can take."""
+    """Relations that need unknown steps, or have no solutions, are undecided."""
     assert said(text, right) is None
 
 
 def test_relations_keep_their_places() -> None:
-    """An error in a side points into the whole text."""
+    """An error in one side has its offset in the whole text."""
     with pytest.raises(Unreadable) as caught:
         parse_single("d ＝ h*width", VOCABULARY)
     assert ("unknown-name", 6) == (caught.value.code, caught.value.offset)
 
 
 def test_an_equation_is_no_inequality() -> None:
-    """`=` and `≤` between the same sides are two things."""
+    """`=` and `≤` between the same sides are different relations."""
     left, right = parse_single("d = n", VOCABULARY), parse_single("d ≤ n", VOCABULARY)
     assert isinstance(left, Relation)
     assert COMPARER.is_equal(left, right) is False
@@ -152,7 +152,7 @@ def _said_over(domain: str, text: str, right: str) -> bool | None:
     ],
 )
 def test_linear_relations_with_other_solutions_are_wrong(domain: str, text: str, right: str) -> None:
-    """Where both sides are equal, or between two such places, one of them holds and the other does not."""
+    """Linear relations are wrong if only one of them holds at or between points of equality."""
     assert _said_over(domain, text, right) is False
 
 
@@ -171,7 +171,7 @@ def test_linear_relations_with_other_solutions_are_wrong(domain: str, text: str,
     ],
 )
 def test_other_arrangements_are_not_refused(domain: str, text: str, right: str, same: bool | None) -> None:
-    """What may be right after a step that is not known is left to a human."""
+    """Arrangements that need unknown steps are undecided, not wrong."""
     assert _said_over(domain, text, right) is same
 
 
@@ -186,13 +186,13 @@ MIXED_COMPARER = Comparer(Points(MIXED.domains, b"a test"))
     "text", ["n", "n != d", "n <", "< n", "n <> d", "Eq(n)", "n = = d", "=" * 2500, "n<" * 30]
 )
 def test_what_is_no_relation(text: str) -> None:
-    """A relation has a sign between two formulas."""
+    """A relation needs a sign between two formulas."""
     with pytest.raises(Unreadable):
         parse_chain(text, MIXED)
 
 
 def verdict_both_ways(first: str, second: str) -> bool | None:
-    """Whether two relations are the same; None where that is left open. Turning the question round agrees."""
+    """Return whether two relations are equal, in both orders; None if undecided."""
     verdicts = []
     for left, right in ((first, second), (second, first)):
         try:
@@ -230,18 +230,18 @@ def verdict_both_ways(first: str, second: str) -> bool | None:
     ],
 )
 def test_inequalities(first: str, second: str, expected: bool | None) -> None:
-    """The same, not the same, or left open; multiplying with what may be negative or zero proves nothing."""
+    """Inequalities are equal, different or undecided; factors of unknown sign prove nothing."""
     assert expected is verdict_both_ways(first, second)
 
 
 def test_numbers_that_are_not_whole_leave_no_gap() -> None:
-    """Between a positive number and the next whole one there may be room."""
+    """For numbers that are not whole, `<` cannot be replaced by a gap of one."""
     assert verdict_both_ways("p < n", "p + 1 <= n") in (False, None)
     assert verdict_both_ways("x < y", "x + 1 <= y") in (False, None)
 
 
 def test_the_sign_is_part_of_a_relation() -> None:
-    """The same sides with another sign are another relation, in words and typeset."""
+    """A relation includes its sign, in text and in MathML."""
     relation = Relation(parse("n", MIXED), parse("d", MIXED), "≤")
     assert relation != Relation(relation.left, relation.right)
     assert "<mo>≤</mo>" in to_mathml(relation)

@@ -1,4 +1,4 @@
-"""Answer keys: right answers, named mistakes, and what is said about all others."""
+"""Test answer keys: right answers, named mistakes and diagnoses."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ LAYER = "3*n_heads*d_model*d_head + n_heads*d_head*d_model + 8*d_model^2"
 
 
 def key(right: str, *mistakes: tuple[str, str, tuple[Comparer, ...]]) -> JudgingKey:
-    """A key for one right answer, read without assumptions, with named mistakes."""
+    """Return a key for one right answer, read without assumptions, with named mistakes."""
     named = [NamedAnswer(code, parse(when, VOCABULARY), readings) for code, when, readings in mistakes]
     return JudgingKey([parse(right, VOCABULARY)], [RAW], named, beyond=HEADS)
 
 
 def verdict(answers: JudgingKey, text: str) -> Verdict:
-    """The verdict on a text."""
+    """Return the verdict on a text."""
     return answers.verdict(parse(text, VOCABULARY))
 
 
@@ -54,7 +54,7 @@ def verdict(answers: JudgingKey, text: str) -> Verdict:
     ],
 )
 def test_single_misconceptions_are_named(right: str, wrong: str, code: str) -> None:
-    """One misconception in an otherwise right formula is recognised; every code has its sentence."""
+    """A single misconception is recognised, and its code has a message."""
     difference = verdict(key(right), wrong).difference
     assert difference is not None
     assert code == difference.code
@@ -62,7 +62,7 @@ def test_single_misconceptions_are_named(right: str, wrong: str, code: str) -> N
 
 
 def test_the_student_reads_nothing_of_the_right_answer() -> None:
-    """What a student may read about a misconception names only symbols, and terms of the student's own."""
+    """The message about a misconception names only symbols and the student's terms."""
     answers = key(LAYER)
     missing = verdict(answers, "3*n_heads*d_model*d_head + 8*d_model^2").difference
     extra = verdict(answers, f"{LAYER} + 7*n_voc").difference
@@ -73,12 +73,12 @@ def test_the_student_reads_nothing_of_the_right_answer() -> None:
 
 
 def test_unrelated_formulas_have_no_diagnosis() -> None:
-    """Nothing is said where nothing is known."""
+    """A formula without relation to the right one has no diagnosis."""
     assert Verdict(right=False) == verdict(key(LAYER), "n_heads^7*d_head + d_model*d_head/(n_heads + 1)")
 
 
 def test_the_first_named_mistake_that_fits_is_reported() -> None:
-    """The order of the rubric decides between mistakes that coincide."""
+    """If several mistakes coincide, the first one in the rubric is reported."""
     answers = key(
         LAYER,
         ("forgot-the-output", "3*n_heads*d_model*d_head + 8*d_model^2", (RAW,)),
@@ -93,12 +93,12 @@ def test_the_first_named_mistake_that_fits_is_reported() -> None:
 
 
 def test_an_assumption_used_early_is_noticed() -> None:
-    """Right under an assumption that is not granted is wrong, and said to be so."""
+    """An answer that is right only under an assumption that is not granted is wrong with that reason."""
     assert Verdict(right=False, early=True) == verdict(key(LAYER), "12*d_model^2")
 
 
 def test_remarks_come_before_assumptions() -> None:
-    """A right answer with a remark is found although an assumption makes it equal to the main one."""
+    """A right answer with a remark is found even if an assumption makes it equal to the main one."""
     answers = JudgingKey(
         [parse("n_heads*d_head*d_model", VOCABULARY)],
         [RAW, HEADS],
@@ -110,7 +110,7 @@ def test_remarks_come_before_assumptions() -> None:
 
 
 def test_formulas_without_exact_values_are_compared_one_by_one() -> None:
-    """Named mistakes with logarithms and roots are found as well."""
+    """Named mistakes with logarithms and roots are found by comparing them one by one."""
     answers = key("n*log(n)", ("base", "n*lg(n)", (RAW,)), ("root", "n*sqrt(n)", (RAW,)))
     assert verdict(answers, "log(n^n)").right
     assert verdict(answers, "n*log(n)/log(10)").named == 0
@@ -118,7 +118,7 @@ def test_formulas_without_exact_values_are_compared_one_by_one() -> None:
 
 
 def test_relations_and_tuples_have_keys() -> None:
-    """Equations and shapes are looked up like formulas."""
+    """Equations and shapes are looked up in the same way as formulas."""
     relations = JudgingKey(
         [parse_single("d_model = n_heads*d_head", VOCABULARY)],
         [RAW],
@@ -137,7 +137,7 @@ def test_relations_and_tuples_have_keys() -> None:
 
 
 def test_doubt_remains_doubt() -> None:
-    """What was undecided once is undecided when it is asked again."""
+    """An undecided comparison stays undecided if it is repeated."""
     facts = JudgingKey([parse("d", VOCABULARY)], [RAW]).make_facts(parse("exp(exp(exp(exp(d))))", VOCABULARY))
     for _ in range(2):
         with pytest.raises(Undecided):

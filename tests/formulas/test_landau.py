@@ -1,4 +1,4 @@
-"""Reading asymptotic statements, lists and sets."""
+"""Test the reading of asymptotic statements, lists and sets."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ from tests.formulas.examples import VOCABULARY, functions, polynomials
     ],
 )
 def test_statements(text: str, written: str) -> None:
-    """The sign and the formula of each spelling."""
+    """The sign and the formula are read in each spelling."""
     statement = parse_landau(text, VOCABULARY)
     assert written == to_text(statement)
     assert ("" if written[0] in "n1" else written[0]) == get_sign(statement)
@@ -95,7 +95,7 @@ def test_statements(text: str, written: str) -> None:
     ],
 )
 def test_what_is_no_statement(text: str, code: str, offset: int | None) -> None:
-    """Each refusal has a code, and points to the place."""
+    """Each rejection has a code and an offset."""
     with pytest.raises(Unreadable) as caught:
         parse_landau(text, VOCABULARY)
     assert code == caught.value.code
@@ -103,14 +103,14 @@ def test_what_is_no_statement(text: str, code: str, offset: int | None) -> None:
 
 
 def test_chains_of_statements() -> None:
-    """Names are dropped, formulas and statements stay."""
+    """Names in a chain are dropped; formulas and statements are kept."""
     sides = parse_statements("T(n) = 3*n^2 + n = O(n^2)", VOCABULARY)
     assert ["3*n^2 + n", "O(n^2)"] == [to_text(side) for side in sides]
 
 
 @given(polynomials | functions, st.sampled_from(SIGNS))
 def test_what_is_written_is_read_again(tree: Node, sign: str) -> None:
-    """parse → print → parse is the identity, and the statement can be typeset."""
+    """A statement is read again unchanged after writing, and can be typeset."""
     try:
         body = parse(to_text(tree), VOCABULARY)
     except Unreadable:
@@ -146,12 +146,12 @@ HOSTILE = {
     "O(2^(n+d+h+L) + 2^(n*d) + n^d + d^h)": "at most True, at least False",
     "O(" + "max(" * 38 + "n, d" + ")" * 38 + ")": "at most False, at least True",
 }
-"""Text → how it is compared, or the reason why it is not."""
+"""Text → result of the comparison, or the reason why there is none."""
 
 
 @pytest.mark.parametrize(("text", "outcome"), HOSTILE.items(), ids=range(len(HOSTILE)))
 def test_costly_statements_are_compared_refused_or_left_open(text: str, outcome: str) -> None:
-    """No statement takes long, and what is too large for a comparison is not given a wrong one."""
+    """Expensive statements are compared, rejected or undecided, always in bounded time."""
     key = compute_order(parse_landau("O(n*d_model^2 + n^2*d_model*log(n))", VOCABULARY))
     try:
         comparison = compare_orders(key, compute_order(parse_landau(text, VOCABULARY)))
@@ -186,13 +186,13 @@ def test_costly_statements_are_compared_refused_or_left_open(text: str, outcome:
     ],
 )
 def test_lists(text: str, written: str) -> None:
-    """Separators, brackets and lines of lists and sets."""
+    """Lists and sets may use several separators, brackets and lines."""
     assert written == to_text(parse_list(text, VOCABULARY))
 
 
 @pytest.mark.parametrize(("text", "offset"), [("{n, zebra}", 4), ("n and zebra", 6), ("S = {zebra}", 5)])
 def test_errors_in_lists_point_to_the_place(text: str, offset: int) -> None:
-    """Offsets are those of the text as it was handed in."""
+    """Offsets refer to the submitted text."""
     with pytest.raises(Unreadable) as caught:
         parse_list(text, VOCABULARY)
     assert ("unknown-name", offset) == (caught.value.code, caught.value.offset)

@@ -1,4 +1,4 @@
-"""The public interface of the library: its examples, and what the package offers."""
+"""Test the public interface of the library: its examples and its names."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ README = Path(autograder.formulas.__file__).with_name("README.md")
 
 @pytest.mark.parametrize("module", [autograder.formulas, library], ids=lambda module: module.__name__)
 def test_examples_of_docstrings_hold(module: ModuleType) -> None:
-    """They are executed as they stand."""
+    """The examples in docstrings pass as doctests."""
     found = doctest.testmod(module)
     assert found.attempted
     assert not found.failed
 
 
 def test_examples_of_the_readme_hold() -> None:
-    """The same for the page."""
+    """The examples in the README pass as doctests."""
     found = doctest.testfile(str(README), module_relative=False)
     assert found.attempted
     assert not found.failed
 
 
 def test_the_package_offers_few_names() -> None:
-    """What is listed is there."""
+    """All names in `__all__` exist, and there are at most twelve."""
     assert all(hasattr(autograder.formulas, name) for name in autograder.formulas.__all__)
     assert len(autograder.formulas.__all__) <= 12
 
 
 def test_diagnose_compares_only_what_has_one_form() -> None:
-    """An equation is not diagnosed beside a formula, and a tuple has no diagnosis."""
+    """An equation is not diagnosed against a formula, and a tuple has no diagnosis."""
     vocabulary = Vocabulary({"n": Symbol(), "d": Symbol()})
     formula, equation = parse("n*d", vocabulary), parse("n = 2*d", vocabulary, "relation")
     pair = parse("(n, d)", vocabulary, "tuple")

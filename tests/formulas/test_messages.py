@@ -1,4 +1,4 @@
-"""Sentences about formulas."""
+"""Test the messages about formulas."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.formulas.examples import VOCABULARY
 
 
 def test_every_code_in_the_source_has_a_sentence() -> None:
-    """What the reader and the diagnosis can raise or say is in the vocabulary."""
+    """Every code that the reader or the diagnosis can report has a message."""
     package = Path(autograder.formulas.__file__).parent
     folder = Path(autograder.questions.formula.__file__).parent
     elsewhere = {
@@ -25,7 +25,7 @@ def test_every_code_in_the_source_has_a_sentence() -> None:
         "units.py",
         "quantities.py",
         "numerals.py",
-    }  # these have vocabularies of their own
+    }  # they have separate vocabularies
     files = [path for path in sorted(package.rglob("*.py")) if path.name not in elsewhere]
     files += sorted(folder.rglob("*.py"))
     source = "".join(path.read_text("utf-8") for path in files)
@@ -40,7 +40,7 @@ def test_every_code_in_the_source_has_a_sentence() -> None:
 )
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_every_refusal_is_a_sentence(text: str, language: str) -> None:
-    """The sentence shows the place, and can be written as UTF-8 whatever the text was."""
+    """The message shows the position and can be encoded as UTF-8 for any text."""
     with pytest.raises(Unreadable) as caught:
         parse(text, VOCABULARY)
     message = describe_unreadable(caught.value, text)
@@ -53,7 +53,7 @@ def test_every_refusal_is_a_sentence(text: str, language: str) -> None:
 
 
 def test_the_caret_stands_at_the_name() -> None:
-    """Text, offset and excerpt agree on the place."""
+    """Text, offset and excerpt agree on the position."""
     text = "3*n_heads*d_model*d_head + 8*dmodell^2"
     with pytest.raises(Unreadable) as caught:
         parse(text, VOCABULARY)

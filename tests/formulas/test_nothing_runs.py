@@ -1,4 +1,4 @@
-"""No text of a student's is ever run: by the imports, by the source, and by what Python reports."""
+"""Test that text of students is never executed: by imports, by source, and by Python's audit events."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ FORBIDDEN = {
     *("__globals__", "__builtins__", "__subclasses__", "loads_pickle", "import_module", "exec_module"),
     *("unsafe_load", "globals", "locals", "vars", "breakpoint", "input"),
 }
-"""Names that run text as code, or reach what does."""
+"""Names that execute text, or reach functions that do."""
 BY_NAME = {"getattr", "setattr", "attrgetter", "methodcaller"}
-"""Names that reach what is called by a text; the library needs none of them."""
+"""Names that look up attributes by text; the library needs none of them."""
 OUTSIDE = {
     *("__future__", "abc", "ast", "base64", "bisect", "collections", "contextlib", "copy", "dataclasses"),
     *("decimal", "difflib", "enum", "filecmp", "fractions", "functools", "hashlib", "hmac", "html", "io"),
@@ -33,12 +33,12 @@ OUTSIDE = {
     *("string", "struct", "threading", "time", "tomllib", "traceback", "types", "typing", "unicodedata"),
     *("warnings", "flint", "msgspec", "numpy"),
 }
-"""Libraries that the library may stand on: none of them runs text by itself."""
+"""Libraries that may be imported; none of them executes text by itself."""
 
 
 @functools.cache
 def sources() -> dict[str, ast.Module]:
-    """Every module of ours that can be reached from the library, by its file."""
+    """Return every module of the project that the library reaches, by file."""
     waiting = [
         path
         for start in STARTS
@@ -61,7 +61,7 @@ def sources() -> dict[str, ast.Module]:
 
 
 def imported(tree: ast.Module) -> set[str]:
-    """The modules a module names in its imports, those inside functions included."""
+    """Return the imported modules, including imports inside functions."""
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -73,7 +73,7 @@ def imported(tree: ast.Module) -> set[str]:
 
 
 def mentioned(tree: ast.Module) -> set[str]:
-    """Plain names and attributes, but for `re.compile`, which compiles patterns."""
+    """Return names and attributes, except `re.compile`, which compiles patterns."""
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     harmless = {id(call.func) for call in calls if ast.unparse(call.func) == "re.compile"}
     nodes = [node for node in ast.walk(tree) if id(node) not in harmless]
@@ -88,17 +88,17 @@ OF_FILES = {
     "autograder/messages/catalogue.py": {"babel", "gettext", "importlib"},
     "autograder/core/wording.py": {"babel"},
 }
-"""What opens the rubric's file, finds the folder of a kind, reads our sentences, writes numbers."""
+"""Additional libraries per file: for rubric files, folders of kinds, messages and numbers."""
 RUNNING = {
     "autograder/messages/catalogue.py": {"exec_module"},
     "autograder/checking/hidden_inputs.py": {"import_module"},
     "autograder/checking/sources.py": {"literal_eval"},
 }
-"""The modules of our sentences, torch where checks run, and literals in authors' files of checks."""
+"""Exceptions: modules of messages, torch for checks, and literals in authors' files of checks."""
 
 
 def test_no_source_names_what_runs_text() -> None:
-    """Neither `eval`, `exec`, `compile`, `sympify`, `parse_expr` nor their kin occur in any of them."""
+    """No module names `eval`, `exec`, `compile`, `sympify`, `parse_expr` or similar functions."""
     found = {}
     for name, tree in sources().items():
         trusted = not name.startswith(("autograder/formulas", "autograder/questions/base/literal"))
@@ -107,7 +107,7 @@ def test_no_source_names_what_runs_text() -> None:
 
 
 def test_no_source_imports_what_runs_text() -> None:
-    """Outside our own modules, only libraries that do not run text are imported."""
+    """Only libraries that do not execute text are imported."""
     found = {}
     for name, tree in sources().items():
         modules = {module.partition(".")[0] for module in imported(tree)}
@@ -145,7 +145,7 @@ print(json.dumps([running, sorted(set(seen))]))
 
 
 def test_python_itself_reports_no_running() -> None:
-    """Reading hostile texts compiles, runs, imports and opens nothing; literals are parsed, never run."""
+    """Reading hostile texts compiles, executes, imports and opens nothing; literals are only parsed."""
     marker = "__import__('os').system('echo run')"
     texts = [*REFUSED.values(), marker, f"x = {marker}", "x = (lambda: 1)()", "8*d_model^2", "⌈n/2⌉ + log(d)"]
     done = subprocess.run(
@@ -159,6 +159,6 @@ def test_python_itself_reports_no_running() -> None:
     )
     formulas, literals = json.loads(done.stdout)
     assert [] == formulas
-    # `ast.parse` reports itself as compiling; it makes a tree and no code. After a syntax error Python looks
-    # for the line in a file that is called as such a source is.
+    # `ast.parse` reports a compile event, but makes a tree and no code. After a syntax error Python looks
+    # for the line in a file with the name of the source.
     assert ["compile", "open <unknown>"] == literals

@@ -1,4 +1,4 @@
-"""Reading formulas."""
+"""Test the reading of formulas."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ D, H, N = Sym("d_model"), Sym("n_heads"), Sym("n")
     ("right", "notation"), [(right, notation) for right, all_ in NOTATIONS.items() for notation in all_]
 )
 def test_notations_of_the_exams_formulas(right: str, notation: str) -> None:
-    """Every usual way to write a formula of the exam is read as that formula."""
+    """Every usual notation of a formula of the exam is read as that formula."""
     assert COMPARER.is_equal(parse(notation, VOCABULARY), parse(right, VOCABULARY))
 
 
@@ -62,7 +62,7 @@ def test_notations_of_the_exams_formulas(right: str, notation: str) -> None:
     ],
 )
 def test_grammar(text: str, tree: object) -> None:
-    """Precedence, associativity and the functions are those of mathematics."""
+    """Precedence, associativity and functions follow the conventions of mathematics."""
     assert tree == parse(text, VOCABULARY)
 
 
@@ -147,14 +147,14 @@ def test_numbers(text: str, value: int | Fraction) -> None:
     ],
 )
 def test_errors_point_at_their_place(text: str, code: str, offset: int) -> None:
-    """What is not in the grammar has a stable code and an offset into the text as handed in."""
+    """Text outside the grammar has a stable code and an offset in the submitted text."""
     with pytest.raises(Unreadable) as caught:
         parse(text, VOCABULARY)
     assert (code, offset) == (caught.value.code, caught.value.offset)
 
 
 def test_latex_in_an_ordinary_python_string() -> None:
-    r"""``"\frac"`` and ``"\times"`` without ``r`` lose their backslash; they are read all the same."""
+    r"""``"\frac"`` and ``"\times"`` are read even if a string without ``r`` lost their backslash."""
     assert parse(r"\frac{1}{2} \times d_{\text{model}}", VOCABULARY) == parse(
         "\frac{1}{2} \times d_{\text{model}}", VOCABULARY
     )
@@ -164,14 +164,14 @@ def test_latex_in_an_ordinary_python_string() -> None:
 
 
 def test_relations() -> None:
-    """One equals sign makes a relation; a chain gives its sides."""
+    """One equals sign makes a relation; a chain is read as its sides."""
     assert Relation(D, Mul((H, Sym("d_head")))) == parse_single("d_model = n_heads*d_head", VOCABULARY)
     assert parse_sides("d = h == n", VOCABULARY) == (D, H, N)
 
 
 @pytest.mark.parametrize("text", ["d", "d = h = n"])
 def test_a_relation_has_one_equals_sign(text: str) -> None:
-    """None or two equals signs are refused."""
+    """No equals sign, or two of them, are rejected."""
     with pytest.raises(Unreadable) as caught:
         parse_single(text, VOCABULARY)
     assert caught.value.code == "relation-expected"
@@ -199,7 +199,7 @@ def test_tuples(text: str) -> None:
 
 
 def test_commas_separate_in_tuples() -> None:
-    """In a tuple a comma is never part of a number, and brackets inside are no tuples."""
+    """In a tuple, a comma is never part of a number, and inner brackets are no tuples."""
     assert Tuple((Num(8), Num(128), Num(64))) == parse_tuple("(8,128,64)", VOCABULARY)
     assert Tuple((Mul((N, D)), Mul((Num(2), H)))) == parse_tuple("(n)(d), (2×h)", VOCABULARY)
     assert Tuple((Mul((N, D)),)) == parse_tuple("(n)*(d)", VOCABULARY)
@@ -215,7 +215,7 @@ def test_commas_separate_in_tuples() -> None:
     ],
 )
 def test_a_vocabulary_must_be_clear(symbols: dict[str, Symbol], message: str) -> None:
-    """A spelling stands for one symbol, and is a name."""
+    """Each spelling must be a name and belong to one symbol."""
     with pytest.raises(FormulaError, match=message):
         Vocabulary(symbols)
 
@@ -235,12 +235,12 @@ def test_a_vocabulary_must_be_clear(symbols: dict[str, Symbol], message: str) ->
     ],
 )
 def test_a_greek_letter_is_its_name(declared: str, written: str) -> None:
-    """What is declared as a letter may be written by its name, and the reverse."""
+    """A declared Greek letter may be written by its name, and a declared name by its letter."""
     assert Sym(declared) == parse(written, Vocabulary({declared: Symbol()}))
 
 
 def test_a_digit_behind_a_symbol_stays_in_doubt() -> None:
-    """d2 may be d_2, or d² copied without its raised letter: it is asked about where both are declared."""
+    """d2 may mean d_2 or d², so it is ambiguous if both are declared."""
     known = Vocabulary({"d": Symbol(), "d_2": Symbol(), "k_1": Symbol()})
     with pytest.raises(Unreadable) as caught:
         parse("8*d2", known)

@@ -1,4 +1,4 @@
-"""Secret points: each follows from the seed, and lies where it should."""
+"""Test secret points: they follow from the seed and lie in their domains."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MANY = range(96)
 
 
 def test_points_follow_from_the_seed() -> None:
-    """The same seed gives the same points, whatever was asked before; another seed shares none with it."""
+    """The same seed gives the same points in any order; another seed shares none with it."""
     first, second, other = Points(DOMAINS, b"one"), Points(DOMAINS, b"one"), Points(DOMAINS, b"two")
     late = [second.get_point_anywhere(number) for number in reversed(MANY)][::-1]
     assert [first.get_point_anywhere(number) for number in MANY] == late
@@ -36,7 +36,7 @@ def test_points_lie_in_their_domains() -> None:
 
 
 def test_every_pattern_of_signs_and_ends_occurs_early() -> None:
-    """Real symbols take every pattern of signs, and shares both ends, within the points that always count."""
+    """The first points contain every pattern of signs of real symbols, and both ends of shares."""
     points = Points(DOMAINS, b"a seed")
     first = [points.get_point_inside(number) for number in range(points.least)]
     assert 4 == len({(at["x"] > 0, at["y"] > 0) for at in first})
@@ -45,7 +45,7 @@ def test_every_pattern_of_signs_and_ends_occurs_early() -> None:
 
 
 def test_symbols_have_scales_of_their_own() -> None:
-    """At one point one symbol may be a billion times another, in either order."""
+    """Symbols differ in scale: one may be a billion times another at the same point."""
     points = Points(DOMAINS, b"a seed")
     ratios = [Fraction(at["n"], at["d"]) for at in map(points.get_point_inside, MANY)]
     assert max(ratios) > 10**9

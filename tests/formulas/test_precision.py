@@ -1,4 +1,4 @@
-"""flint has one precision for the whole process; a computation keeps its own all the same."""
+"""Test that computations keep their precision, although flint has one precision per process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROUNDS = 30
 
 @pytest.fixture
 def _often_switched() -> Iterator[None]:
-    """Threads take turns after a microsecond."""
+    """Let threads take turns after a microsecond."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -30,7 +30,7 @@ def _often_switched() -> Iterator[None]:
 
 @pytest.mark.usefixtures("_often_switched")
 def test_no_thread_computes_with_anothers_precision() -> None:
-    """Each finds its own precision at every step, and roots as exact as that."""
+    """Each thread keeps its precision at every step, and roots are accurate to it."""
     wrong: list[tuple[int, int]] = []
 
     def compute(bits: int) -> None:
@@ -47,7 +47,7 @@ def test_no_thread_computes_with_anothers_precision() -> None:
 
 @pytest.mark.usefixtures("_often_switched")
 def test_threads_get_the_verdicts_that_one_gets() -> None:
-    """Formulas that need the highest precision are compared beside others that do not."""
+    """Threads with different precisions get the same verdicts as a single thread."""
     pairs = [
         (parse(first, VOCABULARY), parse(second, VOCABULARY))
         for first, second in (
@@ -65,7 +65,7 @@ def test_threads_get_the_verdicts_that_one_gets() -> None:
 
 
 def test_the_precision_is_put_back() -> None:
-    """Also when a computation raises, and where one is inside another."""
+    """The precision is restored after an exception and after nested computations."""
     before = ctx.prec
     with pytest.raises(Undecided), set_precision(500), set_precision(900):
         raise Undecided("anything")
@@ -73,7 +73,7 @@ def test_the_precision_is_put_back() -> None:
 
 
 def verdict(first: object, second: object) -> bool | None:
-    """With points of its own each time."""
+    """Return the verdict, with new points for each call."""
     try:
         return Comparer(Points(VOCABULARY.domains, b"a test")).is_equal(first, second)  # type: ignore[arg-type]
     except Undecided:
@@ -81,7 +81,7 @@ def verdict(first: object, second: object) -> bool | None:
 
 
 def run(work: object, arguments: object) -> None:
-    """In one thread for each argument."""
+    """Run the function in one thread for each argument."""
     threads = [threading.Thread(target=work, args=(one,)) for one in arguments]  # type: ignore[arg-type, attr-defined]
     for thread in threads:
         thread.start()

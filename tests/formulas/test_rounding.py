@@ -1,4 +1,4 @@
-"""Comparing formulas with ceilings and floors."""
+"""Test the comparison of formulas with ceilings and floors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMPARER = Comparer(Points(VOCABULARY.domains, b"a test"))
 
 
 def equal(first: str, second: str) -> bool:
-    """The verdict on two texts."""
+    """Return the verdict on two texts."""
     return COMPARER.is_equal(parse(first, VOCABULARY), parse(second, VOCABULARY))
 
 
@@ -54,7 +54,7 @@ def equal(first: str, second: str) -> bool:
     ],
 )
 def test_equal(first: str, second: str) -> None:
-    """Rounded formulas that have the same values everywhere are equal."""
+    """Rounded formulas with the same values everywhere are equal."""
     assert equal(first, second)
 
 
@@ -79,7 +79,7 @@ def test_equal(first: str, second: str) -> None:
     ],
 )
 def test_different(first: str, second: str) -> None:
-    """They differ if they do so for a single class of remainders."""
+    """Formulas that differ for a single class of remainders are different."""
     assert not equal(first, second)
 
 
@@ -96,13 +96,13 @@ def test_different(first: str, second: str) -> None:
     ],
 )
 def test_what_is_not_proven_is_left_open(first: str, second: str) -> None:
-    """Agreement at some points is no proof; a person decides."""
+    """Agreement at some points is no proof, so the comparison is undecided."""
     with pytest.raises(Undecided):
         equal(first, second)
 
 
 def test_assumptions_hold_inside_the_brackets() -> None:
-    """Under d_model = n_heads*d_head the quotient is whole."""
+    """Under d_model = n_heads*d_head, the quotient is whole."""
     heads = COMPARER.with_assumptions([parse_single("d_model = n_heads*d_head", VOCABULARY)])
     assert heads.is_equal(parse("d_model//n_heads", VOCABULARY), parse("d_head", VOCABULARY))
     assert not equal("d_model//n_heads", "d_head")
@@ -122,7 +122,7 @@ def _larger(inner: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
 
 
 def value(node: Node, at: dict[str, int]) -> Fraction:
-    """An evaluation that shares no code with the one under test."""
+    """Return the value of a formula without using the code under test."""
     match node:
         case Num(number):
             return Fraction(number)
@@ -144,7 +144,7 @@ def value(node: Node, at: dict[str, int]) -> Fraction:
 @settings(max_examples=150, deadline=None)
 @given(st.recursive(_leaves, _larger, max_leaves=5), st.recursive(_leaves, _larger, max_leaves=5))
 def test_verdicts_agree_with_looking(first: Node, second: Node) -> None:
-    """What is called equal has equal values wherever one looks, and what differs there is not."""
+    """Formulas that are called equal have equal values at all small points."""
     points = [{"n": n, "d_model": d} for n, d in itertools.product(range(1, 14), repeat=2)]
     same = all(value(first, at) == value(second, at) for at in points)
     try:

@@ -1,4 +1,4 @@
-"""The same answer gets the same verdict, whatever the secret is."""
+"""Test that verdicts do not depend on the secret."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
 from autograder.formulas.values.points import Points
 
 SECRETS = int(os.environ.get("SECRETS", "12"))
-"""A thousand were tried when this was written."""
+"""The test also passed with a thousand secrets when it was written."""
 WHOLE, POSITIVE, REAL, SHARE, UNIT = "positive integer", "positive", "real", "probability", "unit"
 
 
 def verdicts(domains: dict[str, str], first: str, second: str) -> set[bool | None]:
-    """What comes of two formulas with many secrets; None for a person."""
+    """Return the verdicts on two formulas with many secrets; None if undecided."""
     vocabulary = Vocabulary({name: Symbol(domain) for name, domain in domains.items()})
     left, right = parse(first, vocabulary), parse(second, vocabulary)
     found: set[bool | None] = set()
@@ -37,7 +37,7 @@ ADAM = {"b": SHARE, "t": WHOLE, "m": REAL, "v": POSITIVE, "l": POSITIVE, "e": PO
 @pytest.mark.parametrize(
     ("domains", "first", "second", "equal"),
     [
-        # entropy and cross-entropy, whatever the author declared
+        # entropy and cross-entropy, for any declared domain
         *(({"p": one}, ENTROPY, "-p*ln(p) - (1-p)*ln(1-p)", True) for one in (SHARE, UNIT, WHOLE, REAL)),
         ({"p": SHARE}, ENTROPY, "p*ln(1/p) + (1-p)*ln(1/(1-p))", True),
         ({"p": SHARE}, ENTROPY, "-p*ln(p) + (1-p)*ln(1-p)", False),
@@ -63,7 +63,7 @@ ADAM = {"b": SHARE, "t": WHOLE, "m": REAL, "v": POSITIVE, "l": POSITIVE, "e": PO
         ({"n": WHOLE}, "sqrt(n^2)", "n", True),
         ({"n": WHOLE}, "n", "n + 0*log(-n)", False),
         ({"n": WHOLE}, "sqrt(-n)", "n", False),
-        # only whole numbers have a value, or only small ones
+        # values only for whole numbers, or only for small ones
         ({"n": WHOLE}, "(-1)^n", "(-1)^(n+2)", True),
         ({"n": WHOLE}, "(-1)^n", "1", False),
         ({"n": WHOLE}, "n!", "n*(n-1)!", True),
@@ -79,12 +79,12 @@ ADAM = {"b": SHARE, "t": WHOLE, "m": REAL, "v": POSITIVE, "l": POSITIVE, "e": PO
 def test_every_secret_gives_the_same_verdict(
     domains: dict[str, str], first: str, second: str, equal: bool
 ) -> None:
-    """Right answers are right, and none goes to a person, however many secrets there are."""
+    """Many secrets give the same verdict, and none is undecided."""
     assert {equal} == verdicts(domains, first, second)
 
 
 def test_order_decides_about_nothing() -> None:
-    """What was compared before does not matter, nor at how many points."""
+    """The verdict does not depend on earlier comparisons or on the number of points."""
     domains = {"p": SHARE, "n": WHOLE}
     vocabulary = Vocabulary({name: Symbol(domain) for name, domain in domains.items()})
     pairs = [

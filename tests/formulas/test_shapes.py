@@ -1,4 +1,4 @@
-"""Shapes: notations, sizes left open, and the closed list of explanations."""
+"""Test shapes: notations, open sizes, and the closed list of explanations."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ QUERY = tuple(map(Sym, ("batch", "n_heads", "seq", "d_head")))
 def explained(
     given_text: str, right: str, heads: str = "n_heads", names: Sequence[str] = ()
 ) -> ShapeDifference | None:
-    """How one shape differs from another, under the relation of the widths."""
+    """Return the difference between two shapes under the relation of the widths."""
     wanted = read_shape(right, VOCABULARY)
     called = [
         (*names[axis : axis + 1], *([size.name] if isinstance(size, Sym) else []))
@@ -59,7 +59,7 @@ def explained(
 
 
 def code(given_text: str, right: str, heads: str = "n_heads", names: Sequence[str] = ()) -> str:
-    """The code of the difference; empty for equal shapes."""
+    """Return the code of the difference; empty for equal shapes."""
     difference = explained(given_text, right, heads, names)
     return difference.code if difference else ""
 
@@ -88,7 +88,7 @@ def code(given_text: str, right: str, heads: str = "n_heads", names: Sequence[st
     ],
 )  # fmt: skip
 def test_notations_of_one_shape(text: str) -> None:
-    """Every usual way of writing a shape with symbols is read as the same one."""
+    """Every usual notation of a shape with symbols is read as the same shape."""
     assert all(map(COMPARER.is_equal, QUERY, read_shape(text, VOCABULARY)))
     assert 4 == len(read_shape(text, VOCABULARY))
 
@@ -104,7 +104,7 @@ def test_notations_of_one_shape(text: str) -> None:
     ],
 )  # fmt: skip
 def test_shapes_of_numbers(text: str, sizes: tuple[int, ...]) -> None:
-    """Numbers side by side with commas or crosses; a comma never groups digits."""
+    """Numbers are separated by commas or crosses; a comma never groups digits."""
     read = read_shape(text, VOCABULARY)
     assert len(sizes) == len(read)
     assert all(COMPARER.is_equal(Num(size), axis) for size, axis in zip(sizes, read, strict=True))
@@ -141,7 +141,7 @@ def test_shapes_of_numbers(text: str, sizes: tuple[int, ...]) -> None:
     ],
 )
 def test_what_is_no_shape_is_refused(text: str, code: str, sign: str) -> None:
-    """Sizes that are left open have codes of their own."""
+    """Texts that are not shapes are rejected, with separate codes for open sizes."""
     with pytest.raises(Unreadable) as caught:
         read_shape(text, VOCABULARY)
     assert (code, sign) == (caught.value.code, caught.value.params.get("sign", ""))
@@ -186,12 +186,12 @@ def test_what_is_no_shape_is_refused(text: str, code: str, sign: str) -> None:
     ],
 )
 def test_explanations(given_text: str, right: str, expected: str) -> None:
-    """Each misconception with the shapes of attention has its name; every one is true of what was written."""
+    """Each misconception about shapes of attention has a code that is true of the answer."""
     assert expected == code(given_text, right)
 
 
 def test_explanations_with_numbers_need_names() -> None:
-    """With the axes named, or the number of heads stated, numbers are explained as symbols are."""
+    """With named axes or a stated number of heads, numbers are explained in the same way as symbols."""
     names = ("batch", "heads", "length", "width")
     right = "(8, 12, 128, 64)"
     assert "heads-not-moved" == code("(8, 128, 12, 64)", right, "", names)
@@ -203,12 +203,12 @@ def test_explanations_with_numbers_need_names() -> None:
 
 
 def test_what_is_not_certain_is_not_claimed() -> None:
-    """Where batch and heads are equal in number, nobody can tell which of them is missing."""
+    """If batch and heads have equal sizes, the explanation does not claim which one is missing."""
     assert "missing" == code("(8, 128, 64)", "(8, 8, 128, 64)", "", ("batch", "heads", "length", "width"))
 
 
 def test_the_axes_that_are_meant_are_named() -> None:
-    """A difference carries the places in what was written."""
+    """A difference contains the positions of the affected axes in the answer."""
     assert ShapeDifference("swapped", (0, 1)) == explained("(h, b, s, d_k)", "(b, h, s, d_k)")
     assert ShapeDifference("not-split", (0,)) == explained("(b*h, s, d_k)", "(b, h, s, d_k)")
     assert ShapeDifference("axis", (2,)) == explained("(b, h, 7, d_k)", "(b, h, s, d_k)")
@@ -216,7 +216,7 @@ def test_the_axes_that_are_meant_are_named() -> None:
 
 
 def test_open_comparisons() -> None:
-    """One axis proven wrong is enough, and only it is named; else an open one goes to a person."""
+    """Only an axis that is proven wrong is named; if none is, the comparison is undecided."""
 
     def equal(first: Node, second: Node) -> bool:
         if Num(7) in (first, second):
@@ -234,7 +234,7 @@ AXES = st.lists(st.sampled_from(["b", "h", "s", "d_k", "d", "2", "3", "1", "h*d_
 
 @given(AXES, AXES)
 def test_explaining_is_total(first: list[str], second: list[str]) -> None:
-    """Any two shapes are equal, or differ by a code of the list; equal means equal axis by axis."""
+    """Any two shapes are equal axis by axis, or differ by a code of the list."""
     written, right = (tuple(parse(size, VOCABULARY) for size in sizes) for sizes in (first, second))
     found = find_difference(written, right, COMPARER.is_equal, shapes.Roles(0, 1, Sym("n_heads")))
     same = len(first) == len(second) and all(map(COMPARER.is_equal, written, right))
@@ -246,7 +246,7 @@ def test_explaining_is_total(first: list[str], second: list[str]) -> None:
 
 @given(st.permutations(["b", "h", "s", "d_k"]))
 def test_every_order_is_told(order: list[str]) -> None:
-    """All 24 orders of four sizes: the right one, or one of the family of permutations."""
+    """Of all 24 orders of four sizes, only the right one is not reported as a permutation."""
     found = code(f"({', '.join(order)})", "(b, h, s, d_k)")
     assert (order == ["b", "h", "s", "d_k"]) == (found == "")
     assert found == "" or found in expand_family("permuted")
@@ -260,14 +260,14 @@ def test_every_order_is_told(order: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_errors_point_at_the_place(text: str) -> None:
-    """Whatever stands around a shape, the caret stands below the name that is not known."""
+    """The reported position is the one of the unknown name, with any text around the shape."""
     with pytest.raises(Unreadable) as caught:
         read_shape(text, VOCABULARY)
     assert text.index("width") == caught.value.offset
 
 
 def test_every_difference_has_a_sentence() -> None:
-    """The closed list and the vocabulary agree, in both languages."""
+    """The closed list of differences matches the messages in both languages."""
     codes = {f"shape.{one}" for one in shapes.DIFFERENCES}
     readers = {"shape.placeholder", "shape.ellipsis", "shape.no-size"}
     kinds = {"shape.form", "shape.entry", "shape.axis-count"}
@@ -281,7 +281,7 @@ def test_every_difference_has_a_sentence() -> None:
 
 
 def test_families() -> None:
-    """A family's name stands for its codes, a code for itself, anything else for nothing."""
+    """A family expands to its codes, a code to itself, and an unknown name to nothing."""
     assert {"swapped", "permuted", "last-two-swapped", "heads-not-moved"} == expand_family("permuted")
     assert {"swapped"} == expand_family("swapped")
     assert set() == expand_family("permutated")
@@ -298,7 +298,7 @@ def test_families() -> None:
     ],
 )
 def test_a_product_is_one_of_several_sizes(given_text: str, right: str, code: str) -> None:
-    """A single size is called a product only if at least two right ones are no 1."""
+    """A single size is called a product only if at least two right sizes are not 1."""
     found = explained(given_text, right)
     assert found is not None
     assert code == found.code

@@ -1,4 +1,4 @@
-"""Any text is read or refused, in time that grows with its length; a caret stands where the doubt is."""
+"""Test that any text is read or rejected in linear time, with an exact position of the problem."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LONG = 2000
 
 
 def ends(text: str) -> list[Unreadable]:
-    """Why the text is refused, by every reader there is."""
+    """Return the errors with which all readers reject the text."""
     refusals = []
     for form in FORMS:
         for vocabulary in SPOKEN.values():
@@ -47,7 +47,7 @@ def ends(text: str) -> list[Unreadable]:
 @settings(max_examples=300)
 @given(st.lists(st.sampled_from(PIECES) | st.characters(), max_size=25).map("".join))
 def test_soups_are_read_or_refused(text: str) -> None:
-    """Nothing but `Unreadable` is raised, with a place inside the text; the sentence about it can be said."""
+    """Only `Unreadable` is raised, with a position in the text and a message."""
     for error in ends(text):
         assert -1 <= error.offset <= len(text)
 
@@ -62,7 +62,7 @@ def test_soups_are_read_or_refused(text: str) -> None:
     ],
 )  # fmt: skip
 def test_long_repetitions_are_refused(piece: str) -> None:
-    """The longest text of any piece, over and over, is refused at a place inside it by some reader."""
+    """Long repetitions of any piece are rejected by some reader, with a position in the text."""
     text = (piece * LONG)[: LONG - 1]
     offsets = [error.offset for error in ends(text)]
     assert offsets
@@ -110,7 +110,7 @@ def test_long_repetitions_are_refused(piece: str) -> None:
     ],
 )
 def test_the_caret_stands_where_the_doubt_is(marked: str, form: str, language: str) -> None:
-    """Its place is one in the text as it was typed, whatever was taken away or rewritten before."""
+    """The position refers to the original text, before any rewriting."""
     text = marked.replace("▸", "")
     with pytest.raises(Unreadable) as caught:
         read_text(text, form, SPOKEN[language])
@@ -137,7 +137,7 @@ def test_the_caret_stands_where_the_doubt_is(marked: str, form: str, language: s
     ],
 )
 def test_sentences_name_what_was_typed(text: str, told: str) -> None:
-    """Invisible characters by number and name; signs as they were typed; advice that keeps the value."""
+    """Invisible characters are named by number, signs are shown as typed, and advice keeps the value."""
     with pytest.raises(Unreadable) as caught:
         read_text(text, "formula", ENGLISH)
     assert told in render_message(describe_unreadable(caught.value, text), "en")
@@ -145,7 +145,7 @@ def test_sentences_name_what_was_typed(text: str, told: str) -> None:
 
 @pytest.mark.parametrize("one", [one for one in TYPED if one.refused.startswith("ambiguous-comma")], ids=str)
 def test_advice_about_commas_is_read(one: Typed) -> None:
-    """Whatever the sentence proposes is read, and in different ways."""
+    """The proposed spellings are all readable and have different meanings."""
     with pytest.raises(Unreadable) as caught:
         read_text(one.text, one.form, SPOKEN[one.language])
     params, readings = caught.value.params, []

@@ -1,4 +1,4 @@
-"""Suggestions: close in meaning as well as in spelling, or none."""
+"""Test suggestions: only names that are similar in meaning and spelling are suggested."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VOCABULARY = Vocabulary({name: Symbol() for name in NAMES})
 
 
 def suggestion(name: str) -> str:
-    """What is suggested for a name that is not known."""
+    """Return the suggestion for an unknown name."""
     with pytest.raises(Unreadable) as caught:
         parse(f"2*{name}", VOCABULARY)
     return caught.value.params["suggestion"]
@@ -33,7 +33,7 @@ def suggestion(name: str) -> str:
     ],
 )  # fmt: skip
 def test_what_merely_looks_alike_is_not_suggested(name: str) -> None:
-    """A wrong guess leads further away than none."""
+    """A similar name with another meaning is not suggested, because a wrong suggestion misleads."""
     assert suggestion(name) == ""
 
 
@@ -47,12 +47,12 @@ def test_what_merely_looks_alike_is_not_suggested(name: str) -> None:
     ],
 )  # fmt: skip
 def test_typos_are_told(name: str, meant: str) -> None:
-    """One letter missing, too many or wrong, or two exchanged."""
+    """A missing, additional, wrong or exchanged letter gives a suggestion."""
     assert suggestion(name) == meant
 
 
 def test_a_typo_is_mutual() -> None:
-    """What is a typo of another word has that one for a typo."""
+    """The relation of typos is symmetric."""
     for one in NAMES:
         for other in NAMES:
             assert is_typo(one, other) is is_typo(other, one)
@@ -63,7 +63,7 @@ def test_a_typo_is_mutual() -> None:
     [("paramters", "parameters"), ("tokes", "tokens"), ("minits", ""), ("gram", ""), ("pages", "")],
 )
 def test_units_are_suggested_alike(unit: str, meant: str) -> None:
-    """The same holds for units."""
+    """Units are suggested in the same way."""
     with pytest.raises(Unreadable) as caught:
         read_unit(unit)
     assert caught.value.params["suggestion"] == meant

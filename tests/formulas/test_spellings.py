@@ -1,4 +1,4 @@
-"""Spellings that students, editors and programs use, and what each is read as."""
+"""Test the spellings that students, editors and programs use."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ HALF = Div(N, Num(2))
     ],
 )
 def test_spellings(text: str, tree: Node) -> None:
-    """Each is read as what it means."""
+    """Each spelling is read with its meaning."""
     assert tree == parse(text, VOCABULARY)
 
 
@@ -109,7 +109,7 @@ def test_spellings(text: str, tree: Node) -> None:
     ],
 )
 def test_grouped_digits_and_decimals(text: str, value: int | Fraction | None) -> None:
-    """Digits may be grouped, and decimals written with a comma, where that can mean one thing only."""
+    """Grouped digits and decimal commas are accepted if they are unambiguous."""
     if value is None:
         with pytest.raises(Unreadable):
             parse(text, VOCABULARY)
@@ -133,7 +133,7 @@ _NARROW_GAPS = {
 
 @pytest.mark.parametrize("gap", [*_NARROW_GAPS.values(), r"{\,}"], ids=[*_NARROW_GAPS, "braced LaTeX space"])
 def test_digits_are_grouped_by_a_narrow_gap(gap: str) -> None:
-    """A gap that only typesetting makes leaves no second reading of groups of three digits."""
+    """A narrow space between groups of three digits is read as a separator of thousands."""
     assert Num(11111) == parse(f"11{gap}111", VOCABULARY)
     assert Mul((Num(1234567), D)) == parse(f"1{gap}234{gap}567 d", VOCABULARY)
     assert parse(f"max(1{gap}024, n)", VOCABULARY) == Fn("max", (Num(1024), N))
@@ -144,7 +144,7 @@ def test_digits_are_grouped_by_a_narrow_gap(gap: str) -> None:
 @pytest.mark.parametrize("gap", _NARROW_GAPS.values(), ids=_NARROW_GAPS.keys())
 @pytest.mark.parametrize("digits", ["1234 567", "12 34", "1 2345", "0 123", "1 234 56"])
 def test_other_groups_of_digits_are_asked_about(gap: str, digits: str) -> None:
-    """Groups that are not of three digits are two numbers without a sign, not one."""
+    """Digits in groups of another length are two numbers without an operator."""
     with pytest.raises(Unreadable) as raised:
         parse(digits.replace(" ", gap), VOCABULARY)
     assert raised.value.code == "two-numbers"
@@ -152,7 +152,7 @@ def test_other_groups_of_digits_are_asked_about(gap: str, digits: str) -> None:
 
 @pytest.mark.parametrize("mark", [r",\!", r"{,}\!", r"\!{,}", r"\!,\!"])
 def test_a_comma_pulled_tight_groups_digits(mark: str) -> None:
-    r"""LaTeX sets a gap behind a comma, which ``\!`` takes back: 11,\!111 is one number."""
+    r"""A comma with a negative space, 11,\!111 in LaTeX, is read as a separator of thousands."""
     assert Num(11111) == parse(f"11{mark}111", VOCABULARY)
     assert Mul((Num(1234567), D)) == parse(f"1{mark}234{mark}567*d", VOCABULARY)
     assert read_whole(f"11{mark}111") == 11111
@@ -161,7 +161,7 @@ def test_a_comma_pulled_tight_groups_digits(mark: str) -> None:
 
 @pytest.mark.parametrize("text", [r"11,\!111", r"11{,}\!111"])
 def test_a_comma_pulled_tight_is_asked_about_where_it_may_stand_before_decimals(text: str) -> None:
-    r"""In a course with German, 11,\!111 may be a little more than eleven."""
+    r"""If a course allows decimal commas, 11,\!111 is ambiguous."""
     german = Vocabulary({"d": Symbol("positive integer")})
     german.decimal_comma = True
     with pytest.raises(Unreadable) as raised:
@@ -172,7 +172,7 @@ def test_a_comma_pulled_tight_is_asked_about_where_it_may_stand_before_decimals(
 
 @pytest.mark.parametrize("text", [r"max(1,\!024, d)", r"max(1,\!024)"])
 def test_a_comma_pulled_tight_is_asked_about_in_a_function(text: str) -> None:
-    """There it may as well separate two values."""
+    """Inside a function, such a comma may also separate two arguments."""
     with pytest.raises(Unreadable) as raised:
         parse(text, VOCABULARY)
     assert raised.value.code == "ambiguous-comma-thousands"
@@ -180,7 +180,7 @@ def test_a_comma_pulled_tight_is_asked_about_in_a_function(text: str) -> None:
 
 @pytest.mark.parametrize("text", [r"(1,\!024, n)", r"(1,\!024,\!768)", r"(1,\!024)"])
 def test_a_comma_pulled_tight_is_asked_about_in_a_tuple(text: str) -> None:
-    """There it may as well separate two sizes."""
+    """Inside a tuple, such a comma may also separate two sizes."""
     with pytest.raises(Unreadable) as raised:
         parse_tuple(text, VOCABULARY)
     assert raised.value.code in ("ambiguous-comma-thousands", "ambiguous-comma")
@@ -214,26 +214,26 @@ def test_a_comma_pulled_tight_is_asked_about_in_a_tuple(text: str) -> None:
     ],
 )
 def test_what_is_open_to_doubt_is_refused(text: str, code: str) -> None:
-    """What could be read in two ways, or names what is not there, is asked back."""
+    """Ambiguous texts and unknown names are rejected."""
     with pytest.raises(Unreadable) as caught:
         parse(text, VOCABULARY)
     assert code == caught.value.code
 
 
 def test_a_symbol_may_be_called_like_a_sum() -> None:
-    """Σ and sum mean what the rubric declares, where it does."""
+    """Symbols named Σ and sum have the meaning that the rubric declares."""
     vocabulary = Vocabulary({"Σ": Symbol(), "sum": Symbol()})
     assert Mul((Sym("Σ"), Sym("sum"))) == parse("Σ*sum", vocabulary)
 
 
 def test_a_declared_x_is_a_symbol() -> None:
-    """Only where no symbol is called so, a lone x stands for the sign."""
+    """A lone x is a multiplication sign unless it is declared as a symbol."""
     vocabulary = Vocabulary({"x": Symbol(), "d": Symbol()})
     assert Mul((Num(2), Sym("x"), Sym("d"))) == parse("2 x d", vocabulary)
 
 
 def test_a_declared_e_is_a_symbol() -> None:
-    """A capital E is the symbol where the rubric declares one, and asked about where it does not."""
+    """A capital E is a symbol if the rubric declares it, and ambiguous otherwise."""
     vocabulary = Vocabulary({"E": Symbol(), "V": Symbol()})
     assert Mul((Sym("V"), Sym("E"))) == parse("V*E", vocabulary)
     assert Mul((Num(4), Pow(Sym("E"), Num(2)))) == parse("4E^2", vocabulary)
@@ -243,7 +243,7 @@ def test_a_declared_e_is_a_symbol() -> None:
 
 
 def test_functions_may_be_given_other_names() -> None:
-    """C(n, k) is a binomial where the rubric says so; the symbol C is another thing elsewhere."""
+    """C(n, k) is a binomial if the rubric says so; otherwise C may be a symbol."""
     functions = Vocabulary({"n": Symbol(), "binomial": Symbol(domain="function", aliases=("C",))})
     assert Fn("binomial", (Sym("n"), Num(2))) == parse("C(n,2)", functions)
     symbols = Vocabulary({"n": Symbol(), "C": Symbol()})
@@ -251,14 +251,14 @@ def test_functions_may_be_given_other_names() -> None:
 
 
 def test_commas_separate_in_lists_only() -> None:
-    """In a tuple no comma stands before decimals."""
+    """In a tuple, a comma always separates elements."""
     assert parse_tuple("(0,5)", VOCABULARY).elements == (Num(0), Num(5))
     assert parse_tuple("3 x 4 x d", VOCABULARY).elements == (Num(3), Num(4), D)
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_every_function_survives_writing(name: str) -> None:
-    """With the fewest and with the most arguments, a call is written and read as itself, and typeset."""
+    """A call with the minimum or maximum number of arguments is written, read and typeset correctly."""
     for count in FUNCTIONS[name]:
         call = Fn(name, tuple(Add((N, Num(number + 1))) for number in range(count)))
         assert call == parse_canonical(to_text(call), VOCABULARY)
@@ -267,14 +267,14 @@ def test_every_function_survives_writing(name: str) -> None:
 
 @pytest.mark.parametrize("spelling", sorted(FUNCTION_SPELLINGS))
 def test_every_spelling_of_a_function_is_read(spelling: str) -> None:
-    """Each takes one argument or two, and is then a function, a power or a quotient of two."""
+    """Each spelling of a function is read as a function, a power or a quotient."""
     arguments = 2 if FUNCTION_SPELLINGS[spelling] in ("pow", "binomial") else 1
     tree = parse(f"{spelling}({', '.join(['n', '2'][:arguments])})", VOCABULARY)
     assert isinstance(tree, Fn | Pow | Div)
 
 
 def test_long_formulas_survive_writing() -> None:
-    """What was read is read again as it was written, however much longer its writing is."""
+    """Long formulas are read again unchanged, even if their canonical text is much longer."""
     for text in (
         "d " * 390,
         "d^-2" + "^-2" * 18 + "^-d",

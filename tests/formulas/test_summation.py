@@ -1,4 +1,4 @@
-"""Sums and products over an index: their closed forms have the values of the sums written out."""
+"""Test sums and products over an index: closed forms have the values of the expanded sums."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VALUES = {"n": 5, "m": 3, "d": 7}
 
 
 def evaluate(text: str) -> Fraction:
-    """The value of a formula at `VALUES`."""
+    """Return the value of a formula at `VALUES`."""
     node = parse(text, VOCABULARY)
     for name, value in VALUES.items():
         node = substitute_symbol(node, name, Num(value))
@@ -53,7 +53,7 @@ def evaluate(text: str) -> Fraction:
     ],
 )
 def test_sum_over_an_index_has_the_value_of_the_terms_written_out(text: str, expected: int) -> None:
-    """The body is the product that follows."""
+    """The body of the sum is the product that follows."""
     assert evaluate(text) == expected
 
 
@@ -75,7 +75,7 @@ def test_sum_over_an_index_has_the_value_of_the_terms_written_out(text: str, exp
     ],
 )
 def test_sum_without_a_clear_closed_form_is_unreadable(text: str) -> None:
-    """A term behind the body may belong to it; a declared symbol is no index; nested bounds would explode."""
+    """Sums are rejected if a later term may belong to the body, the index is declared, or bounds nest."""
     with pytest.raises(Unreadable) as caught:
         parse(text, VOCABULARY)
     assert caught.value.code == "summation"
@@ -83,7 +83,7 @@ def test_sum_without_a_clear_closed_form_is_unreadable(text: str) -> None:
 
 @pytest.mark.parametrize("text", [r"i \sum_{i=1}^{n} d", r"(\sum_{i=1}^{n} d) i", r"\sum_{i=i}^{n} d"])
 def test_index_has_no_meaning_outside_of_the_body(text: str) -> None:
-    """There it is an unknown name."""
+    """The index is an unknown name outside of the body."""
     with pytest.raises(Unreadable) as caught:
         parse(text, VOCABULARY)
     assert caught.value.code == "unknown-name"

@@ -1,4 +1,4 @@
-"""Formulas as students type them: each is read as what it means, asked about, or refused for a reason."""
+"""Test formulas as students type them: each is read, ambiguous, or rejected with a reason."""
 
 from __future__ import annotations
 
@@ -60,17 +60,17 @@ class Typed(Struct, frozen=True):
 
     @property
     def refused(self) -> str:
-        """The code of the refusal; empty for what is read."""
+        """Return the code of the rejection; empty if the text is readable."""
         kind, _, code = self.meant.partition(" ")
         return code if kind in ("ask", "refuse") else ""
 
     def __str__(self) -> str:
-        """As it stands in the file, for the name of a test."""
+        """Return the line of the file, as the name of a test."""
         return f"{self.form}-{self.language}-{self.text}"
 
 
 def typed() -> list[Typed]:
-    """Every line of the table."""
+    """Return every line of the table."""
     found = []
     for line in (Path(__file__).parent / "typed.txt").read_text("utf-8").splitlines():
         if not line.strip() or (line.startswith("#") and " => " not in line) or line.startswith("# "):
@@ -89,14 +89,14 @@ TYPED = typed()
 
 
 def meaning(meant: str) -> Tree:
-    """What a line says that a text means."""
+    """Return the meaning that a line states."""
     if meant.startswith("O("):
         return read_text(meant, "asymptotic", ENGLISH)[0]
     return parse_canonical(meant, ENGLISH)
 
 
 def same(given: Tree, meant: Tree) -> bool:
-    """Whether two readings have equal values, part by part."""
+    """Return whether two readings have equal values, part by part."""
     if isinstance(meant, Tuple) or isinstance(given, Tuple):
         both = isinstance(meant, Tuple) and isinstance(given, Tuple)
         return (
@@ -113,7 +113,7 @@ def same(given: Tree, meant: Tree) -> bool:
 
 @pytest.mark.parametrize("one", [one for one in TYPED if not one.refused], ids=str)
 def test_right_notations_are_read(one: Typed) -> None:
-    """Each is read as what it means."""
+    """Each text is read with its meaning."""
     trees = read_text(one.text, one.form, SPOKEN[one.language])
     assert len(trees) == 1
     assert same(trees[0], meaning(one.meant))
@@ -121,7 +121,7 @@ def test_right_notations_are_read(one: Typed) -> None:
 
 @pytest.mark.parametrize("one", [one for one in TYPED if one.refused], ids=str)
 def test_what_is_open_to_doubt_is_asked(one: Typed) -> None:
-    """Each is refused with its reason, at a place inside the text, in a whole sentence of either language."""
+    """Each ambiguous text has a reason, a position in the text, and a message in both languages."""
     with pytest.raises(Unreadable) as caught:
         read_text(one.text, one.form, SPOKEN[one.language])
     assert one.refused == caught.value.code
@@ -137,7 +137,7 @@ def test_what_is_open_to_doubt_is_asked(one: Typed) -> None:
 
 @pytest.mark.parametrize("one", TYPED, ids=str)
 def test_students_are_told_the_same(one: Typed) -> None:
-    """What runs in the notebook reads each text as the grader does, and says the same sentence."""
+    """The check in the notebook reads each text as the grader does, with the same message."""
     told = read_value(one.text, "formula", one.form, SPOKEN[one.language], "de")
     if one.refused:
         with pytest.raises(Unreadable) as caught:

@@ -1,4 +1,4 @@
-"""Writing formulas as text, as MathML, and as LaTeX that TeX knows every command of."""
+"""Test writing formulas as text, MathML and LaTeX."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.formulas.examples import VOCABULARY, functions, polynomials
     ],
 )
 def test_canonical_text(text: str, written: str) -> None:
-    """One way of writing for all notations."""
+    """All notations of a formula have the same canonical text."""
     assert written == to_text(parse(text, VOCABULARY))
 
 
@@ -44,7 +44,7 @@ LIMITS = ("exponent-too-large", "number-too-large", "too-many-parts", "too-deep"
 
 
 def read_once(tree: Node) -> Node:
-    """Return a random tree as the reader makes it; draw anew what is beyond the reader's limits."""
+    """Return a random tree as the reader makes it; reject trees beyond the reader's limits."""
     try:
         return parse(to_text(tree), VOCABULARY)
     except Unreadable as error:
@@ -54,7 +54,7 @@ def read_once(tree: Node) -> Node:
 
 @given(polynomials | functions)
 def test_random_trees_survive_writing(tree: Node) -> None:
-    """parse → print → parse is the identity, as text and as LaTeX, also in relations, tuples and lists."""
+    """Parsing written text or LaTeX gives the same tree, also in relations, tuples and lists."""
     node = read_once(tree)
     assert to_text(tree) == to_text(node)
     assert node == parse_canonical(to_text(node), VOCABULARY)
@@ -71,7 +71,7 @@ def test_random_trees_survive_writing(tree: Node) -> None:
 
 @given(polynomials | functions)
 def test_mathml_is_well_formed(tree: Node) -> None:
-    """The typeset formula is XML whose annotation is the plain text."""
+    """MathML is well-formed, and its annotation is the plain text."""
     root = ET.fromstring(to_mathml(tree))
     namespace = "{http://www.w3.org/1998/Math/MathML}"
     assert to_text(tree) == root.attrib["aria-label"]
@@ -94,12 +94,12 @@ def test_mathml_is_well_formed(tree: Node) -> None:
     ],
 )
 def test_mathml_parts(text: str, part: str) -> None:
-    """Subscripts, powers, fractions and roots are typeset as such."""
+    """Subscripts, powers, fractions and roots are typeset."""
     assert part in to_mathml(parse(text, VOCABULARY))
 
 
 def test_relations_and_tuples_are_typeset() -> None:
-    """An equation or inequality has its sign between its sides, a tuple its commas."""
+    """A relation is typeset with its sign, and a tuple with commas."""
     for sign in ("=", *ORDERS):
         shown = to_mathml(Relation(Sym("n"), Num(2), sign))
         assert f"<mi>n</mi><mo>{escape(sign)}</mo><mn>2</mn>" in shown
@@ -108,7 +108,7 @@ def test_relations_and_tuples_are_typeset() -> None:
 
 
 def test_nothing_passes_unescaped() -> None:
-    """Even a tree with markup for a name, which no reader makes, cannot break out."""
+    """Markup in names is escaped, although no reader makes such names."""
     assert "<script" not in to_mathml(Pow(Sym('<script>"&'), Sym("a_<b>")))
 
 
@@ -130,7 +130,7 @@ NAMES = ("W_q_k", "n'", "x_1", "x_1'", "alpha", "β_2", "beta_x", "seq", "max_le
 
 @pytest.mark.parametrize("name", NAMES)
 def test_symbols_are_read_again(name: str) -> None:
-    """Names with several letters, several subscripts, primes, digits, or a Greek letter stay themselves."""
+    """Names with several letters, subscripts, primes, digits or Greek letters are read again unchanged."""
     vocabulary = Vocabulary({one: Symbol() for one in (*NAMES, "n")})
     symbol = Sym(name)
     for tree in (symbol, Pow(symbol, Num(2)), Fn("log", (symbol, Num(2))), Fn("factorial", (symbol,))):
@@ -146,7 +146,7 @@ def test_growth_is_read_again(sign: str) -> None:
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, *SIGNS])
 def test_tex_knows_every_command(name: str) -> None:
-    """Ceilings, floors and signs of growth are written with commands that TeX has."""
+    """Ceilings, floors and signs of growth use commands that TeX knows."""
     arguments = (Sym("d_ff"), Sym("β_2_x"))[: FUNCTIONS.get(name, (1, 1))[1]]
     written = to_latex(Relation(Fn(name, arguments), Sym("alpha"), "≤"))
     assert set(re.findall(r"\\([A-Za-z]+|_)", written)) <= KNOWN_TO_TEX
@@ -154,7 +154,7 @@ def test_tex_knows_every_command(name: str) -> None:
 
 
 def test_several_letters_are_one_name() -> None:
-    """TeX would set `seq` as a product of three, and a bare underscore in text stops it."""
+    """TeX would set `seq` as a product of three, and a bare underscore in text is an error."""
     assert r"\text{seq}_{\text{len\_max}}" == to_latex(Sym("seq_len_max"))
     assert r"d_{\text{model}}" == to_latex(Sym("d_model"))
     assert r"\alpha_{\text{1}}" == to_latex(Sym("alpha_1")) == to_latex(Sym("α_1"))

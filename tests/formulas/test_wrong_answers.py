@@ -1,7 +1,7 @@
-"""Wrong answers with one misconception each, and what students are told of it.
+"""Test the messages for wrong answers with one misconception each.
 
-Every code in the table was found to be true of its answer when the table was made. Whoever changes one
-looks at the answer: a student believes what is said.
+Every code in the table was checked to be true of its answer. Check the answer again before you change a code,
+because students trust the message.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KEYS = tomllib.loads(Path(__file__).with_name("wrong_answers.toml").read_text("u
 @pytest.mark.slow
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key["name"])
 def test_what_is_said_of_wrong_answers(key: dict) -> None:
-    """The code of each misconception, empty where none is named; its sentence exists in every language."""
+    """Each misconception has the stated code, or none, and a message in every language."""
     vocabulary = Vocabulary({name: Symbol(domain=domain) for name, domain in key["symbols"].items()})
     comparer = Comparer(Points(vocabulary.domains, b"a test"))
     readings = [comparer]
@@ -44,6 +44,6 @@ def test_what_is_said_of_wrong_answers(key: dict) -> None:
 
 
 def test_most_misconceptions_are_named() -> None:
-    """At least nine wrong answers of ten are told what is wrong."""
+    """At least nine of ten wrong answers have a diagnosis."""
     codes = [code for key in KEYS for code in key["wrong"].values()]
     assert codes.count("") <= len(codes) / 10

@@ -1,4 +1,4 @@
-"""The verdict on an answer in the usual order, for tests that ask for nothing else."""
+"""The verdict on an answer in the usual order, for tests that need only this."""
 
 from __future__ import annotations
 
@@ -16,13 +16,11 @@ from autograder.questions.formula.answer_key import FormulaKey, NamedAnswer
 
 
 class Verdict(Struct, frozen=True):
-    """What an answer is.
+    """The verdict on an answer.
 
-    Attributes:
-        right: whether it is right.
-        named: index of the named answer that it is; -1 for none.
-        difference: how it differs from the right answer, where no named one fits.
-        early: it is right only under assumptions that the item does not grant.
+    Attributes: right: whether it is right. named: index of the matching named answer; -1 for none.
+    difference: the difference from the right answer, if no named one matches. early: whether it is right only
+    under assumptions that the item does not grant.
     """
 
     right: bool
@@ -32,7 +30,7 @@ class Verdict(Struct, frozen=True):
 
 
 class JudgingKey(FormulaKey):
-    """An answer key that judges as an item without steps does."""
+    """An answer key that judges like an item without steps."""
 
     __slots__ = ("_foreseen",)
 
@@ -48,13 +46,12 @@ class JudgingKey(FormulaKey):
         self._foreseen = tuple(named)
 
     def verdict(self, answer: Tree) -> Verdict:
-        """JudgingKey an answer in the usual order.
+        """Judge an answer in the usual order.
 
-        Right without assumptions comes first, then named right answers, then right under assumptions,
-        then named mistakes, then what can be said by comparison.
+        Right without assumptions comes first, then named right answers, then right under assumptions, then
+        named mistakes, then the diagnosis.
 
-        Raises:
-            Undecided: it could be proven neither right nor wrong.
+        Raises: Undecided: it could be proven neither right nor wrong.
         """
         facts = self.make_facts(answer)
         doubt: Undecided | None = None

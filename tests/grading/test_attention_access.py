@@ -1,4 +1,4 @@
-"""Answers that are shown not to reach forbidden functions, and those of which it is not known."""
+"""Test which answers provably cannot reach forbidden functions."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ TRICKS = {
 
 
 FURTHER = {"a module for the product, under a forbidden name", "split and merged by numpy"}
-"""Right answers whose check is run once more."""
+"""Right answers that may reach forbidden functions, so that their check runs again."""
 
 
 @pytest.mark.parametrize("name", sorted({*RIGHT, *OWN} - FURTHER))
@@ -121,7 +121,7 @@ def _is_module(value: object) -> bool:
 
 @pytest.mark.parametrize("module", attention_access._MODULES)
 def test_what_may_be_used_of_a_module_is_no_module(module: str) -> None:
-    """Nor has it one as an attribute that may be used."""
+    """The allowed names of a module are not modules, and have no module among their allowed attributes."""
     found = importlib.import_module(module)
     values = {
         name: getattr(found, name) for name in attention_access._MODULES[module] if hasattr(found, name)
@@ -158,7 +158,7 @@ VALUES: dict[str, object] = {
 
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 def test_no_attribute_of_a_value_is_a_module(value: object) -> None:
-    """Nor is one of an attribute."""
+    """No attribute of a value is a module, and none of its attributes are."""
     found = _attributes(value)
     assert not [name for name, one in found.items() if _is_module(one)]
     assert not [

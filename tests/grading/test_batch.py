@@ -1,4 +1,4 @@
-"""A class in which every kind of broken file sits between honest notebooks, graded in the real sandbox."""
+"""Test a class with every kind of broken file between honest notebooks, in the real sandbox."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def result(student, reference, draw):
 
 
 def make_course(root: Path) -> Course:
-    """The small exam, released, with a reference of its own."""
+    """Return a course with the small exam, its release and its reference."""
     for folder in ("assignments/small-exam", "rubrics", "reference", f"release/{NAME}", "submitted"):
         (root / folder).mkdir(parents=True)
     (root / "rubrics" / f"{NAME}.toml").write_text(RUBRIC, encoding="utf-8")
@@ -118,7 +118,7 @@ def make_course(root: Path) -> Course:
 
 
 def hand_in(course: Course, student: str, data: bytes) -> Path:
-    """One student's file."""
+    """Write one student's file."""
     path = course.root / "submitted" / student / NAME / f"{NAME}.ipynb"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
@@ -126,7 +126,7 @@ def hand_in(course: Course, student: str, data: bytes) -> Path:
 
 
 def grade(course: Course, isolation: Isolation = Isolation.NAMESPACES, **options: bool) -> dict[str, Outcome]:
-    """Grade everything that was handed in."""
+    """Grade all submissions."""
     assignment = assignments.load_assignment(course, NAME)
     with Gradebook(course.gradebook) as gradebook, Pool(isolation=isolation) as pool:
         graded = batch.grade_class(assignment, course.list_handins(NAME), gradebook, pool, **options)
@@ -134,7 +134,7 @@ def grade(course: Course, isolation: Isolation = Isolation.NAMESPACES, **options
 
 
 def points(graded: GradingResult) -> dict[str, Decimal]:
-    """Points by item."""
+    """Return points by item."""
     return {f"{one.question}.{one.item}": one.points for one in graded.score.items}
 
 
@@ -149,7 +149,7 @@ FULL = {
 
 @pytest.fixture(scope="module")
 def class_(tmp_path_factory: pytest.TempPathFactory) -> tuple[Course, dict[str, Outcome]]:
-    """Every fault folder as a student, and what only a file system can do, between honest students."""
+    """Grade a class with each faulty file, problems of file systems, and honest students."""
     course = make_course(tmp_path_factory.mktemp("course"))
     for folder in sorted(FAULTS.iterdir()):
         if not folder.name.startswith("_"):
@@ -174,12 +174,12 @@ def class_(tmp_path_factory: pytest.TempPathFactory) -> tuple[Course, dict[str, 
 
 @pytest.mark.parametrize("student", ["a-first-honest", "z-last-honest"])
 def test_honest_classmates_keep_full_marks(class_: tuple[Course, dict[str, Outcome]], student: str) -> None:
-    """Nothing that others hand in moves an honest student's mark."""
+    """Submissions of other students do not change an honest student's mark."""
     assert FULL == points(class_[1][student].graded)
 
 
 def test_every_submission_has_a_result(class_: tuple[Course, dict[str, Outcome]]) -> None:
-    """The batch goes on to the end: whoever has a folder has a score with every item."""
+    """Every student with a folder gets a score with all items."""
     course, outcomes = class_
     assert {handin.student for handin in course.list_handins(NAME)} == set(outcomes)
     assert {len(FULL)} == {len(outcome.graded.score.items) for outcome in outcomes.values()}
@@ -199,20 +199,20 @@ def test_every_submission_has_a_result(class_: tuple[Course, dict[str, Outcome]]
 def test_what_is_no_file_of_their_own_is_refused(
     class_: tuple[Course, dict[str, Outcome]], student: str, code: str
 ) -> None:
-    """Links are not followed, folders and missing files are named, and a person looks at each."""
+    """Links, folders and missing files are not read; they get a note and need manual review."""
     graded = class_[1][student].graded
     assert [code] == [note.code for note in graded.score.notes]
     assert {Status.NEEDS_REVIEW} == {item.status for item in graded.score.items}
 
 
 def test_fifty_megabytes_of_ballast_cost_no_point(class_: tuple[Course, dict[str, Outcome]]) -> None:
-    """A large file is an honest file."""
+    """A large file with valid contents keeps full marks."""
     assert FULL == points(class_[1]["fifty-megabytes"].graded)
 
 
 @pytest.mark.parametrize("folder", sorted(one.name for one in FAULTS.iterdir() if one.name[0] != "_"))
 def test_a_broken_file_gets_a_clear_result(class_: tuple[Course, dict[str, Outcome]], folder: str) -> None:
-    """A refused file says why in every item; a read one carries the notes its folder expects."""
+    """A rejected file gives the reason in every item; a readable one has the expected notes."""
     expected = tomllib.loads((FAULTS / folder / "expected.toml").read_text(encoding="utf-8"))
     score = class_[1][folder].graded.score
     codes = {note.code for note in score.notes}
@@ -225,7 +225,7 @@ def test_a_broken_file_gets_a_clear_result(class_: tuple[Course, dict[str, Outco
 
 
 def test_grading_again_changes_nothing(class_: tuple[Course, dict[str, Outcome]]) -> None:
-    """Known results are not computed again, and the whole database stays as it was."""
+    """Known results are not recomputed, and the database stays unchanged."""
     course, first = class_
     before = dump(course.gradebook)
     second = grade(course)
@@ -237,7 +237,7 @@ def test_grading_again_changes_nothing(class_: tuple[Course, dict[str, Outcome]]
 
 
 def dump(database: Path) -> list[str]:
-    """Everything in the database, as text."""
+    """Return the contents of the database as text."""
     connection = sqlite3.connect(database)
     try:
         return list(connection.iterdump())
@@ -247,7 +247,7 @@ def dump(database: Path) -> list[str]:
 
 @pytest.mark.slow
 def test_computing_again_gives_the_same_marks(class_: tuple[Course, dict[str, Outcome]]) -> None:
-    """With the same secret the hidden inputs are the same, and so is every mark."""
+    """With the same secret, hidden inputs and marks stay the same."""
     course, first = class_
     second = grade(course, again=True)
     assert {name: points(one.graded) for name, one in first.items()} == {
@@ -257,8 +257,8 @@ def test_computing_again_gives_the_same_marks(class_: tuple[Course, dict[str, Ou
 
 @pytest.mark.slow
 def test_a_killed_run_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was graded before the run stopped is kept; the next run grades the others."""
-    monkeypatch.setattr(batch, "GATHERED_SECONDS", 0.0)  # all six would be recorded together
+    """A stopped run keeps its results, and the next run grades the remaining students."""
+    monkeypatch.setattr(batch, "GATHERED_SECONDS", 0.0)  # otherwise all six would be recorded together
     course = make_course(tmp_path / "course")
     for number in range(6):
         hand_in(course, f"student-{number}", CONTROL)
@@ -276,7 +276,7 @@ def test_a_killed_run_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.slow
 def test_a_weaker_result_never_passes_for_a_stronger_one(tmp_path: Path) -> None:
-    """Graded again at a stronger level; a stronger result is kept, and runs and comments tell the level."""
+    """A weaker isolation level never replaces a stronger one; results are upgraded to a stronger level."""
     course = make_course(tmp_path / "course")
     hand_in(course, "ada", CONTROL)
     graded = []
@@ -302,7 +302,7 @@ def test_a_weaker_result_never_passes_for_a_stronger_one(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_a_new_submission_replaces_the_old_result(tmp_path: Path) -> None:
-    """Who hands in again is graded again; both attempts are kept."""
+    """A resubmission is graded, and both attempts are kept."""
     course = make_course(tmp_path / "course")
     hand_in(course, "ada", CONTROL.replace(b"return 2 * x", b"return 3 * x"))
     first = grade(course)["ada"]
@@ -321,7 +321,7 @@ def test_a_new_submission_replaces_the_old_result(tmp_path: Path) -> None:
 
 
 def test_a_reference_that_raises_is_not_remembered(tmp_path: Path) -> None:
-    """Its failure is named before anybody is graded, and gone as soon as it is repaired."""
+    """A failing reference is reported before grading, and its failure is not cached."""
     course = make_course(tmp_path / "course")
     right = (course.reference / "arithmetic.py").read_text(encoding="utf-8")
     (course.reference / "arithmetic.py").write_text("def scores():\n    return 1 @ 'no'\n", encoding="utf-8")
@@ -333,7 +333,7 @@ def test_a_reference_that_raises_is_not_remembered(tmp_path: Path) -> None:
 
 
 def test_a_secret_that_others_can_read_is_refused(tmp_path: Path) -> None:
-    """Hidden inputs are only as hidden as the secret."""
+    """A course secret that other users can read is rejected."""
     course = make_course(tmp_path / "course")
     course.load_secret()
     (course.private / "secret").chmod(0o644)
@@ -349,7 +349,7 @@ def test_a_secret_that_others_can_read_is_refused(tmp_path: Path) -> None:
 def test_more_than_the_cores_work_at_a_time(
     monkeypatch: pytest.MonkeyPatch, cores: int, gigabytes: int, workers: int
 ) -> None:
-    """Half as many again, and on few cores three more, if two gigabytes for each have room."""
+    """There are 1.5 workers per core; on few cores, three more than cores if memory allows."""
     pages = {"SC_PHYS_PAGES": gigabytes << 18, "SC_PAGE_SIZE": 4096}
     monkeypatch.setattr("os.cpu_count", lambda: cores)
     monkeypatch.setattr("os.sysconf", pages.__getitem__)

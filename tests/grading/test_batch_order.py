@@ -1,4 +1,4 @@
-"""The order in which a batch grades: nobody waits behind the endless loops of others."""
+"""Test the order of grading in a batch: endless loops do not delay other submissions."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ OTHERS = [f"other-{number}" for number in range(6)]
 
 
 class FakeGrader:
-    """Writes down what it is asked; submissions called loop run out of time until this is known."""
+    """A grader that records its calls; submissions in LOOPS time out until the timeout is known."""
 
     def __init__(self) -> None:
         self.assignment = SimpleNamespace(rubric=SimpleNamespace(assignment=SimpleNamespace(redraw="never")))
         self.events: list[tuple[str, str]] = []
 
     def grade(self, handed: SubmittedFiles, *, timeouts: SubmissionTimeouts) -> GradingResult:
-        """Return an empty result with the time-outs that are met."""
+        """Return an empty result with the timeouts that occurred."""
         found = timeouts.get_notebook_timeouts(handed.student.encode)
         try:
             if handed.student in LOOPS and not found.is_known_cell(0, ()):
@@ -47,7 +47,7 @@ def grade_batch(
     workers: int,
     known: Mapping[str, Mapping[str, int]] = {},
 ) -> tuple[list[tuple[str, str]], dict[str, Any]]:
-    """Return what happened in which order, and the results by student."""
+    """Return the events in order, and the results by student."""
     monkeypatch.setattr(batch, "read_handin", lambda _, handin: SubmittedFiles(handin.owner, {}))
     grader = FakeGrader()
     handins = [Handin(student, Path(student)) for student in students]
@@ -60,7 +60,7 @@ def grade_batch(
 def test_batch_grades_endless_loops_after_everybody_else_has_begun(
     monkeypatch: pytest.MonkeyPatch, workers: int
 ) -> None:
-    """There are more loops than workers, and they come first."""
+    """Endless loops are graded again after all other submissions have started."""
     events, results = grade_batch(monkeypatch, [*LOOPS, *OTHERS], workers)
     assert sorted(results) == [*LOOPS, *OTHERS]
     assert sorted(events) == sorted(
@@ -68,7 +68,7 @@ def test_batch_grades_endless_loops_after_everybody_else_has_begun(
     )
     first_again = min(events.index(("graded", name)) for name in LOOPS)
     begun_late = [name for name in OTHERS if events.index(("graded", name)) > first_again]
-    assert len(begun_late) < batch.AHEAD * workers  # only those that other workers had begun by then
+    assert len(begun_late) < batch.AHEAD * workers  # only those that other workers had started by then
     assert {name: len(results[name].timeouts) for name in LOOPS} == dict.fromkeys(LOOPS, 1)
     assert not any(results[name].timeouts for name in OTHERS)
 
@@ -87,7 +87,7 @@ def test_batch_of_one_worker_grades_in_order_but_for_endless_loops(monkeypatch: 
 
 
 def test_batch_stops_nobody_for_whom_the_timeout_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At later gradings."""
+    """Known timeouts do not interrupt a later run."""
     _, results = grade_batch(monkeypatch, LOOPS, 1)
     known = {name: results[name].timeouts for name in LOOPS}
     events, _ = grade_batch(monkeypatch, [*LOOPS, *OTHERS], 1, known)
@@ -95,6 +95,6 @@ def test_batch_stops_nobody_for_whom_the_timeout_is_known(monkeypatch: pytest.Mo
 
 
 def test_batch_stops_nobody_if_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many workers as submissions."""
+    """No submission is interrupted if there are as many workers as submissions."""
     events, _ = grade_batch(monkeypatch, LOOPS, len(LOOPS))
     assert sorted(events) == [("graded", name) for name in LOOPS]

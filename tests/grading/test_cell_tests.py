@@ -1,4 +1,4 @@
-"""Cells as they run, where a line begins each of them."""
+"""Test the line that is inserted at the beginning of each code cell."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from autograder.grading.cell_tests import with_start_line
 
 
 def test_a_line_begins_each_code_cell() -> None:
-    """Not an empty one, nor a magic that takes the whole cell; what was handed in stays as it was."""
+    """Empty cells and cell magics get no line, and the submitted cells stay unchanged."""
     cells = [Cell("x = 1"), Markdown("words"), Cell("%%time\ny = 2"), Cell(" ")]
     started = with_start_line(cells, "seed = 3")
     assert [one.source for one in started] == ["seed = 3\nx = 1", "words", "%%time\ny = 2", " "]

@@ -1,4 +1,4 @@
-"""Answers in cells whose type was changed: what can be read is judged, and nothing else is lost unseen."""
+"""Test answers in cells whose type was changed: readable ones are judged, others need review."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.sandbox
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
-    """Code and a text in one notebook, formulas in the other."""
+    """Return the released course with two notebooks."""
     course = small_course(tmp_path_factory.mktemp("course"))
     generate_release(course, NAME)
     return course
@@ -35,19 +35,19 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
 
 @pytest.fixture(scope="module")
 def grader(course: Course) -> Iterator[Grader]:
-    """Of the course."""
+    """Return a grader of the course."""
     with Pool() as pool:
         yield Grader(assignments.load_assignment(course, NAME), pool)
 
 
 def turn(cells: list[dict[str, Any]], grade_id: str, source: str) -> None:
-    """Turn an answer's cell into a text."""
+    """Turn an answer's cell into a text cell."""
     (cell,) = (cell for cell in cells if marks(cell) == grade_id)
     cell |= {"cell_type": "markdown", "source": source}
 
 
 def result(graded: GradingResult, question: str) -> ItemResult:
-    """The first result of a question."""
+    """Return the first result of a question."""
     return next(item for item in graded.score.items if item.question == question)
 
 
@@ -65,7 +65,7 @@ def result(graded: GradingResult, question: str) -> ItemResult:
     ],
 )
 def test_grade_reads_answers_in_cells_turned_to_text(question: str, source: str, grader: Grader) -> None:
-    """Code is run, and what assigns nothing is the answer itself."""
+    """Code in text cells is run; other text is read as the answer itself."""
     notebook = "code" if question == "softmax" else "formulas"
     graded = sit(grader, notebook, lambda cells: turn(cells, f"{question}-answer", source))
     assert Status.PASSED is result(graded, question).status
@@ -85,7 +85,7 @@ def test_grade_reads_answers_in_cells_turned_to_text(question: str, source: str,
 def test_grade_asks_a_person_about_texts_that_it_cannot_read(
     question: str, source: str, grader: Grader
 ) -> None:
-    """Nothing told the student that the cell is not run, or what is wrong in it."""
+    """Texts that cannot be read need manual review."""
     notebook = "code" if question == "softmax" else "formulas"
     found = result(sit(grader, notebook, lambda cells: turn(cells, f"{question}-answer", source)), question)
     assert found.status is Status.NEEDS_REVIEW
@@ -106,7 +106,7 @@ def test_grade_asks_a_person_about_texts_that_it_cannot_read(
 def test_grade_judges_wrong_answers_that_it_read(
     question: str, source: str, expected: tuple[Status, Decimal], grader: Grader
 ) -> None:
-    """The type of a cell excuses no mistake."""
+    """Wrong answers in text cells are judged as wrong."""
     notebook = "code" if question == "softmax" else "formulas"
     found = result(sit(grader, notebook, lambda cells: turn(cells, f"{question}-answer", source)), question)
     assert expected == (found.status, found.points)
@@ -116,7 +116,7 @@ def test_grade_judges_wrong_answers_that_it_read(
     "source", ["8*d_model^2", 'mlp_parameters = "8*d_model^2"', "$8 d^2$", "Eight squares."]
 )
 def test_check_calls_ready_only_what_grading_reads(source: str, course: Course, grader: Grader) -> None:
-    """Both take the same cell for the same answer."""
+    """`check` reports an answer as ready only if grading reads the same answer."""
     tree = json.loads(grader.assignment.release_bytes["formulas"])
     turn(tree["cells"], "mlp-answer", source)
     specification = read_specification((course.locate_release(NAME) / FILE_NAME).read_text(), FILE_NAME)

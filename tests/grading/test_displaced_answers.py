@@ -1,4 +1,4 @@
-"""Answers outside their cells, from the file to marks."""
+"""Test answers outside their cells, from the file to marks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.sandbox
 
 @pytest.fixture(scope="module")
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
-    """Code and a text in one notebook, formulas in the other."""
+    """Return a grader of two notebooks: one with code and a text, one with formulas."""
     course = small_course(tmp_path_factory.mktemp("course"))
     generate_release(course, NAME)
     with Pool() as pool:
@@ -30,13 +30,13 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
 
 
 def plain(source: str) -> dict[str, Any]:
-    """Return a code cell of the student's own."""
+    """Return a code cell without metadata."""
     return {"cell_type": "code", "metadata": {}, "source": source, "outputs": [], "execution_count": None}
 
 
 @pytest.mark.parametrize("where", [0, -1, None], ids=["first cell", "last cell", "in another answer"])
 def test_grade_judges_formulas_that_stand_in_other_cells(where: int | None, grader: Grader) -> None:
-    """The names exist when the notebook has run."""
+    """Formulas in other cells are found by their names after the run."""
     source = 'mlp_parameters = "8*d_model^2"'
 
     def change(cells: Cells) -> None:
@@ -53,7 +53,7 @@ def test_grade_judges_formulas_that_stand_in_other_cells(where: int | None, grad
 
 
 def test_grade_judges_a_function_that_stands_above_everything(grader: Grader) -> None:
-    """The blank cell, which would raise, does not undo it."""
+    """A function in the first cell counts; the blank answer cell, which would raise, does not undo it."""
     graded = sit(grader, "code", lambda cells: cells.insert(0, plain(f"import numpy\n\n{SOFTMAX}")))
     assert (Decimal(3), {Status.PASSED}) == of_question(graded, "softmax")
 
@@ -65,7 +65,7 @@ def test_grade_judges_a_function_that_stands_above_everything(grader: Grader) ->
 def test_grade_runs_the_answer_below_a_placeholder(
     notebook: str, question: str, answer: str, grader: Grader
 ) -> None:
-    """Whoever forgets to delete the release's own statement has answered all the same."""
+    """An answer counts even if the placeholder statement above it was not deleted."""
 
     def change(cells: Cells) -> None:
         cell = next(cell for cell in cells if marks(cell) == f"{question}-answer")
@@ -76,7 +76,7 @@ def test_grade_runs_the_answer_below_a_placeholder(
 
 
 def test_grade_runs_the_body_below_a_placeholder(grader: Grader) -> None:
-    """Also inside a function; a method that is left abstract still raises."""
+    """A placeholder at the beginning of a function is skipped too."""
     head, body = SOFTMAX.split("\n", 1)
     source = f"{head}\n    raise NotImplementedError()\n{body}"
 
@@ -90,7 +90,7 @@ def test_grade_runs_the_body_below_a_placeholder(grader: Grader) -> None:
     "source", ["8*d_model^2", "d_model = 7\n8*d_model**2", "def rows(a): return a\nprint(rows(3))"]
 )
 def test_grade_leaves_bare_formulas_and_renamed_functions_to_review(source: str, grader: Grader) -> None:
-    """In a cell of the student's own beside the blank answer."""
+    """A bare formula or renamed function near the blank answer needs manual review."""
 
     def change(cells: Cells) -> None:
         at = next(at for at, cell in enumerate(cells) if marks(cell) == "mlp-answer")
@@ -111,7 +111,10 @@ def test_grade_leaves_bare_formulas_and_renamed_functions_to_review(source: str,
 def test_grade_leaves_a_blank_answer_to_review_if_the_text_of_its_question_has_a_formula(
     text: str, grader: Grader
 ) -> None:
-    """Student and staff learn it; what builds on the answer is judged as below a blank one."""
+    """A blank answer needs review if a text of its question has a formula; student and staff see this.
+
+    Questions that build on the answer are judged as after a blank one.
+    """
     graded = sit(grader, "formulas", lambda cells: write_text(cells, text))
     items = {f"{item.question}.{item.item}": item for item in graded.score.items}
     assert items["mlp.formula"].code == "review.text-beside"
@@ -130,13 +133,13 @@ def test_grade_leaves_a_blank_answer_to_review_if_the_text_of_its_question_has_a
     ],
 )
 def test_grade_leaves_no_blank_answer_to_review_for_an_explanation(text: str, grader: Grader) -> None:
-    """Whoever looks at each of them has less time for the others."""
+    """An explanation without a formula does not make a blank answer need review."""
     graded = sit(grader, "formulas", lambda cells: write_text(cells, text))
     assert "no-answer" in {item.code for item in graded.score.items if item.question == "mlp"}
 
 
 def write_text(cells: Cells, text: str) -> None:
-    """Leave a formula blank, write a text beside it, and answer wrongly what builds on it."""
+    """Leave a formula blank, write a text next to it, and answer the dependent question wrongly."""
     for cell in cells:
         if marks(cell) == "model-answer":
             cell["source"] = 'model_parameters = "9*n_layers*d_model^2"'
@@ -145,7 +148,7 @@ def write_text(cells: Cells, text: str) -> None:
 
 
 def test_grade_leaves_a_blank_written_answer_to_a_person_who_sees_the_text(grader: Grader) -> None:
-    """A text that belongs to no answer may be it; the student reads the same."""
+    """A blank written answer needs review if there is an unassigned text, which the page shows."""
     text = {"cell_type": "markdown", "metadata": {}, "source": "Large scores overflow in the exponential."}
     graded = sit(grader, "code", lambda cells: cells.insert(0, text))
     assert of_question(graded, "thoughts")[1] == {"review.cells"}
@@ -156,7 +159,7 @@ def test_grade_leaves_a_blank_written_answer_to_a_person_who_sees_the_text(grade
 
 
 def test_grade_gives_a_blank_notebook_with_scratch_code_no_review(grader: Grader) -> None:
-    """Nothing that could be an answer: no answer."""
+    """Scratch code that cannot be an answer leaves a blank notebook without review."""
     graded = sit(grader, "code", lambda cells: cells.insert(0, plain("import numpy\nprint(numpy.ones(3))")))
     assert Status.NEEDS_REVIEW not in {item.status for item in graded.score.items}
 
@@ -180,7 +183,7 @@ Sketch()"""
 def test_grade_names_a_picture_that_only_code_shows(
     source: str, *, written: bool, is_named: bool, grader: Grader
 ) -> None:
-    """Whoever marks a blank written answer is told that the code beside it draws something."""
+    """A note names code next to a blank written answer if it draws a picture."""
 
     def change(cells: Cells) -> None:
         at = next(at for at, cell in enumerate(cells) if marks(cell) == "thoughts")
@@ -209,7 +212,7 @@ PICTURE = DRAWS.partition('b64decode(\n            "')[2].partition('"')[0]
 def test_grade_reviews_a_blank_answer_with_a_picture_beside_it(
     question: str, kind: str, *, is_review: bool, grader: Grader
 ) -> None:
-    """A saved output is not made again; a photo of an answer in code is in a text of the student's own."""
+    """A blank answer with a picture next to it needs review, for a saved output or an attached photo."""
     saved = {"output_type": "display_data", "metadata": {}, "data": {"image/png": PICTURE}}
     beside = {
         "saved": {**plain("show_photo()"), "outputs": [saved]},

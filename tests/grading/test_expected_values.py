@@ -1,4 +1,4 @@
-"""Expected values: the reference is asked what students are asked."""
+"""Test expected values, which the reference computes for the same calls as students."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.sandbox
 def test_expected_values_are_those_of_the_reference(
     body: str, error: str, tmp_path: Path, pool: Pool
 ) -> None:
-    """A reference that fails is the course's fault, named before anybody is graded."""
+    """A failing reference is an error of the course, reported before grading."""
     assignment = assignments.load_assignment(make_course(tmp_path / "course"), NAME)
     source = f"def scores():\n    {body}\n"
     (assignment.course.reference / "arithmetic.py").write_text(source, encoding="utf-8")
@@ -43,7 +43,7 @@ def test_expected_values_are_those_of_the_reference(
 
 @pytest.mark.slow
 def test_a_busy_machine_stops_no_class(tmp_path: Path, pool: Pool) -> None:
-    """A reference that needs longer than a student may is waited for: its time bounds faults, not answers."""
+    """A reference may take longer than the time limit for students."""
     assignment = assignments.load_assignment(make_course(tmp_path / "course"), NAME)
     assert assignment.rubric.assignment.limits.call_seconds == 2
     slow = "import time\ndef scores():\n    time.sleep(2.5)\n    return (2, 8, 128, 128)\n"

@@ -1,4 +1,4 @@
-"""Packages, data, starter files and results: from the sources to marks, through the real sandbox."""
+"""Test packages, data, starter files and results from the sources to marks in the real sandbox."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.sandbox
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
-    """Both assignments, released."""
+    """Return a course with both assignments released."""
     made = written(tmp_path_factory.mktemp("files"))
     for name in ("captions", "model"):
         generate_release(made, name)
@@ -37,23 +37,23 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
 
 @pytest.fixture(scope="module")
 def grader(course: Course, pool: Pool) -> Grader:
-    """Of the captions."""
+    """Return a grader of the assignment `captions`."""
     return Grader(assignments.load_assignment(course, "captions"), pool)
 
 
 @pytest.fixture(scope="module")
 def of_model(course: Course, pool: Pool) -> Grader:
-    """Of the language model."""
+    """Return a grader of the assignment `model`."""
     return Grader(assignments.load_assignment(course, "model"), pool)
 
 
 def key(assignment: Assignment) -> dict[str, bytes | NotebookError]:
-    """What the answer key hands in beside its notebooks."""
+    """Return the files that the answer key submits with its notebooks."""
     return {path: file.read_bytes() for path, file in assignment.key_files.items()}
 
 
 def handed(grader: Grader, changed: Mapping[str, bytes | NotebookError | None]) -> GradingResult:
-    """The key's notebook with these files; None leaves one out."""
+    """Grade the key's notebook with these files; None omits one."""
     assignment = grader.assignment
     folder = assignment.course.sources / assignment.name
     files = {**key(assignment), **changed}
@@ -63,17 +63,17 @@ def handed(grader: Grader, changed: Mapping[str, bytes | NotebookError | None]) 
 
 
 def codes(graded: GradingResult) -> dict[str, str]:
-    """What each question's only item came to: its code, or its status where all is well."""
+    """Return the code of each question's only item, or its status if it has none."""
     return {one.question: one.code or one.status.value for one in graded.score.items}
 
 
 def told(graded: GradingResult, path: str) -> SubmissionFile:
-    """What is told of a file."""
+    """Return the report about a file."""
     return next(one for one in graded.files if one.path == path)
 
 
 def test_the_release_holds_what_is_given_out_and_nothing_of_the_key(course: Course) -> None:
-    """Folders as they are, starters without their solutions; the key's results and other files stay."""
+    """The release has data folders and starters without solutions, but no files of the answer key."""
     release = course.locate_release("captions")
     given = {path.relative_to(release).as_posix() for path in release.rglob("*") if path.is_file()}
     own = {"captions.ipynb", "coursecheck.py", "features.npy", "captioning/__init__.py"}
@@ -87,7 +87,7 @@ def test_the_release_holds_what_is_given_out_and_nothing_of_the_key(course: Cour
 
 
 def test_an_assignment_of_modules_alone_has_a_notebook_made_for_it(course: Course) -> None:
-    """It carries the points and imports what the files define; nobody writes into it."""
+    """A notebook is generated for an assignment that consists of modules only."""
     paper = nbformat.reads((course.locate_release("model") / "model.ipynb").read_text("utf-8"), as_version=4)
     sources = {cell.metadata.nbgrader.grade_id: cell.source for cell in paper.cells}
     assert 'from lm import count\n\ncheck("count")' == sources["count"]
@@ -104,24 +104,24 @@ def test_an_assignment_of_modules_alone_has_a_notebook_made_for_it(course: Cours
 def test_the_key_earns_everything_and_planted_files_lose_what_they_must(
     course: Course, pool: Pool, name: str, question: str, mistake: str
 ) -> None:
-    """The key brings its own files, the untouched release earns nothing, and trials stand in files."""
+    """The key earns full marks, the release nothing, and planted files lose exactly their points."""
     assignment = assignments.load_assignment(course, name)
     found = verify(assignment, pool)
     wrong = [row for matrix in found.matrices for row in matrix.rows if row.findings or row.wrong]
     assert not wrong
     tried = [row.name for one in found.matrices if one.question == question for row in one.rows]
     assert {"solution", mistake} < set(tried)
-    # Nothing is planted for a mean that the reference computes, which is the rubric's own gap.
+    # Nothing is planted for a mean that the reference computes: the rubric has a gap there.
     assert {one.place for one in found.findings} <= {"mean.number"}
 
 
 def test_a_reference_reads_the_data_and_the_key_of_a_package(grader: Grader) -> None:
-    """Its box has the data, the helpers, and the key's version of what students write."""
+    """The reference has the data, the helpers and the key's version of the students' files."""
     assert {"step": "passed", "mean": "passed", "predictions": "passed"} == codes(handed(grader, {}))
 
 
 def test_the_students_module_stands_in_the_package_that_was_given_out(grader: Grader) -> None:
-    """It imports the helpers beside it, and its mistakes are its own."""
+    """The student's module is imported with the released helpers, and its mistakes are reported."""
     wrong = STARTER.replace("return 2 *", "return 3 *").encode()
     graded = handed(grader, {"captioning/rnn.py": wrong})
     assert "code.failed" == codes(graded)["step"]
@@ -132,7 +132,7 @@ def test_the_students_module_stands_in_the_package_that_was_given_out(grader: Gr
 
 
 def test_a_named_mistake_of_a_module_is_told(grader: Grader) -> None:
-    """The trial stands in the place of the file, as a student's does: beside the key's other files."""
+    """A named mistake of a module is recognised by a trial with the key's other files."""
     wrong = STARTER.replace("return 2 * squashed(state)", "return squashed(state + 0.0)").encode()
     graded = handed(grader, {"captioning/rnn.py": wrong})
     item = next(one for one in graded.score.items if one.question == "step")
@@ -151,7 +151,7 @@ def test_a_named_mistake_of_a_module_is_told(grader: Grader) -> None:
 def test_a_result_that_is_not_there_is_told(
     grader: Grader, content: bytes | NotebookError | None, state: FileState, code: str
 ) -> None:
-    """Its question says why, the page lists it, and everything else keeps its marks."""
+    """A missing or unreadable result is reported in its question and on the page; other marks stay."""
     if isinstance(content, bytes):
         content = NotebookError("too-large", "too large")
     graded = handed(grader, {"predictions.npy": content})
@@ -177,7 +177,7 @@ def test_a_result_that_is_not_there_is_told(
 def test_a_module_that_holds_no_answer_is_told(
     grader: Grader, content: bytes | str | None, state: FileState, code: str
 ) -> None:
-    """One that is missing, as it was given out, or that does not compile."""
+    """A missing, unchanged or invalid module is reported."""
     given = grader.assignment.starters["captioning/rnn.py"]
     graded = handed(grader, {"captioning/rnn.py": given if isinstance(content, str) else content})
     assert {"step": code, "mean": "passed", "predictions": "passed"} == codes(graded)
@@ -221,7 +221,7 @@ def step(state):
 
 
 def test_a_box_shows_the_files_read_only_and_nothing_of_the_key(grader: Grader) -> None:
-    """Large data is mounted, and not copied; only what the student brought can be changed."""
+    """Released data is mounted read-only, and only the student's files can be changed."""
     graded = handed(grader, {"captioning/rnn.py": LOOKING.encode()})
     outputs = [out for run in graded.notebooks[0].runs if run for out in run.outputs]
     shown = "".join(out.data["text/plain"] for out in outputs if out.kind == "stream")
@@ -240,7 +240,7 @@ def _submitted(course: Course, name: str, files: Mapping[str, bytes]) -> Path:
 
 
 def test_modules_alone_are_handed_in_without_a_notebook(course: Course, of_model: Grader) -> None:
-    """The made notebook is the release's; what the files hold decides, and is part of the digest."""
+    """Modules can be submitted without a notebook; their contents are part of the digest."""
     folder = _submitted(course, "model", {"lm.py": LM.encode(), "report.md": b"I saw two.\n"})
     files = read_handin(of_model.assignment, Handin("ada", folder))
     graded = of_model.grade(files)
@@ -253,7 +253,7 @@ def test_modules_alone_are_handed_in_without_a_notebook(course: Course, of_model
 
 
 def test_copies_are_read_under_the_names_that_are_meant(course: Course, grader: Grader) -> None:
-    """What browsers call a file that is there already; of two copies none."""
+    """Copies with a browser's suffix are read under the original name, unless there are two."""
     module = STARTER.replace("doubled", "twice").encode()
     folder = _submitted(course, "captions", {"rnn (1).py": module, "captions (2).ipynb": b"{}"})
     files = read_handin(grader.assignment, Handin("ada", folder))
@@ -271,7 +271,7 @@ def test_copies_are_read_under_the_names_that_are_meant(course: Course, grader: 
 
 
 def test_nothing_outside_of_a_submission_is_read(course: Course, of_model: Grader, tmp_path: Path) -> None:
-    """Neither through a link, nor through a folder that is one, nor a second name of somebody's file."""
+    """Files behind symbolic links, linked folders and hard links are not read."""
     secret = tmp_path / "lm.py"
     secret.write_bytes(LM.encode())
     assignment = of_model.assignment
@@ -294,7 +294,7 @@ def test_nothing_outside_of_a_submission_is_read(course: Course, of_model: Grade
 
 
 def test_a_release_made_again_forgets_what_is_not_given_out_any_more(tmp_path: Path) -> None:
-    """Folders of data follow their sources, and links in them are refused."""
+    """Releasing again removes files that are no longer in the sources, and rejects links in them."""
     course = written(tmp_path)
     generate_release(course, "captions")
     package = course.sources / "captions/captioning"
@@ -310,7 +310,7 @@ def test_a_release_made_again_forgets_what_is_not_given_out_any_more(tmp_path: P
 
 
 def test_a_module_that_is_called_as_a_library_is_refused(tmp_path: Path) -> None:
-    """It hides Python's own from students, and is hidden by it in a box; names of other files are free."""
+    """A module with the name of a library is rejected; names of data folders are free."""
     course = written(tmp_path)
     rubric = course.locate_rubric("captions")
     text = rubric.read_text("utf-8")
@@ -327,7 +327,7 @@ def test_a_module_that_is_called_as_a_library_is_refused(tmp_path: Path) -> None
 
 
 def test_marks_follow_the_data_and_the_keys_files(tmp_path: Path) -> None:
-    """A changed data file, helper or key is another environment, so that a class is graded again."""
+    """Each changed data file, helper or key file changes the digest, so the class is graded again."""
     course = written(tmp_path)
     seen = set()
     for path in ("", "features.npy", "captioning/layers.py", "captioning/rnn.py", "predictions.npy"):

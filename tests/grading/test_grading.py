@@ -1,4 +1,4 @@
-"""Several notebooks, data files, files taken along, and our own failures, through the real sandbox."""
+"""Test several notebooks, data files, additional files and internal errors in the real sandbox."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ ANSWERS = {
 
 
 def notebook(question: str, solution: str) -> nbformat.NotebookNode:
-    """A source notebook with one question."""
+    """Return a source notebook with one question."""
     flags = {"schema_version": 3, "grade": False, "solution": False, "locked": True, "task": False}
 
     def cell(grade_id: str, source: str, **changed: Any) -> nbformat.NotebookNode:
@@ -88,7 +88,7 @@ def notebook(question: str, solution: str) -> nbformat.NotebookNode:
 
 @pytest.fixture(scope="module")
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
-    """A course whose assignment has two notebooks."""
+    """Return the grader of an assignment with two notebooks."""
     root = tmp_path_factory.mktemp("course")
     for folder in ("assignments/pair", "rubrics", "reference"):
         (root / folder).mkdir(parents=True)
@@ -103,14 +103,14 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
 
 
 def answered(grader: Grader, name: str, source: str) -> bytes:
-    """The released notebook with an answer written into it."""
+    """Return the released notebook with an answer."""
     paper = nbformat.reads(grader.assignment.release_bytes[name].decode(), as_version=4)
     paper.cells[0].source = source
     return nbformat.writes(paper).encode()
 
 
 def papers(grader: Grader) -> dict[str, bytes | NotebookError]:
-    """Both notebooks, answered rightly."""
+    """Return both notebooks with right answers."""
     return {name: answered(grader, name, source) for name, source in ANSWERS.items()}
 
 
@@ -118,12 +118,12 @@ OWN = {"own.py": b"ANSWER = 42\n"}
 
 
 def points(graded: GradingResult) -> dict[str, Decimal]:
-    """Points by question."""
+    """Return points by question."""
     return {item.question: item.points for item in graded.score.items}
 
 
 def test_each_notebook_runs_with_its_own_files(grader: Grader) -> None:
-    """Data files lie beside the notebook they belong to, and what the rubric allows is taken along."""
+    """Each notebook runs with its data files and the additional files that the rubric allows."""
     graded = grader.grade(SubmittedFiles("ada", papers(grader), OWN))
     assert {"words": Decimal(2), "own": Decimal(2)} == points(graded)
     assert ["first", "second"] == [executed.name for executed in graded.notebooks]
@@ -132,7 +132,7 @@ def test_each_notebook_runs_with_its_own_files(grader: Grader) -> None:
 
 
 def test_other_files_are_not_taken_along(grader: Grader) -> None:
-    """A module the rubric does not name, and one for another notebook, stay outside."""
+    """Files that the rubric does not list for this notebook are not available."""
     source = "import stray\nwords = 4"
     handed = {**papers(grader), "first": answered(grader, "first", source)}
     graded = grader.grade(SubmittedFiles("ada", handed, {**OWN, "stray.py": b""}))
@@ -140,7 +140,7 @@ def test_other_files_are_not_taken_along(grader: Grader) -> None:
 
 
 def test_data_files_cannot_be_changed(grader: Grader) -> None:
-    """Writing to a data file is refused; the next student reads the same corpus."""
+    """Data files are read-only, so the next student reads the same corpus."""
     source = 'open("corpus.txt", "w").write("x")\nwords = 4'
     handed = {**papers(grader), "first": answered(grader, "first", source)}
     run = grader.grade(SubmittedFiles("mallory", handed, OWN)).notebooks[0].runs[0]
@@ -150,7 +150,7 @@ def test_data_files_cannot_be_changed(grader: Grader) -> None:
 
 
 def test_a_missing_notebook_costs_its_own_questions_only(grader: Grader) -> None:
-    """The other notebook is graded as ever, and the missing one is said."""
+    """A missing notebook costs only its own questions, and is named in a note."""
     handed = {**papers(grader), "first": NotebookError("missing", "first.ipynb was not handed in")}
     graded = grader.grade(SubmittedFiles("ada", handed, OWN))
     assert {"words": Decimal(0), "own": Decimal(2)} == points(graded)
@@ -170,9 +170,9 @@ def test_a_missing_notebook_costs_its_own_questions_only(grader: Grader) -> None
     ids=["syntax", "after a magic", "misspelt", "long", "open bracket", "null"],
 )
 def test_a_cell_that_is_not_python_is_told_so(grader: Grader, source: str, said: str) -> None:
-    """The page names the line as `autograder check` does, and the answer in it waits for a person.
+    """A syntax error is reported with its line, as in `autograder check`, and needs manual review.
 
-    A misspelt name stays a misspelt name.
+    A misspelt name is reported as such.
     """
     handed = {**papers(grader), "first": answered(grader, "first", source)}
     (result,) = [
@@ -184,7 +184,7 @@ def test_a_cell_that_is_not_python_is_told_so(grader: Grader, source: str, said:
 
 
 def test_our_own_failure_never_costs_points(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A check that fails for a reason of ours leaves its question to a person, and the rest is judged."""
+    """If a check raises, its question needs manual review and the other one is graded."""
 
     def broken(self: NumberCheck, evidence: Any) -> Any:
         if evidence.answer.grade_id == "words-answer":
@@ -202,7 +202,7 @@ def test_our_own_failure_never_costs_points(grader: Grader, monkeypatch: pytest.
 def test_a_sandbox_that_fails_twice_leaves_it_to_a_person(
     grader: Grader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One failure is retried; after two in one submission nobody loses a point by it."""
+    """One failure of the sandbox is retried; after two, the submission needs manual review."""
     failures = iter([SandboxFault("once")])
     opened = NamespaceSandbox.open
 
@@ -227,7 +227,7 @@ def test_a_sandbox_that_fails_twice_leaves_it_to_a_person(
 def test_a_submission_that_loses_its_boxes_waits_as_a_whole(
     grader: Grader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever was judged before: a person decides on all of it, staff reads why, and the next run tries."""
+    """A submission that loses its boxes needs manual review as a whole, and the next run tries again."""
     lost = 0
     asked = NamespaceBox.ask
 
@@ -260,7 +260,7 @@ def test_a_submission_that_loses_its_boxes_waits_as_a_whole(
 def test_a_sandbox_that_does_not_start_again_leaves_it_to_a_person(
     grader: Grader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A batch goes on even when the zygote has died and no other starts."""
+    """If no sandbox can be started, all items need manual review."""
 
     def refuse(environment: Environment) -> NamespaceSandbox:
         raise SandboxFault(f"no zygote for {len(environment.files)} files")
@@ -271,7 +271,7 @@ def test_a_sandbox_that_does_not_start_again_leaves_it_to_a_person(
 
 
 def test_a_dead_zygote_is_replaced(grader: Grader) -> None:
-    """Killing the zygote between two submissions costs nothing but a moment."""
+    """A dead zygote between two submissions is replaced."""
     words = next(one for one in grader.assignment.rubric.assignment.notebooks if one.data)
     sandbox = grader.pool.get_sandbox(grader.assignment.build_environment(words))
     sandbox.close()

@@ -1,4 +1,4 @@
-"""What is graded for a group: each submission once, each member's own notebooks apart. Nothing is run."""
+"""Test grading of groups: shared notebooks and individual ones, without running any."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.small_course import NAME, small_course
 
 @pytest.fixture(scope="module")
 def assignment(tmp_path_factory: pytest.TempPathFactory) -> Assignment:
-    """The small course; its second notebook is each member's own. ada and bob are a group."""
+    """Return the small course, with an individual second notebook and a group of three."""
     course = small_course(tmp_path_factory.mktemp("course"))
     path = course.locate_rubric(NAME)
     path.write_text(path.read_text().replace('{ name = "code" }', '{ name = "code", individual = true }'))
@@ -34,13 +34,13 @@ def assignment(tmp_path_factory: pytest.TempPathFactory) -> Assignment:
 
 
 def handins(assignment: Assignment) -> dict[str, Handin]:
-    """What counts for each."""
+    """Return the counting submission of each student."""
     found = counting_attempts.find_counting_attempts(assignment.course, assignment.rubric).handins
     return {one.student: one for one in found}
 
 
 def test_members_share_one_notebook_and_bring_the_other(assignment: Assignment) -> None:
-    """Whoever has none of their own is told so: another member's is never taken for it."""
+    """A missing individual notebook is reported, never replaced by the one of another member."""
     read = {who: dict(read_handin(assignment, one).notebooks) for who, one in handins(assignment).items()}
     missing = read["cleo"].pop("code")
     assert {
@@ -57,7 +57,7 @@ def test_members_share_one_notebook_and_bring_the_other(assignment: Assignment) 
 
 
 def test_a_result_follows_the_group(assignment: Assignment) -> None:
-    """It is renewed without grading, unless another member's submission counts by now."""
+    """A group's result is updated without grading, unless another member's submission counts now."""
     cleo = handins(assignment)["cleo"]
     score = leave_open("cleo", assignment.rubric, "x")
     graded = GradingResult(replace(score, by="ada"))
@@ -68,7 +68,7 @@ def test_a_result_follows_the_group(assignment: Assignment) -> None:
 
 
 def test_what_is_refused_has_no_points_and_no_notebooks(assignment: Assignment) -> None:
-    """As if it had never been read."""
+    """A refused submission has no points and no notebooks."""
     score = leave_open("ada", assignment.rubric, "x")
     late = refuse_result(GradingResult(score), assignment.rubric)
     assert {(Status.NO_ANSWER, 0, "refused.late")} == {

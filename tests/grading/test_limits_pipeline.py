@@ -1,4 +1,4 @@
-"""Every limit, from the box to the page: outcome, sentence, note; what is honest keeps its marks."""
+"""Test each limit from the box to the page: outcome, message and note; honest answers keep their marks."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def result(student, reference, draw):
     assert_equal(student.work(1), 2)
 """
 HOSTILE_CELL = 3
-"""Where the cell that meets the limit stands, counted from 1."""
+"""Number of the cell that exceeds the limit, counted from 1."""
 SETUP = """
 import os, threading, time
 import numpy as np
@@ -111,13 +111,13 @@ def end_again():
 
 @dataclass(frozen=True)
 class Case:
-    """One limit: a statement that meets it, and what comes of it with control groups and without."""
+    """One limit: a statement that exceeds it, and the outcome with and without control groups."""
 
     statement: str
     grouped: Ending | LimitKind
     alone: Ending | LimitKind
     in_call: Ending | LimitKind | None = None
-    """What comes of it in a call, with groups; None: the same."""
+    """The outcome in a call with control groups; None: the same."""
     limits: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -154,7 +154,7 @@ CASES = {
 
 
 def notebook() -> nbformat.NotebookNode:
-    """Two questions, the source of the release."""
+    """Return the source of the release, with two questions."""
     flags = {"schema_version": 3, "grade": False, "solution": False, "locked": True, "task": False}
 
     def cell(grade_id: str, source: str, **changed: Any) -> nbformat.NotebookNode:
@@ -173,7 +173,7 @@ def notebook() -> nbformat.NotebookNode:
 
 @pytest.fixture(scope="module")
 def assignment(tmp_path_factory: pytest.TempPathFactory) -> Assignment:
-    """An assignment with small limits."""
+    """Return an assignment with small limits."""
     root = tmp_path_factory.mktemp("course")
     for folder in ("assignments/limits", "rubrics", "reference/checks"):
         (root / folder).mkdir(parents=True)
@@ -186,7 +186,7 @@ def assignment(tmp_path_factory: pytest.TempPathFactory) -> Assignment:
 
 
 def without_groups(environment: Environment) -> NamespaceSandbox:
-    """A sandbox as on a machine where no control group is writable."""
+    """Start a sandbox as on a machine without writable control groups."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cgroups, "find_driver", lambda: None)
         return start_sandbox(environment)
@@ -194,13 +194,13 @@ def without_groups(environment: Environment) -> NamespaceSandbox:
 
 @pytest.fixture(scope="module", params=["best", "without groups"])
 def pool(request: pytest.FixtureRequest) -> Iterator[Pool]:
-    """Sandboxes with the best this machine has, and with the fallback."""
+    """Yield sandboxes with the best isolation of this machine, and with the fallback."""
     with Pool(start_sandbox if request.param == "best" else without_groups) as made:
         yield made
 
 
 def limited(assignment: Assignment, limits: Mapping[str, float]) -> Assignment:
-    """The assignment with other limits."""
+    """Return the assignment with other limits."""
     changed = msgspec.structs.replace(assignment.rubric.assignment.limits, **limits)
     whole = msgspec.structs.replace(assignment.rubric.assignment, limits=changed)
     rubric = msgspec.structs.replace(assignment.rubric, assignment=whole)
@@ -209,7 +209,7 @@ def limited(assignment: Assignment, limits: Mapping[str, float]) -> Assignment:
 
 
 def paper(assignment: Assignment, *, work: str, cell: str = "pass", later: str = "later = 6 * 7") -> bytes:
-    """The released notebook with both answers and a cell of the student's own between them."""
+    """Return the released notebook with both answers and a cell of the student between them."""
     node = nbformat.reads(assignment.release_bytes["limits"].decode(), as_version=4)
     node.cells[0].source = SETUP + work
     node.cells[2].source = later
@@ -218,12 +218,12 @@ def paper(assignment: Assignment, *, work: str, cell: str = "pass", later: str =
 
 
 def grade(assignment: Assignment, pool: Pool, content: bytes) -> GradingResult:
-    """The result of one submission."""
+    """Return the result of one submission."""
     return Grader(assignment, pool).grade(SubmittedFiles("ada", {"limits": content}))
 
 
 def groups_of(assignment: Assignment, pool: Pool) -> bool:
-    """Whether the pool's boxes are bounded by control groups."""
+    """Return whether the pool's boxes are limited by control groups."""
     (only,) = assignment.rubric.assignment.notebooks
     sandbox = pool.get_sandbox(assignment.build_environment(only))
     assert isinstance(sandbox, NamespaceSandbox)
@@ -231,17 +231,17 @@ def groups_of(assignment: Assignment, pool: Pool) -> bool:
 
 
 def words(code: str, limits: Limits, kind: Ending | LimitKind, language: str, **params: str) -> str:
-    """A sentence of the vocabulary as it must be shown."""
+    """Return a message as it must be shown."""
     return get_template(code, language).format(limit=format_limit(kind, limits), **params)
 
 
 def points(graded: GradingResult) -> dict[str, Decimal]:
-    """Points by question."""
+    """Return points by question."""
     return {item.question: item.points for item in graded.score.items}
 
 
 def run_of(graded: GradingResult) -> CellRun:
-    """What came of the student's own cell."""
+    """Return the run of the student's additional cell."""
     run = graded.notebooks[0].runs[HOSTILE_CELL - 1]
     assert run is not None
     return run
@@ -250,7 +250,7 @@ def run_of(graded: GradingResult) -> CellRun:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_cell_that_meets_a_limit(assignment: Assignment, pool: Pool, name: str) -> None:
-    """The cell says which limit it was, staff is told the place, and both questions keep their marks."""
+    """The cell names the limit, staff see the place, and both questions keep their marks."""
     case = CASES[name]
     tight = limited(assignment, case.limits)
     kind = case.grouped if groups_of(tight, pool) else case.alone
@@ -279,9 +279,9 @@ def test_a_cell_that_meets_a_limit(assignment: Assignment, pool: Pool, name: str
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [name for name in CASES if name != "output"]
-)  # memory bounds what calls print
+)  # memory limits what calls print
 def test_a_call_that_meets_a_limit(assignment: Assignment, pool: Pool, name: str) -> None:
-    """The question says which limit ended its box, on page and in gradebook; the next one keeps its marks."""
+    """The question names the limit on page and in gradebook; the next question keeps its marks."""
     case = CASES[name]
     tight = limited(assignment, case.limits)
     kind = case.in_call or (case.grouped if groups_of(tight, pool) else case.alone)
@@ -307,7 +307,7 @@ def test_a_call_that_meets_a_limit(assignment: Assignment, pool: Pool, name: str
 
 
 def test_output_over_what_is_kept(assignment: Assignment, pool: Pool) -> None:
-    """It is cut, the cell says so with the number, and nothing else changes."""
+    """Output above the limit is cut, the cell says so with the number, and marks are not affected."""
     content = paper(assignment, work="work = lambda x: x + 1", cell="print('x' * 20_000)")
     graded = grade(assignment, pool, content)
     run = run_of(graded)
@@ -325,7 +325,7 @@ def test_output_over_what_is_kept(assignment: Assignment, pool: Pool) -> None:
     ],
 )
 def test_an_answer_that_is_too_large(assignment: Assignment, pool: Pool, value: str, code: str) -> None:
-    """A value that is a bit too large is an error, a larger one ends the box; both say how much may be."""
+    """A slightly too large value is an error, a larger one ends the box; both messages state the limit."""
     graded = grade(
         assignment, pool, paper(assignment, work="work = lambda x: x + 1", later=f"later = {value}")
     )
@@ -337,7 +337,7 @@ def test_an_answer_that_is_too_large(assignment: Assignment, pool: Pool, value: 
 
 @pytest.mark.slow
 def test_the_time_of_the_whole_submission(assignment: Assignment, pool: Pool) -> None:
-    """A call that is stopped because nothing is left says so; what stands in the source keeps its marks."""
+    """A call that exceeds the time of the whole submission says so; literal answers keep their marks."""
     tight = limited(assignment, {"submission_seconds": 1.5, "call_seconds": 30})
     content = paper(tight, work="def work(x): time.sleep(20)", later="later = 42")
     graded = grade(tight, pool, content)
@@ -348,7 +348,7 @@ def test_the_time_of_the_whole_submission(assignment: Assignment, pool: Pool) ->
 
 @pytest.mark.slow
 def test_a_cell_in_which_the_time_runs_out(assignment: Assignment, pool: Pool) -> None:
-    """It is the whole submission's time, not the cell's, and no box is opened any more."""
+    """If the submission's time runs out in a cell, the message says so and no further box is opened."""
     tight = limited(assignment, {"submission_seconds": 1.5})
     content = paper(tight, work="work = lambda x: x + 1", cell="time.sleep(20)", later="later = 42")
     graded = grade(tight, pool, content)
@@ -372,7 +372,7 @@ def test_a_cell_in_which_the_time_runs_out(assignment: Assignment, pool: Pool) -
 def test_losses_need_manual_review_when_neighbours_used_up_a_shared_quota(
     assignment: Assignment, pool: Pool, monkeypatch: pytest.MonkeyPatch, work: str, *, crowded: bool
 ) -> None:
-    """Only what code lost: a wrong answer that no box was asked about stays wrong."""
+    """If other users exhaust a shared quota, only lost results need review; wrong literals stay wrong."""
     monkeypatch.setattr("autograder.sandbox.outside.watch.Watch.was_crowded", lambda _: crowded)
     tight = limited(assignment, {"cell_seconds": 0.3, "call_seconds": 0.3})
     graded = grade(tight, pool, paper(tight, work=work, later="later = 41"))
@@ -386,7 +386,7 @@ def test_losses_need_manual_review_when_neighbours_used_up_a_shared_quota(
 def test_right_answers_keep_their_points_when_neighbours_used_up_a_shared_quota(
     assignment: Assignment, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The cell that raises is noted; the questions are right and wait for nobody."""
+    """If other users exhaust a shared quota, right answers keep their points; the failed cell gets a note."""
     monkeypatch.setattr("autograder.sandbox.outside.watch.Watch.was_crowded", lambda _: True)
     content = paper(assignment, work="work = lambda x: x + 1", cell="raise EOFError", later="later = 42")
     graded = grade(assignment, pool, content)
@@ -395,7 +395,7 @@ def test_right_answers_keep_their_points_when_neighbours_used_up_a_shared_quota(
 
 
 def test_restarts_that_are_used_up(assignment: Assignment, pool: Pool) -> None:
-    """A question that is not asked for that reason is not told that it crashed."""
+    """If all restarts are used up, the message says so instead of reporting a crash."""
     tight = limited(assignment, {"restarts": 0})
     graded = grade(
         tight, pool, paper(tight, work="def work(x): return x + 1\nend_again()", cell="end_again()")
@@ -407,7 +407,7 @@ def test_restarts_that_are_used_up(assignment: Assignment, pool: Pool) -> None:
 def test_an_exception_that_only_looks_like_a_limit_changes_no_mark(
     assignment: Assignment, pool: Pool
 ) -> None:
-    """Staff is told that nothing was seen outside."""
+    """An exception that only looks like a limit changes no mark, and staff see that none was exceeded."""
     cell = "raise OSError(28, 'No space left on device')"
     graded = grade(assignment, pool, paper(assignment, work="work = lambda x: x + 1", cell=cell))
     assert {"work": 2, "later": 2} == points(graded)
@@ -416,14 +416,14 @@ def test_an_exception_that_only_looks_like_a_limit_changes_no_mark(
 
 
 def test_a_limit_that_is_caught_is_the_students_own_affair(assignment: Assignment, pool: Pool) -> None:
-    """Right results are right, however they came about."""
+    """A right answer passes even if its code caught an exceeded limit."""
     work = "def work(x):\n    try: fork_many()\n    except OSError: pass\n    return x + 1"
     graded = grade(assignment, pool, paper(assignment, work=work))
     assert {"work": 2, "later": 2} == points(graded)
 
 
 def test_results_with_limits_survive_the_ledger(assignment: Assignment, pool: Pool) -> None:
-    """What was met is stored and read back with the result."""
+    """Exceeded limits are stored and read back with the result."""
     graded = grade(assignment, pool, paper(assignment, work="pass", cell="keep_open()"))
     assert graded == msgspec.json.decode(msgspec.json.encode(graded), type=GradingResult)
     assert "descriptors" in json.dumps(msgspec.to_builtins(graded), default=str)
@@ -433,7 +433,7 @@ def test_results_with_limits_survive_the_ledger(assignment: Assignment, pool: Po
 def test_an_answer_whose_own_cell_ends_python_is_told_so(
     assignment: Assignment, pool: Pool, statement: str
 ) -> None:
-    """Nobody is told to look at the spelling of a name that was lost with its cell."""
+    """If the answer's cell ends Python, the message says so and does not suggest a misspelt name."""
     tight = limited(assignment, {"cell_seconds": 0.5})
     graded = grade(tight, pool, paper(tight, work=f"{statement}\nwork = lambda x: x + 1"))
     item = next(one for one in graded.score.items if one.question == "work")

@@ -1,4 +1,4 @@
-"""A mark does not depend on how busy the machine is: what code computes counts, not how long that takes."""
+"""Test that marks do not depend on the machine's load: processor time counts, not elapsed time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ HOGS = 2 * (os.cpu_count() or 1)
 
 @contextmanager
 def hogs(count: int) -> Iterator[None]:
-    """So many other programs that compute without end."""
+    """Run this many other programs that compute without end."""
     running = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:
         yield
@@ -53,7 +53,7 @@ def hogs(count: int) -> Iterator[None]:
 
 
 def ask(sandbox: Sandbox) -> tuple[list[tuple[object, Ending | None]], float]:
-    """Values and endings of the calls, and how long the longest one took by the clock."""
+    """Return values and endings of the calls, and the elapsed time of the longest one."""
     with Session(sandbox, (Cell(COMPUTES),), LIMITS) as session:
         session.run()
         observed = session.ask(PLAN)
@@ -64,13 +64,13 @@ def ask(sandbox: Sandbox) -> tuple[list[tuple[object, Ending | None]], float]:
 @pytest.mark.slow
 @pytest.mark.sandbox
 def test_the_same_notebook_gets_the_same_mark_on_a_busy_machine(plain_sandbox: Sandbox) -> None:
-    """Beside two other programs for each core every result is as it is without them.
+    """With two busy programs per core, results are the same as on an idle machine.
 
-    The call that computes half a second of the 0.9 it may takes longer than that by the clock there.
+    The call that needs half a second of its 0.9 seconds takes longer by the clock there.
     """
     idle, _ = ask(plain_sandbox)
     assert [(1, None), (1, None), (None, Ending.CALL_TIME)] == idle
-    for _ in range(5):  # the kernel may give a box a core of its own all the same
+    for _ in range(5):  # the kernel may still give the box a whole core
         with hogs(HOGS):
             busy, longest = ask(plain_sandbox)
         assert idle == busy
@@ -80,7 +80,7 @@ def test_the_same_notebook_gets_the_same_mark_on_a_busy_machine(plain_sandbox: S
 
 @pytest.mark.sandbox
 def test_what_waits_is_stopped_by_the_clock(plain_sandbox: Sandbox) -> None:
-    """Sleeping computes nothing: it may last some times as long as computing may, and no longer."""
+    """Sleeping code is stopped by the clock after a multiple of its time limit."""
     source = "import time\ndef work(seconds): time.sleep(seconds * 1e9)\n"
     limits = Limits(call_seconds=0.2)
     with Session(plain_sandbox, (Cell(source),), limits) as session:
@@ -96,11 +96,11 @@ class Machine:
         patch.setattr(box.time, "monotonic", lambda: self.now)
 
     def used(self) -> float:
-        """Processor seconds until now."""
+        """Return the used processor seconds."""
         return (self.now - 100.0) * self.share
 
     def until_over(self, allowed: Allowance) -> float:
-        """How long the box ran before its time was used up."""
+        """Return how long the box ran until its time was used up."""
         while not allowed.is_over():
             self.now += max(allowed.get_pause(), 1e-4)
         return self.now - 100.0
@@ -111,20 +111,23 @@ class Machine:
     [(1.0, 2.0), (0.5, 4.0), (0.25, 8.0), (2.0, 1.0), (0.0, 2.0 * CLOCK_FACTOR), (0.001, 2.0 * CLOCK_FACTOR)],
 )
 def test_time_ends_with_what_is_computed(monkeypatch: pytest.MonkeyPatch, share: float, ends: float) -> None:
-    """Two seconds: sooner with two cores, later with a share of one; what hardly computes is waiting."""
+    """The limit counts processor time: several cores use it up sooner, a share of one core later.
+
+    Code that hardly computes counts as waiting.
+    """
     machine = Machine(monkeypatch, share)
     assert machine.until_over(Allowance(2.0, machine.used)) == pytest.approx(ends, abs=0.05)
 
 
 def test_what_was_kept_from_computing_is_our_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A share too small to use its time up is no verdict: the submission is run again, or a person looks."""
+    """If the box gets too little processor time, the submission is run again or needs manual review."""
     machine = Machine(monkeypatch, 0.1)
     with pytest.raises(SandboxFault, match="the machine was too busy"):
         machine.until_over(Allowance(2.0, machine.used))
 
 
 def test_short_calls_cost_no_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What answers within some milliseconds is never looked at, and endless time never ends."""
+    """Short calls cost no measurement, and an infinite limit never ends."""
     machine = Machine(monkeypatch, 1.0)
     looks: list[float] = []
     short = Allowance(2.0, lambda: looks.append(machine.now) or machine.used())  # type: ignore[func-returns-value]
@@ -136,27 +139,27 @@ def test_short_calls_cost_no_look(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Told(Machine):
-    """The same on a kernel that says how long the box waited for a processor."""
+    """The same machine with a kernel that reports how long the box waited for a processor."""
 
     def __init__(self, patch: pytest.MonkeyPatch, share: float, kept: float) -> None:
         super().__init__(patch, share)
         self.kept = kept
 
     def delayed(self) -> float:
-        """Seconds until now in which it could have computed."""
+        """Return the seconds in which the box was ready to compute."""
         return 7.0 + (self.now - 100.0) * self.kept
 
 
 @pytest.mark.parametrize(
     ("share", "kept", "ends"),
     [
-        (0.1, 0.0, 2.0 * CLOCK_FACTOR),  # sleeps, and computes now and then
+        (0.1, 0.0, 2.0 * CLOCK_FACTOR),  # sleeps, and computes from time to time
         (
             0.1,
             0.2,
             2.5 * CLOCK_FACTOR,
-        ),  # the same on a busy machine: what it was kept is made up for
-        (0.1, 0.9, 20.0),  # computes all the time it is let to
+        ),  # the same on a busy machine: waiting time is added
+        (0.1, 0.9, 20.0),  # computes whenever it can
         (0.5, 0.5, 4.0),
         (0.0, 0.0, 2.0 * CLOCK_FACTOR),
     ],
@@ -164,14 +167,14 @@ class Told(Machine):
 def test_sleeping_is_told_from_waiting_for_a_processor(
     monkeypatch: pytest.MonkeyPatch, share: float, kept: float, ends: float
 ) -> None:
-    """What sleeps is late by the clock, however much it computes in between; what waits gets its time."""
+    """Sleeping code is stopped by the clock; code that waits for a processor gets its full time."""
     machine = Told(monkeypatch, share, kept)
     allowed = Allowance(2.0, machine.used, machine.delayed)
     assert machine.until_over(allowed) == pytest.approx(ends, abs=0.05)
 
 
 def test_what_waits_for_a_processor_for_too_long_is_our_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A twentieth of a processor is no verdict, and does not take for ever."""
+    """Waiting for a processor for too long is a fault of the machine, and the wait is limited."""
     machine = Told(monkeypatch, 0.05, 0.95)
     with pytest.raises(SandboxFault, match="the machine was too busy"):
         machine.until_over(Allowance(2.0, machine.used, machine.delayed))
@@ -179,7 +182,7 @@ def test_what_waits_for_a_processor_for_too_long_is_our_fault(monkeypatch: pytes
 
 
 def test_what_one_thread_waited_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threads that wait at the same time wait no longer than the time there was."""
+    """Threads that wait at the same time are counted once."""
     now = [100.0]
     monkeypatch.setattr(watch.time, "monotonic", lambda: now[0])
 
@@ -203,7 +206,7 @@ def test_what_one_thread_waited_counts_once(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_kernel_that_counts_nothing_tells_nothing(tmp_path: Path) -> None:
-    """Where all it gives is zeros, the share that was computed has to do."""
+    """If the kernel reports only zeros, the computed share is used."""
     folder = tmp_path / "5" / "task" / "5"
     folder.mkdir(parents=True)
     (folder / "children").write_text("")
@@ -226,7 +229,7 @@ def work(seconds):
 @pytest.mark.sandbox
 @pytest.mark.parametrize("others", [0, HOGS], ids=["idle", "busy"])
 def test_naps_between_steps_are_no_fault_of_ours(plain_sandbox: Sandbox, others: int) -> None:
-    """A loop that sleeps nine tenths of its time is stopped by the clock as the student's own."""
+    """A loop that sleeps most of the time is stopped by the clock, also on a busy machine."""
     if not Path("/proc/self/schedstat").exists():
         pytest.skip("this kernel does not tell who waits for a processor")
     limits = Limits(call_seconds=0.5)

@@ -1,4 +1,4 @@
-"""A package that is missing where notebooks are graded never costs points without a person."""
+"""Test that a missing package where notebooks are graded costs no points without manual review."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ POINTS = Decimal(8)
 
 @pytest.fixture(scope="module")
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
-    """Three functions, each of which calls those before it."""
+    """Return a grader of three functions, each of which calls the previous ones."""
     course = calling_course(tmp_path_factory.mktemp("course"))
     with Pool() as pool:
         yield Grader(assignments.load_assignment(course, NAME), pool)
@@ -57,7 +57,7 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     ids=repr,
 )
 def test_grade_keeps_all_points_when_an_unused_import_fails(start: str, grader: Grader) -> None:
-    """What the cell defines below is made all the same; staff read which import failed."""
+    """A cell is run despite a failed import that it does not use; staff see which import failed."""
     graded = sat(grader, weights=f"{start}\n\n{WEIGHTS}")
     assert sum(item.points for item in graded.score.items) == POINTS
     failed = not start.startswith("try")
@@ -80,7 +80,7 @@ def test_grade_keeps_all_points_when_an_unused_import_fails(start: str, grader: 
     ids=["used in the function", "used by name", "imported in the function", "base of a class", "decorator"],
 )
 def test_grade_asks_a_person_when_an_answer_needs_a_missing_package(source: str, grader: Grader) -> None:
-    """It may be right where the student wrote it; the page names the package."""
+    """An answer that needs a missing package needs manual review, and the page names the package."""
     found = results(sat(grader, weights=source))["weights.rows"]
     assert (Status.NEEDS_REVIEW, "review.import") == (found.status, found.code)
     assert found.student.params["package"] == "einops_is_not_here"
@@ -104,7 +104,7 @@ def test_grade_asks_a_person_when_an_answer_needs_a_missing_package(source: str,
 def test_grade_names_a_module_that_was_handed_in_and_is_not_taken_along(
     source: str, name: str, grader: Grader
 ) -> None:
-    """Whichever way the notebook uses it, students and staff read why their answer was not found."""
+    """If a submitted module is not available to the notebook, students and staff see why."""
     sources = {f"{question}-answer": text for question, text in {**RIGHT, "weights": source}.items()}
     paper = with_sources(grader.assignment.release_bytes[NAME], sources)
     found = results(grader.grade(SubmittedFiles("ada", {NAME: paper}, beside=(name,))))["weights.rows"]
@@ -116,7 +116,7 @@ def test_grade_names_a_module_that_was_handed_in_and_is_not_taken_along(
 def test_grade_asks_a_person_about_blank_answers_beside_a_module_that_was_imported_whole(
     grader: Grader,
 ) -> None:
-    """The answers may stand in the module."""
+    """Blank answers need review if the notebook imports everything from a submitted module."""
     tree = json.loads(grader.assignment.release_bytes[NAME])
     tree["cells"].insert(1, nbformat.v4.new_code_cell("from my_answers import *"))
     paper = json.dumps(tree).encode()
@@ -125,7 +125,7 @@ def test_grade_asks_a_person_about_blank_answers_beside_a_module_that_was_import
 
 
 def test_grade_opens_an_item_that_is_right_in_part_without_the_package(grader: Grader) -> None:
-    """All items that the missing name took points from wait, not only those that earned nothing."""
+    """All items that lost points because of the missing name need review, also those with partial credit."""
     question = grader.assignment.rubric.get_question("weights")
     submission = grader.assignment.read_submission(NAME, grader.assignment.release_bytes[NAME], "ada")
     gaps = NotebookGaps((FailedImport(2, "einops", frozenset({"rearrange"})),))
@@ -150,13 +150,13 @@ def test_grade_opens_an_item_that_is_right_in_part_without_the_package(grader: G
 
 
 def test_grade_still_fails_an_answer_that_raises_for_another_reason(grader: Grader) -> None:
-    """A failed import elsewhere excuses nothing."""
+    """A failed import does not excuse another error."""
     source = "import einops_is_not_here\n" + ATTEND.replace("weights(", "undefined_name(")
     found = results(sat(grader, attend=source))
     assert {Status.FAILED} == {found["attend.few"].status, found["attend.many"].status}
 
 
 def test_grade_reports_a_syntax_error_as_such(grader: Grader) -> None:
-    """Something was answered: the result is a failed one that names the line, not 'no answer'."""
+    """A syntax error fails the item and is reported with its line."""
     found = results(sat(grader, weights=WEIGHTS.replace("(scores)", "(scores", 1)))["weights.rows"]
     assert (Status.FAILED, "answer.not-python") == (found.status, found.code)

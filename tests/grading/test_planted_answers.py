@@ -1,4 +1,4 @@
-"""Planted answers from the reference folder are read strictly."""
+"""Planted answers from the reference folder are validated strictly."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GOOD: dict[str, Any] = {"name": "keys for values", "source": "x = 1", "loses": [
 
 
 def test_a_trial_is_read_with_its_points_as_exact_decimals() -> None:
-    """Points may be whole numbers, floating ones or texts, and become exact decimals."""
+    """Points may be integers, floats or texts, and become exact decimals."""
     for written in (0.5, "0.5", "0.50"):
         found = read_trials([{**GOOD, "points": {"cross": written}}], QUESTION)
         assert (Trial("keys for values", "x = 1", ("cross",), {"cross": Decimal("0.5")}),) == found
@@ -56,13 +56,13 @@ def test_a_trial_is_read_with_its_points_as_exact_decimals() -> None:
     ],
 )
 def test_what_is_no_list_of_trials_is_refused(value: Any, told: str) -> None:
-    """The error names the question, the function, the entry and what was expected."""
+    """The error names the question, the function, the entry and the expected form."""
     with pytest.raises(CourseError, match=f"'attention': trials: 'planted:trials'.*{told}"):
         read_trials(value, QUESTION, {"p.npy": 1})
 
 
 def test_what_is_handed_in_is_a_text_an_array_of_bytes_or_nothing() -> None:
-    """Bytes leave a box as an array; where nothing but files is planted, the key's answer stays."""
+    """Planted files may be texts, arrays of bytes or None; the key's answer is kept."""
     data = b"\x93NUMPY"
     files = {"p.npy": np.frombuffer(data, "uint8"), "lm.py": "x = 1\n", "none.csv": None}
     entry = {"name": "files", "loses": ["cross"], "files": files}

@@ -1,4 +1,4 @@
-"""Hidden inputs of one's own: what a first attempt saw is of no use to the second."""
+"""Test hidden inputs per student or attempt: inputs of an earlier attempt do not help the next one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MODES = ("never", "student", "attempt")
 
 @pytest.fixture(scope="module")
 def graders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Grader]]:
-    """One small course for each way of drawing."""
+    """Return a grader of a small course for each way of drawing."""
     with Pool() as pool:
         yield {mode: Grader(_assignment(tmp_path_factory.mktemp(mode), mode), pool) for mode in MODES}
 
@@ -43,7 +43,7 @@ def _assignment(root: Path, mode: str) -> assignments.Assignment:
 
 
 def attempt(grader: Grader, student: str, source: str) -> SubmittedFiles:
-    """The released notebooks with one function written into them."""
+    """Return the released notebooks with one function inserted."""
     notebooks: dict[str, Any] = {}
     for name, data in grader.assignment.release_bytes.items():
         paper = nbformat.reads(data.decode(), as_version=4)
@@ -55,14 +55,14 @@ def attempt(grader: Grader, student: str, source: str) -> SubmittedFiles:
 
 
 def points(graded: GradingResult) -> dict[str, Decimal]:
-    """What the question with hidden inputs earned."""
+    """Return the points of the question with hidden inputs."""
     return {one.item: one.points for one in graded.score.items if one.question == "softmax"}
 
 
 def constants(grader: Grader, handed: SubmittedFiles) -> str:
-    """A function that knows the right result of all that one attempt was asked, and nothing else.
+    """Return a function that knows only the right results of one attempt's inputs.
 
-    It stands for the worst page there could be: one that tells every hidden number.
+    It simulates a page that reveals every hidden number.
     """
     rubric = grader.assignment.rubric
     own = find_draw_scope(rubric, handed.student, handed.compute_digest())
@@ -98,7 +98,7 @@ NOTHING = dict.fromkeys(FULL, Decimal(0))
 
 @pytest.mark.parametrize("mode", MODES)
 def test_right_answers_are_right_whatever_is_drawn(mode: str, graders: Mapping[str, Grader]) -> None:
-    """The reference is asked what the student is asked; and again gives the same, sentence by sentence."""
+    """Right answers pass for all inputs, and grading again gives the same messages."""
     grader = graders[mode]
     for student in ("ada", "alan"):
         handed = attempt(grader, student, SOFTMAX)
@@ -114,7 +114,7 @@ def test_right_answers_are_right_whatever_is_drawn(mode: str, graders: Mapping[s
 def test_a_table_of_constants_is_worth_what_the_rubric_says(
     mode: str, own: dict[str, Decimal], others: dict[str, Decimal], graders: Mapping[str, Grader]
 ) -> None:
-    """Drawn for each attempt, it earns nothing in the next one; for each student, nothing for a classmate."""
+    """A table of constants earns nothing in the next attempt or for another student, if inputs differ."""
     grader = graders[mode]
     table = constants(grader, attempt(grader, "ada", "def softmax(scores): return scores"))
     assert own == points(grader.grade(attempt(grader, "ada", table)))
@@ -124,7 +124,7 @@ def test_a_table_of_constants_is_worth_what_the_rubric_says(
 def test_a_table_of_constants_of_another_course_earns_nothing(
     graders: Mapping[str, Grader], tmp_path: Path
 ) -> None:
-    """The same rubric with another secret asks for other inputs; whoever has the rubric cannot know them."""
+    """A table of constants from a course with another secret earns nothing."""
     grader = graders["never"]
     with Pool() as pool:
         assignment = _assignment(tmp_path, "never")
@@ -137,7 +137,7 @@ def test_a_table_of_constants_of_another_course_earns_nothing(
 
 
 def test_what_an_exception_says_is_repeated_where_it_is_of_no_use(graders: Mapping[str, Grader]) -> None:
-    """The next attempt meets other inputs: then its text is told, and otherwise withheld."""
+    """The text of an exception is shown only if the next attempt has other inputs."""
     source = "def softmax(scores): raise RuntimeError(f'{scores.sum()} and more')\n"
     for mode, told in (("never", False), ("student", False), ("attempt", True)):
         graded = graders[mode].grade(attempt(graders[mode], "ada", source))

@@ -1,4 +1,4 @@
-"""A machine whose sandbox does not hold: nothing is graded, and nothing is written to the gradebook."""
+"""Test a machine with an insecure sandbox: nothing is graded or written to the gradebook."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNFILTERED = {"jail.py": {"    linux.load_filter(program)": "    pass"}}
 
 
 def rows(database: Path) -> dict[str, int]:
-    """How many rows each table has."""
+    """Return the number of rows of each table."""
     with sqlite3.connect(database) as connection:
         names = [
             name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
@@ -36,7 +36,7 @@ def rows(database: Path) -> dict[str, int]:
 
 
 def test_a_sandbox_with_a_hole_grades_nobody(tmp_path: Path) -> None:
-    """The refusal names the layer; no row is added to any table, no notebook written, no proof kept."""
+    """The error names the layer, and no rows, notebooks or proofs are written."""
     course = make_course(tmp_path / "course")
     hand_in(course, "ada", CONTROL)
     broken = BrokenSandbox(tmp_path / "broken", UNFILTERED)
@@ -53,7 +53,7 @@ def test_a_sandbox_with_a_hole_grades_nobody(tmp_path: Path) -> None:
 def test_the_command_exits_with_its_own_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """``autograder grade`` says which layer in one sentence and exits with 4."""
+    """``autograder grade`` names the layer in one sentence and exits with 4."""
     course = make_course(tmp_path / "course")
     hand_in(course, "ada", CONTROL)
     broken = BrokenSandbox(tmp_path / "broken", UNFILTERED)
@@ -73,7 +73,7 @@ def test_the_command_exits_with_its_own_code(
 
 
 def test_a_proof_is_kept_in_the_course(tmp_path: Path) -> None:
-    """The first class of a course proves the sandbox; the file is the grader's alone."""
+    """The proof of the sandbox is stored in the course, readable only by its owner."""
     course = make_course(tmp_path / "course")
     hand_in(course, "ada", CONTROL)
     assignment = assignments.load_assignment(course, NAME)

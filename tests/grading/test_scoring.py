@@ -1,4 +1,4 @@
-"""Marks are exact, complete, and never above or below what the rubric says."""
+"""Marks are exact and complete, and stay within the points of the rubric."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ ITEMS = [(question.id, item) for question in RUBRIC.questions for item in questi
 
 
 def one(question: str, item: str, status: Status, points: str, possible: str) -> ItemResult:
-    """A result."""
+    """Return a result."""
     return ItemResult(question, item, status, Decimal(points), Decimal(possible), Message("passed"), "staff")
 
 
 def full() -> dict[str, tuple[ItemResult, ...]]:
-    """Results of somebody who did everything right and was not late."""
+    """Return the results of right answers without late submission."""
     return {
         "a": (
             one("a", "x", Status.PASSED, "1", "1"),
@@ -69,7 +69,7 @@ def test_points_add_up() -> None:
 
 
 def test_a_missing_result_is_for_a_person() -> None:
-    """An item nobody judged is our fault: NEEDS_REVIEW, neither zero nor full."""
+    """An item without a result needs manual review."""
     marks = compute_score("ada", RUBRIC, {})
     assert {(Status.NEEDS_REVIEW, "review.missing")} == {(item.status, item.code) for item in marks.items}
     assert Decimal(5) == marks.pending
@@ -88,7 +88,7 @@ def test_a_missing_result_is_for_a_person() -> None:
     ],
 )
 def test_a_result_that_breaks_a_rule_is_ours(broken: ItemResult, rule: str) -> None:
-    """A result that cannot be is replaced by NEEDS_REVIEW, and staff read which rule it breaks."""
+    """An invalid result is replaced by NEEDS_REVIEW, and staff see which rule it breaks."""
     results = {**full(), "a": (broken, *full()["a"][1:])}
     marks = compute_score("ada", RUBRIC, results)
     assert (Status.NEEDS_REVIEW, Decimal(0), Decimal(1)) == (
@@ -102,7 +102,7 @@ def test_a_result_that_breaks_a_rule_is_ours(broken: ItemResult, rule: str) -> N
     ("x", "y", "total"), [("1", "2", "1.5"), ("0", "2", "0.5"), ("1", "0", "0"), ("0", "0", "0")]
 )
 def test_a_question_never_goes_below_zero(x: str, y: str, total: str) -> None:
-    """A negative item takes away no more than the question has earned."""
+    """A negative item subtracts at most the points that the question earned."""
     results = {
         "a": (
             one("a", "x", Status.FAILED if x == "0" else Status.PASSED, x, "1"),
@@ -114,7 +114,7 @@ def test_a_question_never_goes_below_zero(x: str, y: str, total: str) -> None:
 
 
 def test_several_deductions_take_what_the_others_left() -> None:
-    """In their order, until nothing is left; the last ones take less, and what waits takes nothing."""
+    """Deductions apply in order until no points are left; pending ones subtract nothing."""
     items = ", ".join(f'{{ id = "{name}", points = -1, text = {{ en = "late" }} }}' for name in "stu")
     question = f"""
 version = 1
@@ -151,7 +151,7 @@ RESULTS = st.builds(
 
 @given(st.dictionaries(st.sampled_from(["a", "b", "c"]), st.lists(RESULTS, max_size=8)))
 def test_scores_keep_every_rule(results: dict[str, list[ItemResult]]) -> None:
-    """Whatever results come in, every question stays between zero and its points, item by item in order."""
+    """For any results, each question stays between zero and its points, with items in order."""
     marks = compute_score("ada", RUBRIC, results)
     assert [(question, item.id) for question, item in ITEMS] == [(i.question, i.item) for i in marks.items]
     for question in RUBRIC.questions:
@@ -194,7 +194,7 @@ item = [
 def test_an_item_earns_nothing_without_what_it_needs(
     ground: Status, roof: Status, expected: tuple[Status, str]
 ) -> None:
-    """What an item needs and is not passed takes its points; what is still open leaves it open."""
+    """An item fails if a required item is lost, and waits while that item is open."""
     results = {
         "q": (
             one("q", "ground", ground, "1" if ground is Status.PASSED else "0", "1"),
@@ -206,7 +206,7 @@ def test_an_item_earns_nothing_without_what_it_needs(
 
 
 def test_needs_must_name_another_item() -> None:
-    """An error in needs is refused with the items there are."""
+    """An unknown item in `needs` is rejected with the known items."""
     text = b"""
 version = 1
 assignment = { name = "x", points = 1 }
@@ -221,7 +221,7 @@ item = [{ id = "a", points = 1, text = { en = "a" }, needs = ["b"] }]
 
 
 def refused(error: NotebookError, notebook: str = "") -> Score:
-    """The marks where one notebook, or none, could be read."""
+    """Return the marks if one notebook or all of them cannot be read."""
     return compute_score("ada", RUBRIC, refuse_questions(RUBRIC, error, notebook=notebook))
 
 
@@ -229,7 +229,7 @@ def refused(error: NotebookError, notebook: str = "") -> Score:
     "code", ["not-json", "not-readable", "merge-conflict", "symlink", "no-notebook", "unread-files"]
 )
 def test_an_unreadable_notebook_is_never_a_final_zero(code: str) -> None:
-    """Every item says why, in the reader's language and to staff, and waits for a person."""
+    """Each item of an unreadable notebook needs manual review, with the reason for students and staff."""
     marks = refused(NotebookError(code, "the file is cut off at byte 3."))
     assert {(Status.NEEDS_REVIEW, code)} == {(item.status, item.code) for item in marks.items}
     assert Decimal(0) == marks.points
@@ -240,13 +240,13 @@ def test_an_unreadable_notebook_is_never_a_final_zero(code: str) -> None:
 
 @pytest.mark.parametrize("code", ["missing", "late"])
 def test_what_was_not_handed_in_or_came_too_late_is_no_answer(code: str) -> None:
-    """Nothing is there that a person could look at, or the course says that nobody does."""
+    """A missing submission, or one that is too late, counts as no answer."""
     marks = refused(NotebookError(code, "code.ipynb was not handed in."))
     assert {(Status.NO_ANSWER, code)} == {(item.status, item.code) for item in marks.items}
     assert (Decimal(0), Decimal(0)) == (marks.points, marks.pending)
 
 
 def test_one_of_two_notebooks_can_be_refused() -> None:
-    """Only the questions of the unreadable notebook carry the reason."""
+    """Only the questions of the unreadable notebook have the reason."""
     marks = refused(NotebookError("empty", "the file is empty."), "two")
     assert ["review.missing"] * 3 + ["empty"] == [item.code for item in marks.items]

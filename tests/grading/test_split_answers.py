@@ -1,4 +1,4 @@
-"""Split and copied answer cells from the file to marks, pages, nbgrader's copies and similarity."""
+"""Test split and copied answer cells, from the file to marks, pages, copies and similarity."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WRONG = "def softmax(scores):\n    return scores"
 
 @pytest.fixture(scope="module")
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
-    """Code and a text in one notebook, formulas in the other."""
+    """Return a grader of two notebooks: one with code and a text, one with formulas."""
     course = small_course(tmp_path_factory.mktemp("course"))
     generate_release(course, NAME)
     with Pool() as pool:
@@ -45,7 +45,7 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
 
 
 def split(cells: Cells, grade_id: str, *sources: str) -> None:
-    """Write an answer into several cells with the same metadata; the last one keeps the id of the cell."""
+    """Split an answer into cells with the same metadata; the last one keeps the cell id."""
     at = next(at for at, cell in enumerate(cells) if marks(cell) == grade_id)
     halves = [{**copy.deepcopy(cells[at]), "source": source} for source in sources]
     for number, half in enumerate(halves[:-1]):
@@ -54,12 +54,12 @@ def split(cells: Cells, grade_id: str, *sources: str) -> None:
 
 
 def marks(cell: dict[str, Any]) -> str:
-    """The grade_id of a cell."""
+    """Return the grade_id of a cell."""
     return str(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
 
 
 def paper(grader: Grader, notebook: str, change: Callable[[Cells], object], *, ids: bool = True) -> bytes:
-    """A released notebook after a change to its cells."""
+    """Return a released notebook after a change to its cells."""
     tree = json.loads(grader.assignment.release_bytes[notebook])
     change(tree["cells"])
     if not ids:
@@ -72,19 +72,19 @@ def paper(grader: Grader, notebook: str, change: Callable[[Cells], object], *, i
 def sit(
     grader: Grader, notebook: str, change: Callable[[Cells], object], *, ids: bool = True
 ) -> GradingResult:
-    """Grade one notebook after a change to its cells; the other one as it was given out."""
+    """Grade one notebook after a change to its cells; the other one stays unchanged."""
     handed = {**grader.assignment.release_bytes, notebook: paper(grader, notebook, change, ids=ids)}
     return grader.grade(SubmittedFiles("ada", handed))
 
 
 def of_question(graded: GradingResult, question: str) -> tuple[Decimal, set[str]]:
-    """The points of a question and the codes of its items; the status of those that are right."""
+    """Return the points of a question, and the code of each item or its status if there is none."""
     items = [item for item in graded.score.items if item.question == question]
     return sum((item.points for item in items), Decimal(0)), {item.code or item.status for item in items}
 
 
 def executed(graded: GradingResult, name: str) -> ExecutedNotebook:
-    """One of the notebooks."""
+    """Return one of the executed notebooks."""
     return next(notebook for notebook in graded.notebooks if notebook.name == name)
 
 
@@ -95,27 +95,27 @@ def executed(graded: GradingResult, name: str) -> ExecutedNotebook:
     ids=["helper above", "empty half", "comment above", "helper below"],
 )
 def test_grade_gives_all_points_to_a_split_answer(halves: tuple[str, str], ids: bool, grader: Grader) -> None:
-    """Both halves are run, whichever of them holds the helper."""
+    """Both halves of a split answer are run, whichever of them defines the helper."""
     graded = sit(grader, "code", lambda cells: split(cells, "softmax-answer", *halves), ids=ids)
     assert (Decimal(3), {Status.PASSED}) == of_question(graded, "softmax")
 
 
 def test_grade_takes_the_original_below_a_first_attempt(grader: Grader) -> None:
-    """The cell id of the release tells which is the answer."""
+    """The cell id of the release identifies the answer among several attempts."""
     graded = sit(grader, "code", lambda cells: split(cells, "softmax-answer", WRONG, SOFTMAX))
     assert (Decimal(3), {Status.PASSED}) == of_question(graded, "softmax")
 
 
 @pytest.mark.parametrize("ids", [True, False], ids=["with cell ids", "without"])
 def test_grade_reads_formulas_from_both_halves(ids: bool, grader: Grader) -> None:
-    """Names that are assigned in different halves, and texts above them."""
+    """Formulas are read from both halves, also below texts."""
     halves = ("# the width squared, eight times", 'mlp_parameters = "8*d_model^2"')
     graded = sit(grader, "formulas", lambda cells: split(cells, "mlp-answer", *halves), ids=ids)
     assert of_question(graded, "mlp")[0] == Decimal(2)
 
 
 def test_grade_leaves_formulas_in_several_text_cells_to_a_person(grader: Grader) -> None:
-    """A formula in each half of a cell that was turned to text: neither of them is the answer for certain."""
+    """Formulas in several text cells need manual review."""
 
     def change(cells: Cells) -> None:
         split(cells, "mlp-answer", "First I had $4 d_{model}^2$", "and now $8 d_{model}^2$")
@@ -130,7 +130,7 @@ def test_grade_leaves_formulas_in_several_text_cells_to_a_person(grader: Grader)
 
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_grade_leaves_contradicting_cells_to_a_person_who_sees_both(language: str, grader: Grader) -> None:
-    """Nothing is decided; the page, the marking page and nbgrader's copy hold both texts."""
+    """Contradicting cells need manual review; pages and nbgrader's copy show both."""
     graded = sit(grader, "code", lambda cells: split(cells, "softmax-answer", WRONG, SOFTMAX), ids=False)
     assert (Decimal(0), {"review.cells"}) == of_question(graded, "softmax")
     question = next(one for one in grader.assignment.rubric.questions if one.id == "softmax")
@@ -146,7 +146,7 @@ def test_grade_leaves_contradicting_cells_to_a_person_who_sees_both(language: st
 
 
 def test_grade_keeps_both_questions_when_a_copied_cell_is_a_helper(grader: Grader) -> None:
-    """A copy of one answer cell, used as a helper of another question, costs neither of them points."""
+    """An answer cell that is copied as a helper of another question costs no points."""
 
     def change(cells: Cells) -> None:
         for grade_id, source in (("layers-answer", "layers = 12"), ("places-answer", "places = dict(pairs)")):
@@ -163,7 +163,7 @@ def test_grade_keeps_both_questions_when_a_copied_cell_is_a_helper(grader: Grade
 
 
 def test_marker_reads_both_halves_of_a_written_answer(grader: Grader) -> None:
-    """In one piece: on the marking pages, in nbgrader's copy, and in the student's feedback."""
+    """A split written answer is shown as one text on marking pages, in nbgrader's copy and in feedback."""
 
     def change(cells: Cells) -> None:
         next(cell for cell in cells if marks(cell) == "softmax-answer")["source"] = SOFTMAX
@@ -183,7 +183,7 @@ def test_marker_reads_both_halves_of_a_written_answer(grader: Grader) -> None:
 
 
 def test_nbgraders_copy_has_a_box_for_marks_when_the_cell_is_missing(grader: Grader) -> None:
-    """A written answer that may stand in two cells without metadata can be marked in formgrader."""
+    """A written answer without metadata gets a cell for marks in nbgrader's copy."""
 
     def change(cells: Cells) -> None:
         cells[-1:] = [
@@ -199,7 +199,7 @@ def test_nbgraders_copy_has_a_box_for_marks_when_the_cell_is_missing(grader: Gra
 
 
 def test_similarity_compares_a_split_answer_as_one_piece(grader: Grader) -> None:
-    """Splitting a copied answer hides nothing."""
+    """Similarity compares the joined parts of a split answer."""
     data = paper(grader, "code", lambda cells: split(cells, "softmax-answer", HELPER, USES_HELPER))
     submission = read_notebook(data, grader.assignment.releases["code"], student="ada", assignment=NAME)
     pieces = list_pieces("code", submission.cells, submission.answer_cells)
@@ -208,7 +208,7 @@ def test_similarity_compares_a_split_answer_as_one_piece(grader: Grader) -> None
 
 
 def test_generate_writes_the_ids_of_cells_and_reading_keeps_them(grader: Grader) -> None:
-    """Without them nothing would tell an original from its copy."""
+    """Releases have unique cell ids, which distinguish original cells from copies."""
     for name, data in grader.assignment.release_bytes.items():
         tree = json.loads(data)
         ids = [cell["id"] for cell in tree["cells"]]
@@ -219,7 +219,7 @@ def test_generate_writes_the_ids_of_cells_and_reading_keeps_them(grader: Grader)
 
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_marker_reads_a_text_that_belongs_to_no_answer(language: str, grader: Grader) -> None:
-    """It is no part of the answer, but marking sheets, marking pages and feedback show it below."""
+    """A text that belongs to no answer is shown below the answer on marking pages and in feedback."""
     more = "The rest stands one cell too far down, behind some scratch code."
 
     def change(cells: Cells) -> None:

@@ -1,4 +1,4 @@
-"""An error that nobody foresaw, in every stage in turn: it stops one student of three, and nobody else."""
+"""Test unexpected errors in every stage: each affects one student of three."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.survival import classroom
 pytestmark = [pytest.mark.sandbox, pytest.mark.long]
 
 MARK = "bob = 12345"
-"""In the answer that Bob hands in, so that a stage that knows no names can be planted for him alone."""
+"""A mark in Bob's answer, which identifies him in stages that do not know names."""
 BY_HAND = ("essay.text", "formula.why")
 DOUBLE = ("double.result", *BY_HAND)
 SHAPE = (*BY_HAND, "shape.tuple")
@@ -36,20 +36,20 @@ ALL = ("double.result", "essay.text", "formula.value", "formula.why", "shape.tup
 
 
 class Textless(Exception):
-    """An error that cannot even be told."""
+    """An error that raises when it is converted to text."""
 
     def __str__(self) -> str:
         raise RuntimeError("no text either")
 
 
 def bobs(told: object) -> bool:
-    """Whether what a stage was given is Bob's."""
+    """Return whether the arguments of a stage belong to Bob."""
     text = repr(told._cells if isinstance(told, Session) else told)
     return MARK in text or "'bob'" in text
 
 
 class Stage(Struct, frozen=True):
-    """Where an error is planted, and what of Bob's must be open after it."""
+    """A place where an error is raised, and Bob's items that need manual review afterwards."""
 
     owner: Any
     name: str
@@ -82,7 +82,7 @@ KEEPING = {
 
 
 def plant(patch: pytest.MonkeyPatch, stage: Stage) -> None:
-    """Raise in a stage when it is given what is Bob's."""
+    """Raise in a stage if its arguments belong to Bob."""
     original = getattr(stage.owner, stage.name)
 
     def planted(*arguments: Any, **options: Any) -> Any:
@@ -94,7 +94,7 @@ def plant(patch: pytest.MonkeyPatch, stage: Stage) -> None:
 
 
 def command(*words: str) -> int:
-    """Run a command as ``autograder`` does, in this process; its exit code."""
+    """Run a command as ``autograder`` does, in this process, and return its exit code."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.argv", ["autograder", *words])
         with pytest.raises(SystemExit) as ended:
@@ -103,7 +103,7 @@ def command(*words: str) -> int:
 
 
 def handed_in(source: str) -> bytes:
-    """The notebook with another function."""
+    """Return the notebook with another function."""
     right = b"def double(x):\\n    return 2 * x"
     assert 1 == CONTROL.count(right)
     return CONTROL.replace(right, source.replace("\n", "\\n").encode())
@@ -111,7 +111,7 @@ def handed_in(source: str) -> bytes:
 
 @pytest.fixture(scope="module")
 def class_of_three(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A course with three submissions, with its secret, proof and expected values, and nobody graded."""
+    """Return an ungraded course with three submissions, and with its secret, proof and expected values."""
     course = make_course(tmp_path_factory.mktemp("stages") / "course")
     hand_in(course, "warm", CONTROL)
     assert 0 == command("grade", NAME, "--course", str(course.root))
@@ -129,7 +129,7 @@ def class_of_three(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def undisturbed(class_of_three: Path, tmp_path_factory: pytest.TempPathFactory) -> classroom.State:
-    """What the class gets where nothing goes wrong."""
+    """Return the state of the class after a run without errors."""
     root = tmp_path_factory.mktemp("undisturbed") / "course"
     shutil.copytree(class_of_three, root)
     assert 0 == command("grade", NAME, "--course", str(root))
@@ -140,20 +140,20 @@ def undisturbed(class_of_three: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture
 def course(class_of_three: Path, tmp_path: Path) -> str:
-    """The course of one test."""
+    """Return the course of one test."""
     shutil.copytree(class_of_three, tmp_path / "course")
     return str(tmp_path / "course")
 
 
 def others(state: classroom.State) -> tuple[Any, ...]:
-    """All that is kept of Ada and Cleo: results, marks and comments, and nbgrader's copies."""
+    """Return the stored results, marks, comments and nbgrader copies of Ada and Cleo."""
     results = {name: one for name, one in state.results.items() if name != "bob"}
     files = {name: one for name, one in state.files.items() if "autograded/" in name and "/bob/" not in name}
     return results, [row for row in state.marks if row[0] != "bob"], files
 
 
 def opened(state: classroom.State) -> tuple[str, ...]:
-    """Bob's items that wait for a person."""
+    """Return Bob's items that need manual review."""
     items = state.results["bob"]["score"]["items"]
     return tuple(
         sorted(f"{one['question']}.{one['item']}" for one in items if one["status"] == "needs-review")
@@ -165,7 +165,7 @@ def opened(state: classroom.State) -> tuple[str, ...]:
 def test_grading_goes_on(
     name: str, course: str, undisturbed: classroom.State, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Bob waits for a person with what has no result yet, staff read why, and the others are as without."""
+    """Bob's items without results need manual review with a reason for staff; others are unaffected."""
     stage = GRADING[name]
     with pytest.MonkeyPatch.context() as patch:
         plant(patch, stage)
@@ -184,7 +184,7 @@ def test_grading_goes_on(
         assert "planted" in text or isinstance(stage.error, Textless)
     assert "autograder: bob: " in said
     assert "Traceback" not in said
-    assert 0 == command("grade", NAME, "--course", course)  # the next run tries Bob again, and nobody else
+    assert 0 == command("grade", NAME, "--course", course)  # the next run grades only Bob again
     after = classroom.state(Path(course))
     assert undisturbed.results == after.results
     assert undisturbed.marks == after.marks
@@ -192,7 +192,7 @@ def test_grading_goes_on(
 
 
 def runs_by_student(course: str) -> dict[str, int]:
-    """In which run the current result of each student was computed."""
+    """Return the run in which the current result of each student was computed."""
     query = (
         "SELECT c.student, r.run FROM autograder_current c JOIN autograder_result r ON r.id = c.result "
         "ORDER BY c.student"
@@ -208,7 +208,10 @@ def runs_by_student(course: str) -> dict[str, int]:
 def test_keeping_goes_on(
     name: str, course: str, undisturbed: classroom.State, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What cannot be kept of one student is told, and kept by the next run; the others' is kept now."""
+    """A student's result that cannot be stored is reported and stored by the next run.
+
+    The results of other students are stored immediately.
+    """
     stage = KEEPING[name]
     with pytest.MonkeyPatch.context() as patch:
         plant(patch, stage)
@@ -228,7 +231,7 @@ def test_keeping_goes_on(
 def test_a_database_that_refuses_everybody_stops_the_run(
     course: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """After several in a row it is not about a student, and each may have waited for a minute."""
+    """The run stops after several failures in a row, because the database and not a student causes them."""
     for number in range(MOST_REFUSED + 5):
         shutil.copytree(Path(course, "submitted", "ada"), Path(course, "submitted", f"more-{number}"))
     tried = []
@@ -246,20 +249,20 @@ def test_a_database_that_refuses_everybody_stops_the_run(
 
 @pytest.fixture
 def graded(course: str) -> str:
-    """The course of one test, graded."""
+    """Return the graded course of one test."""
     assert 0 == command("grade", NAME, "--course", course)
     return course
 
 
 def pages(course: str) -> dict[str, str]:
-    """Every page that was written, by its path in the course."""
+    """Return every written page by its path in the course."""
     found = [*Path(course, "feedback").rglob("*.html"), *Path(course, "staff").rglob("*.html")]
     return {str(path.relative_to(course)): path.read_text("utf-8") for path in found}
 
 
 @pytest.mark.parametrize("name", ["render_student_page", "_write_page"])
 def test_rendering_goes_on(name: str, graded: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A page that cannot be made or written is told and not linked; the next run makes it."""
+    """A page that cannot be written is reported and not linked; the next run writes it."""
     original = getattr(publication, name)
 
     def planted(*arguments: Any, **options: Any) -> Any:
@@ -284,7 +287,7 @@ def test_rendering_goes_on(name: str, graded: str, capsys: pytest.CaptureFixture
 def test_staff_summary_is_written_without_a_broken_row(
     graded: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A page about the class is made without the one whose part of it cannot be, and says so."""
+    """The summary page omits a student whose row cannot be rendered, and says so."""
     original = publication.render_summary
 
     def planted(results: Any, *arguments: Any, **options: Any) -> Any:
@@ -304,7 +307,7 @@ def test_staff_summary_is_written_without_a_broken_row(
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
 def test_who_interrupts_is_obeyed(error: type[BaseException]) -> None:
-    """An interruption is no accident of a student: it leaves `Grader.grade`."""
+    """`Grader.grade` does not catch interruptions."""
 
     def interrupt(*_: Any) -> None:
         raise error
@@ -315,7 +318,7 @@ def test_who_interrupts_is_obeyed(error: type[BaseException]) -> None:
 
 
 def test_a_variant_that_cannot_be_made_concerns_one_student(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before the first student is graded all variants are made: an error in one waits for whose it is."""
+    """If a student's variant cannot be derived, only that student is affected."""
 
     def variant_of(student: str) -> Any:
         if student == "bob":

@@ -1,4 +1,4 @@
-"""A statement that stops a cell above the answer's definition never costs points without a person."""
+"""Test that a statement which stops a cell above the answer's definition leads to manual review."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.sandbox
 
 @pytest.fixture(scope="module")
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
-    """Three functions, each of which calls those before it."""
+    """Return a grader of three functions, each of which calls the previous ones."""
     course = calling_course(tmp_path_factory.mktemp("course"))
     with Pool() as pool:
         yield Grader(assignments.load_assignment(course, NAME), pool)
@@ -41,7 +41,7 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     ids=repr,
 )
 def test_grade_asks_a_person_when_a_cell_stops_above_the_answer(start: str, grader: Grader) -> None:
-    """The student reads which name was not defined, staff also where the cell stopped."""
+    """The student sees which name was undefined, and staff also where the cell stopped."""
     graded = sat(grader, weights=f"{start}\n\n{WEIGHTS}")
     found = results(graded)["weights.rows"]
     assert (Status.NEEDS_REVIEW, "review.stopped") == (found.status, found.code)
@@ -51,7 +51,7 @@ def test_grade_asks_a_person_when_a_cell_stops_above_the_answer(start: str, grad
 
 
 def test_grade_asks_a_person_about_answers_that_call_what_was_not_defined(grader: Grader) -> None:
-    """The other questions are not wrong either: they call the function that is missing."""
+    """Answers that call the undefined function need manual review too."""
     found = results(sat(grader, weights=f"input()\n{WEIGHTS}"))
     assert {Status.NEEDS_REVIEW} == {one.status for one in found.values()}
 
@@ -67,21 +67,21 @@ def test_grade_asks_a_person_about_answers_that_call_what_was_not_defined(grader
     ids=repr,
 )
 def test_grade_still_decides_when_the_answer_does_not_follow_the_error(source: str, grader: Grader) -> None:
-    """Nothing below the statement that raised would have defined the answer."""
+    """If the code below the error would not have defined the answer, it is judged."""
     graded = sat(grader, weights=source)
     assert results(graded)["weights.rows"].status in {Status.FAILED, Status.NO_ANSWER}
     assert CELL_STOPPED not in {note.code for note in graded.score.notes if note.place == "weights"}
 
 
 def test_grade_keeps_points_when_a_cell_stops_below_the_answer(grader: Grader) -> None:
-    """What was defined before the error counts."""
+    """A function that was defined before the error keeps its points."""
     graded = sat(grader, attend=f"{ATTEND}\n1 / 0\n{TWICE}")
     assert {Status.PASSED} == {one.status for one in results(graded).values()}
     assert CELL_STOPPED not in {note.code for note in graded.score.notes}
 
 
 def test_grade_asks_a_person_when_an_answer_uses_what_a_stopped_cell_did_not_define(grader: Grader) -> None:
-    """The error in the answer's own cell is only the consequence of the first one."""
+    """An answer that uses a name from a stopped cell needs manual review."""
     helper = f"{WEIGHTS}\n1 / 0\nwrap = staticmethod"
     graded = sat(grader, weights=helper, attend="attend = wrap(lambda *given: given)")
     status = {one.status for name, one in results(graded).items() if name.startswith("attend.")}
@@ -102,7 +102,10 @@ def test_grade_asks_a_person_when_an_answer_uses_what_a_stopped_cell_did_not_def
     ],
 )
 def test_grade_asks_a_person_about_an_answer_that_was_deleted(later: str, code: str, grader: Grader) -> None:
-    """Only a plain ``del`` of the answer's name costs points: student and staff read which cell it is in."""
+    """A deleted answer needs review, except after a plain ``del`` of its name.
+
+    Then student and staff see which cell contains the statement.
+    """
     graded = sat(grader, twice=f"{TWICE}\n{later}")
     assert results(graded)["weights.rows"].code == code
     notes = {note.code for note in graded.score.notes if note.place in ("weights", "weights-answer")}
@@ -125,7 +128,7 @@ def test_grade_asks_a_person_about_an_answer_that_was_deleted(later: str, code: 
     ids=["syntax", "input", "renamed", "blank", "right", "wrong"],
 )
 def test_grade_tells_staff_of_answers_that_did_not_run(source: str, told: str, grader: Grader) -> None:
-    """A zero for code that no test has seen deserves a look."""
+    """Staff see a note about answers that were not run."""
     graded, asked = sat(grader, weights=source), (ANSWER_NOT_RUN, "weights-answer")
     notes = [note.text for note in graded.score.notes if (note.code, note.place) == asked]
     assert bool(told) == bool(notes)
@@ -134,7 +137,7 @@ def test_grade_tells_staff_of_answers_that_did_not_run(source: str, told: str, g
 
 @pytest.fixture(scope="module")
 def short_answers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
-    """A formula and a shape, which are assigned as texts, and a function."""
+    """Return a grader of a formula and a shape, which are assigned as texts, and a function."""
     course = small_exam.make_course(tmp_path_factory.mktemp("short"))
     with Pool() as pool:
         yield Grader(assignments.load_assignment(course, small_exam.NAME), pool)
@@ -152,14 +155,14 @@ def short_answers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
 def test_grade_reviews_a_short_answer_without_quotes(
     cell: str, source: str, item: str, short_answers: Grader
 ) -> None:
-    """A person reads the formula that Python took for names, so it is no zero unseen."""
+    """A formula without quotes needs manual review."""
     notebook = with_sources(small_exam.CONTROL, {f"{cell}-answer": source})
     graded = short_answers.grade(SubmittedFiles("ada", {small_exam.NAME: notebook}))
     assert results(graded)[item].status is Status.NEEDS_REVIEW
 
 
 def test_grade_decides_code_that_uses_an_undefined_name(short_answers: Grader) -> None:
-    """In a question about code the same error is a mistake."""
+    """In a question about code, an undefined name is a mistake."""
     notebook = with_sources(small_exam.CONTROL, {"double-answer": "double = numbers * 2"})
     graded = short_answers.grade(SubmittedFiles("ada", {small_exam.NAME: notebook}))
     assert results(graded)["double.result"].status in {Status.FAILED, Status.NO_ANSWER}

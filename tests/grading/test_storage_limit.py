@@ -1,4 +1,4 @@
-"""What is kept of a notebook: answers before other cells before outputs, and whatever is cut says so."""
+"""Test what is stored of a notebook: answers first, then other cells, then outputs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from autograder.pages.feedback.labels import Labels
 
 
 def run(*texts: str) -> CellRun:
-    """A cell that printed these."""
+    """Return the run of a cell that printed these texts."""
     return CellRun(outputs=tuple(CellOutput("stream", {"text/plain": text}) for text in texts))
 
 
@@ -39,12 +39,12 @@ NOTEBOOK = ExecutedNotebook(
 
 
 def test_an_honest_notebook_is_kept_whole() -> None:
-    """Nothing is changed where all of it fits."""
+    """A notebook within the limit is stored unchanged."""
     assert NOTEBOOK == fit_to_budget(NOTEBOOK, {"a", "b"}, 4)
 
 
 def test_answers_come_first() -> None:
-    """Another cell before them is cut, and says so; given cells do not count."""
+    """Other cells are cut before answers and marked as cut; given cells do not count."""
     kept = fit_to_budget(replace(NOTEBOOK, runs=(None,) * 4), {"a", "b"}, 1)
     long = replace(NOTEBOOK, cells=(Cell("own " * 999), *NOTEBOOK.cells[1:]), runs=(None,) * 4)
     cut = fit_to_budget(long, {"a", "b"}, 1)
@@ -54,7 +54,7 @@ def test_answers_come_first() -> None:
 
 
 def test_outputs_that_do_not_fit_are_missing_and_said_to_be() -> None:
-    """Their cell is marked as it is where a box kept less than was printed."""
+    """Omitted outputs are marked in the same way as truncated ones."""
     printed = replace(NOTEBOOK, runs=(run("x" * 5000, "short"), None, run("last"), None))
     kept = fit_to_budget(printed, {"a", "b"}, 2)
     first = kept.runs[0]
@@ -65,7 +65,7 @@ def test_outputs_that_do_not_fit_are_missing_and_said_to_be() -> None:
 
 @pytest.mark.parametrize("sign", ["x", "é", "\U0001f600", '"', "\x1b", "\ud800", "\n"])
 def test_what_is_kept_is_as_small_as_it_must_be(sign: str) -> None:
-    """However letters are stored, all of them together take no more than there is."""
+    """The stored size stays within the limit for any characters."""
     cells = tuple(Cell(sign * 9000) for _ in range(20))
     kept = fit_to_budget(ExecutedNotebook("exam", cells, (run(sign * 9000),) * 20), (), 64)
     whole = msgspec.to_builtins(kept)
@@ -74,7 +74,7 @@ def test_what_is_kept_is_as_small_as_it_must_be(sign: str) -> None:
 
 
 def test_a_page_has_an_end() -> None:
-    """Cells beyond what a page shows are named, without their text, in both languages."""
+    """Cells beyond the size of a page are named without their text, in both languages."""
     most = compute_budgets(Limits()).page_kb
     cells = tuple(Cell("<&>" * 6000) for _ in range(400))
     notebook = ExecutedNotebook("exam", cells, (None,) * 400)
@@ -94,7 +94,7 @@ def test_a_page_has_an_end() -> None:
     ],
 )
 def test_a_cut_cell_says_so(cell: Cell | Markdown, english: str, german: str) -> None:
-    """Code is told to be in the notebook as a whole."""
+    """A cut cell says so and refers to the whole notebook."""
     notebook = ExecutedNotebook("exam", (cell,), (None,))
     for language, told in (("en", english), ("de", german)):
         (shown,) = build_notebook_view(notebook, 1, Labels(language), Limits()).cells
@@ -102,7 +102,7 @@ def test_a_cut_cell_says_so(cell: Cell | Markdown, english: str, german: str) ->
 
 
 def test_pictures_come_after_all_texts_and_those_of_answers_first() -> None:
-    """A large picture beside an answer takes no room from the one in it, nor from anybody's text."""
+    """Pictures are kept after all texts, and those in answers first."""
     large, small = (PastedPicture("p", "image/png", "A" * size) for size in (3_000, 900))
     cells = (Markdown("![](attachment:p)", pictures=(large,)), Markdown("x" * 900, "a", pictures=(small,)))
     notebook = ExecutedNotebook("exam", cells, (None, None))

@@ -1,4 +1,4 @@
-"""Files that nobody read: a notebook that earned nothing beside them is no final zero."""
+"""Test unread files: if they may hold the work, an empty notebook is not a final zero."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ UNTOUCHED = (FAULTS / "control-untouched" / "submission.ipynb").read_bytes()
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
-    """The small exam."""
+    """Return the course with the small exam."""
     return make_course(tmp_path_factory.mktemp("unread"))
 
 
 @pytest.fixture(scope="module")
 def grader(course: Course, pool: Pool) -> Grader:
-    """Of it."""
+    """Return a grader of the course."""
     return Grader(assignments.load_assignment(course, NAME), pool)
 
 
 def graded(grader: Grader, course: Course, student: str, files: dict[str, bytes]) -> GradingResult:
-    """What comes of a folder with these files."""
+    """Return the result of a folder with these files."""
     folder: Path = hand_in(course, student, b"").parent
     (folder / f"{NAME}.ipynb").unlink()
     for name, data in files.items():
@@ -52,13 +52,13 @@ def graded(grader: Grader, course: Course, student: str, files: dict[str, bytes]
 
 
 def automatic(found: GradingResult) -> set[Status]:
-    """The statuses of the items that no person has to mark anyway."""
+    """Return the statuses of the items that are not marked manually."""
     manual = {"formula.why", "essay.text"}
     return {one.status for one in found.score.items if f"{one.question}.{one.item}" not in manual}
 
 
 def test_an_untouched_notebook_beside_another_one_needs_review(grader: Grader, course: Course) -> None:
-    """The work may be in the other one; students and staff read its name."""
+    """If the work may be in another notebook, the items need review; its name is shown."""
     found = graded(grader, course, "ada", {f"{NAME}.ipynb": UNTOUCHED, f"{NAME}_final.ipynb": CONTROL})
     assert {Status.NEEDS_REVIEW} == {item.status for item in found.score.items}
     assert f"{NAME}_final.ipynb" in str(found.score.items[0].student.params)
@@ -66,7 +66,7 @@ def test_an_untouched_notebook_beside_another_one_needs_review(grader: Grader, c
 
 
 def test_an_untouched_notebook_alone_is_no_answer(grader: Grader, course: Course) -> None:
-    """There is nothing else to look at."""
+    """An unchanged notebook without other files is no answer."""
     found = graded(grader, course, "bob", {f"{NAME}.ipynb": UNTOUCHED, "Thumbs.db": b"x"})
     assert {Status.NO_ANSWER} == automatic(found)
 
@@ -77,7 +77,7 @@ def test_an_untouched_notebook_alone_is_no_answer(grader: Grader, course: Course
 def test_an_untouched_notebook_beside_any_file_needs_review(
     name: str, grader: Grader, course: Course
 ) -> None:
-    """Whatever it is, somebody looks before the zero is final; students and staff read its name."""
+    """An unchanged notebook with any other file needs review; students and staff see its name."""
     folder = hand_in(course, "gus", b"").parent
     (folder / "notes").mkdir(exist_ok=True)
     found = graded(grader, course, "gus", {f"{NAME}.ipynb": UNTOUCHED, name: b"x"})
@@ -90,7 +90,7 @@ def test_an_untouched_notebook_beside_any_file_needs_review(
 
 
 def without_texts() -> bytes:
-    """The right answers, with all texts as they were handed out."""
+    """Return the right answers, with all texts as released."""
     notebook, blank = (nbformat.reads(one.decode(), 4) for one in (CONTROL, UNTOUCHED))
     stubs = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell.source for cell in blank.cells}
     for cell in notebook.cells:
@@ -105,7 +105,7 @@ def without_texts() -> bytes:
 def test_texts_beside_a_notebook_without_texts_need_review(
     name: str, needs_review: bool, grader: Grader, course: Course
 ) -> None:
-    """Code keeps its marks; the texts may be in the file."""
+    """Blank texts need review if another file may contain them; code keeps its marks."""
     found = graded(grader, course, f"hal-{name}", {f"{NAME}.ipynb": without_texts(), name: b"x"})
     texts = [
         one for one in found.score.items if f"{one.question}.{one.item}" in {"formula.why", "essay.text"}
@@ -116,7 +116,7 @@ def test_texts_beside_a_notebook_without_texts_need_review(
 
 
 def with_text(grade_id: str, text: str, notebook: bytes) -> bytes:
-    """The same notebook with another text in a cell."""
+    """Return the notebook with the text of one cell replaced."""
     tree = nbformat.reads(notebook.decode(), 4)
     for cell in tree.cells:
         if cell.metadata.get("nbgrader", {}).get("grade_id") == grade_id:
@@ -128,7 +128,7 @@ def with_text(grade_id: str, text: str, notebook: bytes) -> bytes:
 def test_a_document_beside_a_notebook_is_named_and_blank_answers_need_review(
     name: str, grader: Grader, course: Course
 ) -> None:
-    """Another text that is answered, or says where the answer is, does not hide the document."""
+    """A document is named and blank answers need review, also if another text is answered."""
     release = grader.assignment.releases[NAME].by_id["formula-answer"]
     notebook = with_text("formula-answer", release.source, with_text("essay", f"see {name}", without_texts()))
     found = graded(grader, course, f"kim-{name}", {f"{NAME}.ipynb": notebook, name: b"x"})
@@ -142,7 +142,7 @@ def test_a_document_beside_a_notebook_is_named_and_blank_answers_need_review(
 
 
 def test_a_picture_that_a_text_shows_is_not_named_as_not_graded(grader: Grader, course: Course) -> None:
-    """It lies beside the notebook and is part of the answer."""
+    """A picture that a text shows is part of the answer and not reported as ungraded."""
     notebook = with_text("essay", "![plot](plot.png)", CONTROL)
     picture = base64.b64decode(png())
     found = graded(grader, course, "lea", {f"{NAME}.ipynb": notebook, "plot.png": picture})
@@ -158,7 +158,7 @@ def test_a_picture_that_a_text_shows_is_not_named_as_not_graded(grader: Grader, 
 def test_staff_are_told_of_a_picture_that_cannot_be_shown(
     name: str, data: bytes, grader: Grader, course: Course
 ) -> None:
-    """The student reads it on the page, and whoever marks the text reads where to look."""
+    """A picture that cannot be shown is reported to the student and to staff."""
     notebook = with_text("essay", f"![plot]({name})", CONTROL)
     found = graded(grader, course, f"max-{name}", {f"{NAME}.ipynb": notebook, name: data})
     (note,) = [note for note in found.score.notes if note.code == "picture-not-shown"]
@@ -169,7 +169,7 @@ def test_staff_are_told_of_a_picture_that_cannot_be_shown(
 def test_what_earned_nothing_needs_review_if_a_copy_has_another_answer(
     grader: Grader, course: Course
 ) -> None:
-    """What the graded one has keeps its marks; the student reads which of the two was graded."""
+    """Unanswered items need review if a copy answers them; the student sees which file was graded."""
     files = {f"{NAME}.ipynb": without_texts(), f"{NAME} (1).ipynb": CONTROL}
     found = graded(grader, course, "ivy", files)
     texts = [
@@ -190,7 +190,7 @@ def test_what_earned_nothing_needs_review_if_a_copy_has_another_answer(
 def test_markers_of_a_text_read_which_copy_has_another_one(
     name: str, essay: str, *, told: bool, grader: Grader, course: Course
 ) -> None:
-    """Only of the text that differs; a checkpoint often has an earlier one."""
+    """Staff see which copy has another text, for each text that differs; checkpoints are ignored."""
     student = f"tom-{told}-{essay[:3]}"
     (hand_in(course, student, b"").parent / ".ipynb_checkpoints").mkdir()
     files = {f"{NAME}.ipynb": with_text("essay", essay, CONTROL), name: CONTROL}
@@ -204,7 +204,7 @@ def test_markers_of_a_text_read_which_copy_has_another_one(
 
 @pytest.mark.parametrize("same", [False, True], ids=["another answer", "the same answer"])
 def test_part_of_the_points_needs_review_if_a_copy_has_another_answer(*, same: bool, grader: Grader) -> None:
-    """A half right answer beside a right one; what it earned is told to staff."""
+    """Items with partial points need review if a copy differs; staff see the points earned."""
     release = load_release(UNTOUCHED, NAME)
     submission = read_notebook(CONTROL, release, student="uma", assignment=NAME)
     copy = CONTROL if same else CONTROL.replace(b"d_model", b"d_modell")
@@ -225,7 +225,7 @@ def test_part_of_the_points_needs_review_if_a_copy_has_another_answer(*, same: b
 
 
 def zipped(name: str, data: bytes) -> bytes:
-    """An archive with one file."""
+    """Return an archive with one file."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr(name, data)
@@ -244,7 +244,7 @@ def zipped(name: str, data: bytes) -> bytes:
 def test_blank_answers_need_review_if_a_hidden_or_packed_copy_has_them(
     name: str, main: str, grader: Grader, course: Course
 ) -> None:
-    """The notebook that is graded keeps its marks; the student reads where the other answer is."""
+    """Blank answers need review if a checkpoint or an archive contains them; other marks stay."""
     student = f"nia-{name.rpartition('/')[2]}-{main[0]}"
     folder = hand_in(course, student, b"").parent
     (folder / ".ipynb_checkpoints").mkdir()
@@ -260,7 +260,7 @@ def test_blank_answers_need_review_if_a_hidden_or_packed_copy_has_them(
 
 
 def test_a_checkpoint_with_an_older_answer_changes_nothing(grader: Grader, course: Course) -> None:
-    """Jupyter keeps one of every notebook: only what is blank may be in it."""
+    """A checkpoint with another answer is ignored unless the answer in the notebook is blank."""
     folder = hand_in(course, "ole", b"").parent
     (folder / ".ipynb_checkpoints").mkdir()
     wrong = CONTROL.replace(b"d_model", b"d_modell")
@@ -271,7 +271,7 @@ def test_a_checkpoint_with_an_older_answer_changes_nothing(grader: Grader, cours
 
 
 def test_a_checkpoint_alone_is_named_as_what_was_handed_in(grader: Grader, course: Course) -> None:
-    """There is a notebook in the submission, and nobody is told that there is none."""
+    """A checkpoint without its notebook is named in the results of all items."""
     folder = hand_in(course, "pia", b"").parent
     (folder / ".ipynb_checkpoints").mkdir()
     name = f".ipynb_checkpoints/{NAME}-checkpoint.ipynb"
@@ -281,14 +281,14 @@ def test_a_checkpoint_alone_is_named_as_what_was_handed_in(grader: Grader, cours
 
 
 def test_a_blank_or_equal_copy_leaves_a_missing_answer_as_it_is(grader: Grader, course: Course) -> None:
-    """There is no other answer in it."""
+    """A blank or equal copy does not affect missing answers."""
     copies = {f"{NAME} (1).ipynb": UNTOUCHED, "old.ipynb": without_texts()}
     found = graded(grader, course, "jan", {f"{NAME}.ipynb": without_texts(), **copies})
     assert Status.NEEDS_REVIEW not in {one.status for one in found.score.items}
 
 
 def test_an_answered_notebook_keeps_its_marks_beside_another_one(grader: Grader, course: Course) -> None:
-    """The other file is named, and nothing waits for it."""
+    """An answered notebook keeps its marks, and the other notebook is named in a note."""
     found = graded(grader, course, "cleo", {f"{NAME}.ipynb": CONTROL, "scratch.ipynb": UNTOUCHED})
     assert FULL == points(found)
     assert {Status.PASSED} == automatic(found)
@@ -296,7 +296,7 @@ def test_an_answered_notebook_keeps_its_marks_beside_another_one(grader: Grader,
 
 
 def test_a_notebook_of_another_name_is_graded_and_said(grader: Grader, course: Course) -> None:
-    """It earns what it would earn under its own name."""
+    """A notebook with another name earns the same points, with a note."""
     found = graded(grader, course, "dora", {"WMS hw.ipynb.txt": CONTROL})
     assert FULL == points(found)
     assert ["taken-as"] == [note.code for note in found.score.notes if note.code == "taken-as"]
@@ -313,7 +313,7 @@ def test_a_notebook_of_another_name_is_graded_and_said(grader: Grader, course: C
 def test_what_cannot_be_graded_waits_for_a_person(
     grader: Grader, course: Course, files: dict[str, bytes], code: str
 ) -> None:
-    """With the cause in every item and in one note."""
+    """A submission that cannot be graded needs manual review, with the reason in every item and one note."""
     found = graded(grader, course, f"x-{code}", files)
     assert {(Status.NEEDS_REVIEW, code)} == {(item.status, item.code) for item in found.score.items}
     assert Decimal(0) == found.score.points
@@ -321,7 +321,7 @@ def test_what_cannot_be_graded_waits_for_a_person(
 
 
 def test_unread_files_are_part_of_what_a_result_depends_on(grader: Grader, course: Course) -> None:
-    """Once the other file is gone the zero is final, and the result is computed again."""
+    """Unread files are part of the digest, so results are recomputed after they are removed."""
     graded(grader, course, "eve", {f"{NAME}.ipynb": UNTOUCHED})
     folder = course.root / "submitted" / "eve" / NAME
     alone = read_handin(grader.assignment, Handin("eve", folder)).compute_digest()
@@ -330,7 +330,7 @@ def test_unread_files_are_part_of_what_a_result_depends_on(grader: Grader, cours
 
 
 def rename_cells(notebook: bytes) -> bytes:
-    """The same notebook with other grade_ids, as another assignment has them."""
+    """Return the notebook with the grade_ids of another assignment."""
     tree = nbformat.reads(notebook.decode(), 4)
     for cell in tree.cells:
         if cell.metadata.get("nbgrader"):
@@ -340,7 +340,7 @@ def rename_cells(notebook: bytes) -> bytes:
 
 @pytest.mark.parametrize("is_known", [False, True], ids=["of another one", "of the course"])
 def test_a_notebook_of_another_assignment_is_named(grader: Grader, course: Course, *, is_known: bool) -> None:
-    """One sentence says which it is of, in the place of a remark at each of its cells."""
+    """A notebook of another assignment is reported once, instead of a remark at each cell."""
     if is_known:
         (course.root / "release" / "warmup").mkdir()
         (course.root / "release" / "warmup" / "warmup.ipynb").write_bytes(rename_cells(UNTOUCHED))

@@ -1,4 +1,4 @@
-"""Whatever one student hands in, the grader stays small and in time, and keeps little of it."""
+"""Test that no submission makes the grader exceed its memory, time and storage budgets."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tests.grading import worst
 pytestmark = [pytest.mark.long, pytest.mark.sandbox, pytest.mark.apart]
 
 MOST_MB = 600
-"""Of the grader's own memory."""
+"""Limit for the memory of the grader's process."""
 HARMLESS = ("an honest one", "cells of", "outputs of", "as many values", "an irregular", "output that")
-"""Beginnings of the names of those whose answers are right."""
+"""Prefixes of the names of submissions with right answers."""
 
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, dict[str, Any]]:
-    """What each worst submission cost, in a process of its own, by name."""
+    """Return the costs of each submission by name, measured in a separate process."""
     command = [sys.executable, "-m", "tests.grading.worst"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=900)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
@@ -36,31 +36,31 @@ def found() -> dict[str, dict[str, Any]]:
 
 
 def test_all_of_them_were_graded(found: dict[str, dict[str, Any]]) -> None:
-    """Every submission of the list has its line, and the list is as long as it was."""
+    """Every submission in the list has a result."""
     assert set(worst.SUBMISSIONS) < set(found)
     assert 23 == len(found)
 
 
 def test_the_grader_stays_small(found: dict[str, dict[str, Any]]) -> None:
-    """Its memory stays below a bound for each of them."""
+    """The memory stays below a limit for each submission."""
     assert {} == {name: one["memory"] for name, one in found.items() if one["memory"] > MOST_MB}
 
 
 def test_the_grader_works_little(found: dict[str, dict[str, Any]]) -> None:
-    """Reading and judging takes no more than the budget says, pages included."""
+    """Reading, judging and rendering stay within the time budget."""
     most = Budgets().judging_seconds
     assert {} == {name: one["processor"] for name, one in found.items() if one["processor"] > most / 4}
 
 
 def test_little_is_kept(found: dict[str, dict[str, Any]]) -> None:
-    """The database and the page take what their budgets say, however much was handed in."""
+    """The database and the page stay within their size budgets."""
     usual = Budgets()
     assert {} == {name: one["stored"] for name, one in found.items() if one["stored"] > usual.stored_mb << 20}
     assert {} == {name: one["page"] for name, one in found.items() if one["page"] > 2 * usual.page_kb << 10}
 
 
 def test_only_what_was_wrong_costs_points(found: dict[str, dict[str, Any]]) -> None:
-    """Right answers keep their points beside any junk, and an attack on a question costs this one."""
+    """Right answers keep their points next to junk, and an attack costs only its own question."""
     honest = found["an honest one"]["points"]
     for name, one in found.items():
         if name.startswith(HARMLESS):
@@ -70,7 +70,7 @@ def test_only_what_was_wrong_costs_points(found: dict[str, dict[str, Any]]) -> N
 
 
 def test_none_of_it_is_taken_for_a_fault_of_ours(found: dict[str, dict[str, Any]]) -> None:
-    """What waits for a person waits in an honest submission, or names no option; nothing went wrong here."""
+    """Only expected items need manual review, and no internal errors are reported."""
     for name, one in found.items():
         waiting = {item for item, code in one["codes"].items() if code.startswith("review")}
         assert waiting <= {"formula.why", "choice.choice"}, name
@@ -80,7 +80,7 @@ def test_none_of_it_is_taken_for_a_fault_of_ours(found: dict[str, dict[str, Any]
 def test_what_takes_too_long_to_judge_waits_for_a_person(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once the time for judging is used up, nothing is judged; nobody loses a point, and it is said why."""
+    """After the time for judging is used up, all items need manual review with the reason."""
     assignment = worst.load(tmp_path)
     monkeypatch.setattr(pipeline, "compute_budgets", lambda _: Budgets(judging_seconds=-1))
     with Pool(start_sandbox) as pool:

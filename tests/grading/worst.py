@@ -1,7 +1,7 @@
-"""A worst submission for every budget of the grader, and what each costs. Run as a program: one line each.
+"""Submissions that exhaust each budget of the grader, and their costs; the program prints a line for each.
 
-The boxes are other processes; what is measured is the grader alone: its memory (the peak since the last
-submission), its processor time, bytes in the database and of the page.
+Only the grader is measured, without the processes of boxes: peak memory since the last submission, processor
+time, and bytes in the database and on the page.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def alike(number):
 
 
 def forged(tree: str) -> str:
-    """A function that answers its call by itself, with this as its value."""
+    """Return the source of a function that forges its reply with this value."""
     return (
         "def work(x):\n    i = request_id()\n    value = " + tree + "\n"
         '    body = b\'{"id":"%s","n":%d,"call":0,"observed":\' % (i.encode(), x)\n'
@@ -164,7 +164,7 @@ def forged(tree: str) -> str:
 
 
 def answers(**changed: str) -> dict[str, str]:
-    """The right answers, but for these."""
+    """Return the right answers with some replaced."""
     return {**RIGHT, **changed}
 
 
@@ -211,7 +211,7 @@ SUBMISSIONS: dict[str, Callable[[], dict[str, str]]] = {
 
 
 def notebook(sources: dict[str, str]) -> nbformat.NotebookNode:
-    """The answers, each in its cell."""
+    """Return a notebook with a cell for each answer."""
     flags = {"schema_version": 3, "grade": False, "solution": False, "locked": False, "task": False}
     cells = []
     for name, source in sources.items():
@@ -229,7 +229,7 @@ def notebook(sources: dict[str, str]) -> nbformat.NotebookNode:
 
 
 def load(root: Path) -> Assignment:
-    """The course."""
+    """Return the assignment of a new course."""
     for folder in (f"assignments/{NAME}", "rubrics", "reference/checks"):
         (root / folder).mkdir(parents=True)
     (root / f"rubrics/{NAME}.toml").write_text(RUBRIC, encoding="utf-8")
@@ -246,7 +246,7 @@ def load(root: Path) -> Assignment:
 
 
 def paper(release: bytes, sources: dict[str, str]) -> dict[str, Any]:
-    """The released notebook with these answers, and the attackers' tools in its first cell."""
+    """Return the released notebook with these answers, and the attackers' tools in the first cell."""
     tree: dict[str, Any] = json.loads(release)
     for cell in tree["cells"]:
         grade_id = cell.get("metadata", {}).get("nbgrader", {}).get("grade_id", "")
@@ -258,7 +258,7 @@ def paper(release: bytes, sources: dict[str, str]) -> dict[str, Any]:
 
 
 def files(release: bytes) -> Iterator[tuple[str, bytes]]:
-    """What is handed in, by name."""
+    """Yield the submissions with their names."""
     for name, sources in SUBMISSIONS.items():
         yield name, json.dumps(paper(release, sources())).encode()
     own = nbformat.v4.new_code_cell("")
@@ -283,18 +283,18 @@ def files(release: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def reset_peak() -> None:
-    """From now on the peak of this process's memory is counted afresh."""
+    """Reset the peak memory of this process."""
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 
 def peak_mb() -> float:
-    """The most memory since `reset_peak`."""
+    """Return the peak memory since `reset_peak`."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
 
 
 def measure(grader: Grader, path: Path, page: Callable[[Any], str]) -> dict[str, Any]:
-    """Grade one submission, keep it and make its page."""
+    """Grade one submission, store it and render its page."""
     reset_peak()
     content = path.read_bytes()
     before = resource.getrusage(resource.RUSAGE_SELF)
@@ -316,13 +316,13 @@ def measure(grader: Grader, path: Path, page: Callable[[Any], str]) -> dict[str,
 
 
 def write(release: Path, folder: Path) -> None:
-    """Put what is handed in into files. Making it takes more memory than grading it may."""
+    """Write the submissions to files, in a separate process because this needs much memory."""
     for number, (name, content) in enumerate(files(release.read_bytes())):
         (folder / f"{number:02} {name}").write_bytes(content)
 
 
 def main(wanted: str) -> None:
-    """Print a line of JSON for each submission whose name contains a word."""
+    """Print a line of JSON for each submission whose name contains the given word."""
     with tempfile.TemporaryDirectory() as folder, Pool(start_sandbox) as pool:
         root, handed = Path(folder) / "course", Path(folder) / "handed in"
         root.mkdir()

@@ -1,4 +1,4 @@
-"""A kind of somebody else's: a package that registers one is found, asked, judged, told and documented."""
+"""Test that a kind of question registered by another package is found, judged, shown and documented."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ word = "echo"
     "riddles-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: riddles\nVersion: 1.0\n",
     "riddles-1.0.dist-info/entry_points.txt": "[autograder.questions]\nriddle = riddles:KIND\n",
 }
-"""A package as it lies where it was installed."""
+"""The files of an installed package."""
 
 RUBRIC = """
 version = 1
@@ -114,7 +114,7 @@ word = "echo"
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder on the path in which the package is installed."""
+    """Return a folder with the installed package."""
     folder = tmp_path_factory.mktemp("site")
     for name, content in FILES.items():
         path = folder / name
@@ -124,7 +124,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def told(place: Path, code: str) -> object:
-    """What a program prints as JSON that finds the package beside ours."""
+    """Return the JSON that a program prints if it can import the package."""
     lines = f"import json, sys\nsys.path.insert(0, {str(place)!r})\nRUBRIC = {RUBRIC!r}\n{code}"
     done = subprocess.run(
         [sys.executable, "-c", lines], cwd=ROOT, capture_output=True, text=True, check=False, timeout=600
@@ -134,7 +134,7 @@ def told(place: Path, code: str) -> object:
 
 
 def test_it_is_a_kind_like_ours(place: Path) -> None:
-    """It is found beside ours and judges, its sentences are told, and editors and authors know it."""
+    """The kind is found, judges answers, has messages, and appears in the schema and the documentation."""
     found = told(
         place,
         f"DOCS = {str(ROOT / 'docs')!r}"
@@ -191,7 +191,7 @@ print(json.dumps({
 
 
 def test_results_depend_on_the_version_of_its_distribution(place: Path, tmp_path: Path) -> None:
-    """Another version counts if the rubric asks such a question; other code of the same version does not."""
+    """Results depend on the version of the distribution if the rubric uses the kind, not on its code."""
     code = """
 from autograder.grading.version import list_versions
 print(json.dumps([list_versions((), ("riddle", "count")), list_versions((), ("count",))]))
@@ -213,7 +213,7 @@ print(json.dumps([list_versions((), ("riddle", "count")), list_versions((), ("co
 @pytest.mark.slow
 @pytest.mark.sandbox
 def test_a_student_is_graded_with_it(place: Path, tmp_path: Path) -> None:
-    """From the template to marks: generated, verified, handed in and graded."""
+    """An assignment with this kind can be created, generated, verified and graded."""
     done = told(
         place,
         f"""

@@ -9,7 +9,7 @@ import torch
 
 from reference.gpt2 import GPT2
 
-if TYPE_CHECKING:  # seconds for whoever only collects the tests
+if TYPE_CHECKING:  # saves seconds if tests are only collected
     from transformers import GPT2LMHeadModel
 
 _NAMES: Mapping[str, tuple[str, bool]] = {
@@ -20,11 +20,11 @@ _NAMES: Mapping[str, tuple[str, bool]] = {
     "up": ("mlp.c_fc", True),
     "down": ("mlp.c_proj", True),
 }
-"""Module of a layer → its name in transformers, and whether its matrix is stored the other way round."""
+"""Module of a layer → its name in transformers, and whether its matrix is transposed."""
 
 
 def tiny(seed: int) -> GPT2:
-    """A random model in double precision whose sizes are drawn as well; seeds torch."""
+    """Return a random model in double precision with random sizes; this seeds torch."""
     torch.manual_seed(seed)
     n_heads = 1 + seed % 3
     d_model = n_heads * (4 + 2 * (seed % 2))
@@ -36,7 +36,7 @@ def tiny(seed: int) -> GPT2:
 
 
 def twin(model: GPT2) -> GPT2LMHeadModel:
-    """transformers' model with the same weights."""
+    """Return transformers' model with the same weights."""
     from transformers import GPT2Config, GPT2LMHeadModel
 
     config = GPT2Config(

@@ -1,4 +1,4 @@
-"""The reference attention agrees with torch's own two implementations."""
+"""Test that the reference attention agrees with torch's two implementations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ cases = {
 
 
 def _mask(kind: str, batch: int, n_heads: int, queries: int, keys: int) -> Tensor | None:
-    """A random mask of every broadcastable form; each query keeps at least one key."""
+    """Return a random mask of each broadcastable form; each query keeps at least one key."""
     shapes = {
         "keys": (batch, 1, 1, keys),
         "queries": (1, 1, queries, keys),
@@ -55,7 +55,7 @@ def _inputs(batch: int, queries: int, keys: int, d_model: int) -> tuple[Tensor, 
 def test_equals_scaled_dot_product_attention(
     *, seed: int, batch: int, n_heads: int, d_head: int, queries: int, keys: int, mask_shape: str
 ) -> None:
-    """With torch's fused attention between the same projections, every number agrees."""
+    """All numbers agree with torch's fused attention between the same projections."""
     d_model = n_heads * d_head
     attention = _attention(seed, d_model, n_heads)
     query, key, value = _inputs(batch, queries, keys, d_model)
@@ -79,7 +79,7 @@ def test_equals_scaled_dot_product_attention(
 def test_equals_torch_multihead_attention(
     *, seed: int, batch: int, n_heads: int, d_head: int, queries: int, keys: int, mask_shape: str
 ) -> None:
-    """With the weights copied into nn.MultiheadAttention, every number agrees."""
+    """All numbers agree with nn.MultiheadAttention with the same weights."""
     d_model = n_heads * d_head
     attention = _attention(seed, d_model, n_heads)
     query, key, value = _inputs(batch, queries, keys, d_model)
@@ -91,7 +91,7 @@ def test_equals_torch_multihead_attention(
         peer.in_proj_bias.copy_(torch.cat([linear.bias for linear in projections]))
         peer.out_proj.load_state_dict(attention.out_proj.state_dict())
     blocked = None
-    if mask is not None:  # torch's class wants True = blocked, one matrix for each head of each sequence
+    if mask is not None:  # torch expects True for blocked, and one matrix for each head of each sequence
         blocked = ~mask.expand(batch, n_heads, queries, keys).flatten(0, 1)
     expected, _ = peer(query, key, value, attn_mask=blocked, need_weights=False)
     torch.testing.assert_close(attention(query, key, value, mask), expected, **TOLERANCE)
@@ -109,7 +109,7 @@ def test_zero_and_false_both_mean_blocked(dtype: torch.dtype) -> None:
 
 @pytest.mark.parametrize("scale", [1.0, 1e4])
 def test_a_blocked_key_has_no_influence(scale: float) -> None:
-    """Changing a blocked key and its value leaves every bit of the output, also at extreme scores."""
+    """Changing a blocked key and its value changes no bit of the output, also at extreme scores."""
     attention = _attention(1, 8, 2)
     query, key, value = _inputs(2, 5, 5, 8)
     mask = torch.ones(1, 1, 1, 5)
@@ -124,7 +124,7 @@ def test_a_blocked_key_has_no_influence(scale: float) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_a_fully_blocked_query_attends_evenly(dtype: torch.dtype) -> None:
-    """Where nothing is visible the output is the projected mean value, and finite in every precision."""
+    """If nothing is visible, the output is the projected mean value, and finite in every precision."""
     attention = _attention(2, 6, 3).to(dtype)
     query, key, value = (x.to(dtype) for x in _inputs(1, 2, 4, 6))
     mask = torch.ones(1, 1, 2, 4)
@@ -137,7 +137,7 @@ def test_a_fully_blocked_query_attends_evenly(dtype: torch.dtype) -> None:
 
 
 def test_gradients_are_finite_with_a_fully_blocked_query() -> None:
-    """No NaN reaches the parameters through a query that sees nothing."""
+    """A query that sees nothing causes no NaN in the gradients."""
     attention = _attention(3, 4, 2)
     query, key, value = _inputs(1, 3, 3, 4)
     mask = torch.ones(3, 3).tril(-1)[None, None]
@@ -147,13 +147,13 @@ def test_gradients_are_finite_with_a_fully_blocked_query() -> None:
 
 
 def test_the_width_must_be_a_multiple_of_the_heads() -> None:
-    """An indivisible width is refused when the module is made, and the message says both numbers."""
+    """A width that is not divisible is rejected when the module is made, with both numbers."""
     with pytest.raises(ValueError, match=r"multiple of n_heads = 3, got 8"):
         MultiHeadAttention(8, 3)
 
 
 def test_the_names_of_the_weights_are_the_stated_ones() -> None:
-    """The names are part of the contract: weights are set by them."""
+    """The names are part of the contract, because weights are set by them."""
     projections = ("q_proj", "k_proj", "v_proj", "out_proj")
     expected = [f"{name}.{part}" for name in projections for part in ("weight", "bias")]
     assert list(MultiHeadAttention(4, 2).state_dict()) == expected

@@ -1,4 +1,4 @@
-"""Listings to be audited and their definitions; the classes that tests are tried on."""
+"""Test the listings to be audited and their definitions, and the classes for tests."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ PADDED = {"source": torch.tensor([[3, 4, 0, 0]]), "target": torch.tensor([[6, 7,
 
 
 def difference(audit: Audit, variant: str, inputs: dict[str, torch.Tensor]) -> float:
-    """How far a variant is from the definition where the definition speaks."""
+    """Return the difference between a variant and the definition, at defined outputs."""
     wanted, got = audit.outcome("definition", inputs), audit.outcome(variant, inputs)
     return float((got["output"] - wanted["output"])[wanted["counted"]].abs().max())
 
 
 def cell(grade_id: str) -> str:
-    """The text of one cell of the assignment with the listings."""
+    """Return the source of one cell of the assignment with the listings."""
     cells = json.loads(NOTEBOOK.read_text("utf-8"))["cells"]
     return next("".join(one["source"]) for one in cells if one["id"] == grade_id)
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_class_for_attention_is_right(seed: int) -> None:
-    """It equals torch's own function on other lengths, with and without masks."""
+    """The class equals torch's attention on other lengths, with and without masks."""
     draw = torch.Generator().manual_seed(seed)
     query, key, value = (
         torch.randn(2, length, 8, generator=draw, dtype=torch.float64) for length in (3, 5, 5)
@@ -47,7 +47,7 @@ def test_the_class_for_attention_is_right(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_translator_without_faults_is_right(seed: int) -> None:
-    """With padding anywhere it gives what texts without padding give."""
+    """The repaired translator ignores padding at any position."""
     draw = torch.Generator().manual_seed(seed)
     source, target = (torch.randint(0, 11, (3, length), generator=draw) for length in (6, 7))
     source[:, 2], target[:, 3] = 5, 6
@@ -68,19 +68,19 @@ def test_the_translator_without_faults_is_right(seed: int) -> None:
     ],
 )
 def test_each_fault_has_inputs_of_its_own(fault: str, inputs: dict[str, torch.Tensor], wrong: bool) -> None:
-    """Padding of the target shows only on the left, that of the source only through its own mask."""
+    """Each fault shows only on its own inputs: target padding on the left, or source padding."""
     found = difference(translation.handed_out, f"only {fault}", inputs)
     assert found > 0.01 if wrong else found < 1e-13
 
 
 def test_an_unknown_variant_is_refused() -> None:
-    """A fault that is not in the catalogue is an error of ours, not a listing that raises."""
+    """A fault outside the catalogue is our error, and not a listing that raises."""
     with pytest.raises(ValueError, match="unknown faults nothing"):
         translation.proposal.outcome("only nothing", PADDED)
 
 
 def test_removing_the_source_mask_lets_padding_leak() -> None:
-    """Without the encoder's mask the scores move with the padding, and with it they do not."""
+    """Without the encoder's mask the scores depend on the padding, and with it they do not."""
     longer = {**PADDED, "source": torch.tensor([[3, 4, 0, 0, 0]])}
     for variant, least in (("handed out", 0.01), ("right", 0.0)):
         one, other = (translation.proposal.outcome(variant, given)["output"] for given in (PADDED, longer))
@@ -102,7 +102,7 @@ def test_facts_name_the_planted_lines() -> None:
 
 
 def test_the_notebook_shows_the_listings() -> None:
-    """The locked cells are what the reference runs."""
+    """The locked cells contain the source that the reference runs."""
     assert attention.right.listing().strip() == cell("attention-listing").strip()
     assert translation.handed_out.listing().strip() == cell("translator-listing").strip()
 
@@ -119,7 +119,7 @@ def test_the_notebook_shows_the_listings() -> None:
     ids=["not divisible", "widths", "lengths", "all blocked", "no broadcast"],
 )
 def test_the_definition_refuses_what_it_does_not_define(change: dict[str, Any]) -> None:
-    """Inputs outside the definition are refused, not computed."""
+    """Inputs outside the definition are rejected."""
     inputs = {"query": torch.ones(1, 2, 8), "key": torch.ones(1, 4, 8), "value": torch.ones(1, 4, 8)}
     with pytest.raises(NoEvidence) as caught:
         attention.right.outcome("definition", {**inputs, **change})
@@ -133,7 +133,7 @@ STATE = executed(RIGHT_CLASS)["MultiHeadAttention"](8, 2).double().state_dict()
 
 
 def output(source: str, mask: torch.Tensor | None) -> torch.Tensor:
-    """What a class computes with the same weights on the same inputs."""
+    """Return the output of a class with the same weights and inputs."""
     draw = torch.Generator().manual_seed(5)
     layer = executed(source)["MultiHeadAttention"](8, 2).double().eval()
     layer.load_state_dict(STATE)
@@ -147,7 +147,7 @@ MASK[1, 0, 0], MASK[2, 0, 1] = torch.tensor([0, 1, 0, 1]), torch.tensor([1, 0, 0
 
 
 def compute_attention(mask: torch.Tensor | None) -> torch.Tensor:
-    """Compute by torch's own function what a right class gives."""
+    """Return the output of a right class, computed by torch's attention."""
     draw = torch.Generator().manual_seed(5)
     query, key, value = (
         (torch.randn(3, 4, 8, generator=draw, dtype=torch.float64) @ STATE[f"{name}_proj.weight"].T)
@@ -163,7 +163,7 @@ def compute_attention(mask: torch.Tensor | None) -> torch.Tensor:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_right_classes_are_right_in_every_style(seed: int) -> None:
-    """Any mixture of styles gives the numbers of torch's own function."""
+    """Any mixture of styles equals torch's attention."""
     source = specimens.program("", random.Random(seed))
     for mask in (None, MASK):
         assert torch.allclose(compute_attention(mask), output(source, mask), atol=1e-12)
@@ -174,7 +174,7 @@ def test_right_classes_are_right_in_every_style(seed: int) -> None:
     [misconception for misconceptions in specimens.GROUPS.values() for misconception in misconceptions],
 )
 def test_wrong_classes_are_wrong(misconception: str) -> None:
-    """With a mask each one gives other numbers; without one those about masks give the right ones."""
+    """With a mask each wrong class differs; without one, those about masks are right."""
     source = specimens.program(misconception, random.Random(3))
     assert not torch.allclose(compute_attention(MASK), output(source, MASK), atol=1e-3)
     about_masks = (*specimens.GROUPS["mask"], "mask_of_first_sequence")
@@ -185,7 +185,7 @@ def test_wrong_classes_are_wrong(misconception: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("site", specimens.SITES)
 def test_no_behaviour_of_an_expression_is_more_frequent_than_another(site: str) -> None:
-    """Who tries every branch of a class finds each behaviour equally often: no majority is the right one."""
+    """Each behaviour of an expression occurs equally often, so a majority vote over branches is useless."""
     options = {"": specimens.SITES[site].right, **specimens.SITES[site].misconceptions}
     assert {specimens.SPELLINGS} == {len(set(texts)) for texts in options.values()}
     texts = [text for spelt in options.values() for text in spelt]
@@ -207,7 +207,7 @@ MISCONCEPTIONS = (
 
 @pytest.mark.parametrize("seed", range(5))
 def test_all_classes_are_one_program(seed: int) -> None:
-    """With the same luck right and wrong classes are the same text, but for where the switches stand."""
+    """With the same seed, right and wrong classes differ only in their switches."""
     texts = [
         specimens.program(misconception, random.Random(seed)).splitlines() for misconception in MISCONCEPTIONS
     ]
@@ -218,7 +218,7 @@ def test_all_classes_are_one_program(seed: int) -> None:
 
 
 def test_switches_say_nothing_by_themselves() -> None:
-    """Every switch stands on and off about equally often, in right classes and in wrong ones."""
+    """Every switch is on in about half of the right classes and of the wrong ones."""
     for misconception in ("", "no_scaling", "mask_ignored"):
         rows = [
             executed(specimens.program(misconception, random.Random(seed)))["switches"] for seed in range(300)
@@ -229,7 +229,7 @@ def test_switches_say_nothing_by_themselves() -> None:
 
 
 def test_all_classes_have_as_many_constants_and_names() -> None:
-    """What Python keeps beside the instructions does not tell a class from another."""
+    """Constants and names of compiled classes do not distinguish them."""
     sizes = set()
     for number, misconception in enumerate(("",) * 8 + MISCONCEPTIONS):
         source = specimens.program(misconception, random.Random(number))

@@ -1,4 +1,4 @@
-"""The reference decoder agrees with torch's own decoder layers, and its contract holds."""
+"""Test that the reference decoder agrees with torch's decoder layers and keeps its contract."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _copy_attention(peer: nn.MultiheadAttention, ours: MultiHeadAttention) -> No
 
 @torch.no_grad()
 def _torch_layers(decoder: Decoder, n_heads: int) -> list[nn.TransformerDecoderLayer]:
-    """torch's decoder layers with the weights of ours."""
+    """Return torch's decoder layers with the weights of ours."""
     layers = []
     for block in decoder.blocks:
         cross = block.cross_block
@@ -81,7 +81,7 @@ def _inputs(batch: int, length: int, source: int, d_model: int, n_tokens: int) -
 def test_equals_torch_decoder_layers(
     *, seed: int, batch: int, length: int, source: int, n_heads: int, d_head: int, n_layers: int
 ) -> None:
-    """With the weights copied into nn.TransformerDecoderLayer, every logit agrees."""
+    """All logits agree with nn.TransformerDecoderLayer with the same weights."""
     d_model = n_heads * d_head
     decoder = _decoder(seed, d_model=d_model, n_heads=n_heads, n_layers=n_layers)
     tokens, memory, memory_mask, target_mask = _inputs(batch, length, source, d_model, 11)
@@ -99,7 +99,7 @@ def test_equals_torch_decoder_layers(
 
 
 def test_dropout_acts_in_training_alone() -> None:
-    """In training two passes differ, in evaluation they are equal."""
+    """Two passes differ in training and are equal in evaluation."""
     decoder = _decoder(2, dropout=0.5)
     inputs = _inputs(2, 5, 3, 8, 11)
     torch.testing.assert_close(decoder(*inputs), decoder(*inputs), rtol=0, atol=0)
@@ -108,6 +108,6 @@ def test_dropout_acts_in_training_alone() -> None:
 
 
 def test_a_target_longer_than_the_table_is_refused() -> None:
-    """max_len is a limit: a longer target raises and is not read silently."""
+    """A target longer than max_len raises an exception."""
     with pytest.raises(IndexError):
         _decoder(3)(*_inputs(1, 10, 2, 8, 11))

@@ -1,4 +1,4 @@
-"""Our decoding strategies give what transformers gives, on many random logits and tiny models."""
+"""Test that our decoding strategies equal those of transformers on random logits and tiny models."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ SEEDS = range(60)
 
 @pytest.fixture(scope="module")
 def processors() -> ModuleType:
-    """What transformers does to logits."""
+    """Return the logits processors of transformers."""
     from transformers.generation import logits_process
 
     return logits_process
 
 
 def drawn(seed: int) -> tuple[Tensor, Tensor]:
-    """Logits (3, 17) and tokens (3, 9) in which n-grams repeat."""
+    """Return logits (3, 17) and tokens (3, 9) in which n-grams repeat."""
     generator = torch.Generator().manual_seed(seed)
     logits = torch.randn(3, 17, generator=generator, dtype=torch.float64) * 2
     return logits, torch.randint(0, 4, (3, 9), generator=generator)
 
 
 def same(ours: Tensor, theirs: Tensor) -> bool:
-    """The same is left out, and the rest agrees."""
+    """Return whether the same tokens are excluded and the other logits agree."""
     kept = torch.isfinite(ours)
     return bool((kept == torch.isfinite(theirs)).all()) and torch.allclose(ours[kept], theirs[kept])
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_filters_equal_the_processors_of_transformers(seed: int, processors: ModuleType) -> None:
-    """Top-k, top-p and the n-gram ban leave the same tokens with the same logits."""
+    """Top-k, top-p and the n-gram ban keep the same tokens with the same logits."""
     logits, tokens = drawn(seed)
     for k in (1, 3, 16, 17, 40):
         assert same(decoding.top_k(logits, k), processors.TopKLogitsWarper(k)(tokens, logits))
@@ -52,7 +52,7 @@ def test_filters_equal_the_processors_of_transformers(seed: int, processors: Mod
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_probabilities_equal_the_chain_of_transformers(seed: int, processors: ModuleType) -> None:
-    """Temperature, top-k and top-p one after the other, then softmax."""
+    """Temperature, top-k and top-p are applied one after the other, then softmax."""
     logits, tokens = drawn(seed)
     for temperature, k, p in ((0.7, 5, 0.8), (1.6, 17, 0.6), (1.0, 3, 1.0)):
         theirs = logits.clone()
@@ -67,7 +67,7 @@ def test_probabilities_equal_the_chain_of_transformers(seed: int, processors: Mo
 
 
 def test_ties_at_the_edge_are_kept_by_top_k(processors: ModuleType) -> None:
-    """Logits that equal the k-th largest are all kept, as transformers keeps them."""
+    """All logits that equal the k-th largest are kept, as in transformers."""
     logits = torch.tensor([[3.0, 1.0, 1.0, 1.0, 0.0]])
     ours = decoding.top_k(logits, 2)
     assert [[3.0, 1.0, 1.0, 1.0, -math.inf]] == ours.tolist()
@@ -75,7 +75,7 @@ def test_ties_at_the_edge_are_kept_by_top_k(processors: ModuleType) -> None:
 
 
 def test_filters_leave_their_arguments_alone() -> None:
-    """The logits that are handed in are not written to."""
+    """The filters do not modify their arguments."""
     logits, tokens = drawn(0)
     before = logits.clone()
     decoding.top_k(logits, 3), decoding.top_p(logits, 0.5), decoding.no_repeat_ngram(logits, tokens, 2)
@@ -83,7 +83,7 @@ def test_filters_leave_their_arguments_alone() -> None:
 
 
 def padded(rows: list[Tensor], pad: int) -> tuple[Tensor, Tensor]:
-    """Rows padded on the left, and their mask."""
+    """Return rows padded on the left, and their mask."""
     length = max(len(row) for row in rows)
     tokens = torch.stack([torch.nn.functional.pad(row, (length - len(row), 0), value=pad) for row in rows])
     mask = torch.stack([torch.arange(length) >= length - len(row) for row in rows]).long()
@@ -92,7 +92,7 @@ def padded(rows: list[Tensor], pad: int) -> tuple[Tensor, Tensor]:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_greedy_equals_generate(seed: int) -> None:
-    """A batch padded on the left, with rows that end at different times, is continued alike."""
+    """A batch padded on the left, with rows that end at different times, gets the same continuation."""
     from transformers import GenerationConfig
 
     model = tiny(seed)
@@ -138,7 +138,7 @@ def test_beam_search_equals_generate(seed: int) -> None:
 
 
 def test_every_outcome_of_a_tie_is_found() -> None:
-    """Two tokens with equal vectors are always equally good: both are outcomes, and nothing else is."""
+    """If two tokens have equal vectors, both are outcomes, and there are no others."""
     model = tiny(8)
     tokens = torch.randint(1, 13, (1, 4))
     first = int(decoding.greedy(model, tokens, 1, torch.ones_like(tokens), -1, 0)[0, -1])
@@ -154,7 +154,7 @@ def test_every_outcome_of_a_tie_is_found() -> None:
 
 
 def test_too_many_ties_are_refused() -> None:
-    """A model that finds everything equally good has more outcomes than anyone lists."""
+    """A model with equal scores for all tokens has too many outcomes to list."""
     model = tiny(8)
     model.tokens.weight.zero_()
     with pytest.raises(ValueError, match="ties"):

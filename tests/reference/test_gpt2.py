@@ -1,4 +1,4 @@
-"""The tiny GPT-2 of the questions computes what transformers' GPT-2 computes."""
+"""Test that the tiny GPT-2 of the questions computes the same as transformers' GPT-2."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SEEDS = range(12)
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_logits_equal_those_of_transformers(seed: int) -> None:
-    """With the same weights the logits agree at every position, whatever the sizes."""
+    """With the same weights the logits agree at every position, for any sizes."""
     model = tiny(seed)
     tokens = torch.randint(0, model.tokens.num_embeddings, (3, 7))
     assert torch.allclose(twin(model)(tokens).logits, model(tokens), rtol=1e-9, atol=1e-9)
@@ -20,7 +20,7 @@ def test_logits_equal_those_of_transformers(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_padding_on_the_left_changes_nothing(seed: int) -> None:
-    """With its mask a row that is padded on the left has the logits of the row without padding."""
+    """With its mask, a row padded on the left has the logits of the row without padding."""
     model = tiny(seed)
     tokens = torch.randint(0, model.tokens.num_embeddings, (1, 5))
     padded = torch.cat([torch.zeros(1, 3, dtype=torch.int64), tokens], 1)
@@ -30,7 +30,7 @@ def test_padding_on_the_left_changes_nothing(seed: int) -> None:
 
 
 def test_the_loss_equals_that_of_transformers() -> None:
-    """Its own shifted loss over what is not padding equals the one that transformers computes from labels."""
+    """The shifted loss without padding equals the one that transformers computes from labels."""
     model = tiny(1)
     tokens = torch.randint(1, model.tokens.num_embeddings, (4, 8))
     mask = torch.tensor([[1] * 8, [1] * 5 + [0] * 3, [1] * 7 + [0], [1] * 2 + [0] * 6])

@@ -1,4 +1,4 @@
-"""The listings of the repair question are right, and give nothing away."""
+"""Test that the listings of the repair question are right and do not reveal solutions."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tests.support.repair_variants import CHECKS, EXAM
 
 SIZES = (13, 8, 2, 2, 12, 0.25, 9)
 TOLERANCE = {"rtol": 0.0, "atol": 1e-12}
-"""Rounding of float64: torch adds up in another order than the reference."""
+"""Tolerance for rounding in float64, because torch adds in another order than the reference."""
 
 
 def _packed(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The reference's weights under torch's names: the query, key and value maps are stacked in one."""
+    """Return the reference's weights under torch's names, with stacked query, key and value maps."""
     packed = {}
     for name, tensor in state.items():
         if "q_proj" in name:
@@ -32,7 +32,7 @@ def _packed(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _double(module: type[nn.Module], *sizes: float) -> nn.Module:
-    """A module in float64 whose biases are not all zero, as torch's attention begins."""
+    """Return a module in float64 with nonzero biases, unlike torch's initial attention."""
     made = module(*sizes).double()
     for parameter in made.parameters():
         nn.init.normal_(parameter, std=0.5)
@@ -40,7 +40,7 @@ def _double(module: type[nn.Module], *sizes: float) -> nn.Module:
 
 
 def _dropout(x: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
-    """Dropout drawn in the order of the features; torch draws in memory's, which attentions leave open."""
+    """Apply dropout in the order of features; torch uses memory order, which attention leaves undefined."""
     return x * (torch.rand(x.shape) >= p) / (1 - p) if training else x
 
 
@@ -48,7 +48,7 @@ def _dropout(x: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
 def test_the_repaired_listing_is_the_reference_decoder(
     monkeypatch: pytest.MonkeyPatch, training: bool
 ) -> None:
-    """With the same weights and the same seed, the numbers agree, dropout included."""
+    """With the same weights and seed, the outputs agree, including dropout."""
     monkeypatch.setattr(nn.functional, "dropout", _dropout)
     box = LocalBox(GIVEN, RIGHT)
     ours, exam = _double(decoder.Decoder, *SIZES), _double(box.namespace["Decoder"], *SIZES)
@@ -65,7 +65,7 @@ def test_the_repaired_listing_is_the_reference_decoder(
 
 
 def test_the_given_block_is_the_reference_one() -> None:
-    """The locked cell's block gives what the reference's gives, with the same weights."""
+    """The block in the locked cell equals the reference's block with the same weights."""
     given = _double(LocalBox(GIVEN).namespace["TransformerBlock"], 8, 2, 12, 0.0)
     ours = _double(decoder.TransformerBlock, 8, 2, 12, 0.0)
     given.load_state_dict(_packed(ours.state_dict()))
@@ -82,9 +82,9 @@ def test_the_given_block_is_the_reference_one() -> None:
 def test_the_given_attention_keeps_the_contract(
     shape: tuple[int, ...] | None, dtype: torch.dtype, training: bool, grad: bool
 ) -> None:
-    """Whatever the mask's shape, the mode and the type, it is the reference's attention.
+    """The given attention equals the reference's for any shape of mask, mode and type.
 
-    The masks of two and four dimensions block every key for some query, or for all.
+    The masks of two and four dimensions block every key for some or all queries.
     """
     given = _double(LocalBox(GIVEN).namespace["MultiHeadAttention"], 8, 4).train(training)
     ours = _double(attention.MultiHeadAttention, 8, 4).train(training)
@@ -100,13 +100,13 @@ def test_the_given_attention_keeps_the_contract(
 
 
 def test_the_given_attention_refuses_heads_that_do_not_share_the_width() -> None:
-    """As the reference's does, with a ValueError and not torch's AssertionError."""
+    """Like the reference, it raises a ValueError and not torch's AssertionError."""
     with pytest.raises(ValueError, match="multiple of n_heads"):
         LocalBox(GIVEN).namespace["MultiHeadAttention"](10, 4)
 
 
 def test_the_given_cell_does_not_answer_the_task_on_attention() -> None:
-    """It shows no projection into heads, no scores and no softmax, which another task asks for."""
+    """The cell contains no projection into heads, no scores and no softmax, which another task requires."""
     names = {
         node.id if isinstance(node, ast.Name) else node.attr
         for node in ast.walk(ast.parse(GIVEN))
@@ -118,7 +118,7 @@ def test_the_given_cell_does_not_answer_the_task_on_attention() -> None:
 
 
 def test_the_untouched_listing_runs_where_its_faults_do_not_raise() -> None:
-    """Students can run what they receive: with equal sizes and a short target nothing raises."""
+    """The released listing runs without exceptions for equal sizes and a short target."""
     model = LocalBox(GIVEN, CHECKS.make_listing(EXAM)).namespace["Decoder"](*SIZES)
     mask = torch.ones(1, 1, 4, 4)
     output = model(torch.zeros(4, 4, dtype=torch.int64), torch.randn(4, 4, 8), mask, mask)

@@ -1,4 +1,4 @@
-"""The measures of memorisation agree with a slow count."""
+"""Test that the measures of memorisation agree with a slow count."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TOKENS = st.lists(st.integers(1, 3), max_size=9)
 
 @given(generated=TOKENS, texts=st.lists(TOKENS, max_size=3), n=st.integers(1, 4))
 def test_memorisation_equals_a_slow_count(generated: list[int], texts: list[list[int]], n: int) -> None:
-    """Both measures are what trying every piece gives."""
+    """Both measures equal those found by trying every piece."""
 
     def occurs(piece: list[int]) -> bool:
         return any(piece == text[at : at + len(piece)] for text in texts for at in range(len(text)))

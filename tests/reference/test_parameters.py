@@ -1,4 +1,4 @@
-"""Every formula of task 3 is what real modules have."""
+"""Test that every formula of task 3 equals the counts of real modules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Head(nn.Module):
 
 
 class _MLP(nn.Module):
-    """Reads ``inputs`` neighbouring vectors, writes one."""
+    """An MLP that reads ``inputs`` neighbouring vectors and writes one."""
 
     def __init__(self, d_model: int, inputs: int = 1, *, bias: bool = False) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ sizes = st.integers(1, 9)
 @settings(max_examples=25, deadline=None)
 @given(heads=sizes, d_head=sizes, d_model=sizes)
 def test_parts_count_real_modules_without_any_assumption(heads: int, d_head: int, d_model: int) -> None:
-    """(a) to (d) hold at any sizes, also where d_model is not n_heads * d_head."""
+    """(a) to (d) hold at any sizes, also if d_model differs from n_heads * d_head."""
     at = {"n_heads": heads, "d_head": d_head, "d_model": d_model}
     assert _value(parameters.attention_matrix(), **at) == _count(nn.Linear(d_model, d_head, bias=False))
     assert _value(parameters.attention_matrix_with_bias(), **at) == _count(nn.Linear(d_model, d_head))
@@ -69,7 +69,7 @@ def test_parts_count_real_modules_without_any_assumption(heads: int, d_head: int
 @settings(max_examples=15, deadline=None)
 @given(heads=sizes, d_head=sizes, layers=st.integers(1, 4))
 def test_models_count_real_modules_under_the_assumption(heads: int, d_head: int, layers: int) -> None:
-    """(c) simplified, (e), (f) and (i) hold wherever d_model = n_heads * d_head."""
+    """(c) simplified, (e), (f) and (i) hold if d_model = n_heads * d_head."""
     d_model = heads * d_head
     at = {"n_layers": layers, "n_heads": heads, "d_model": d_model}
     merge = nn.Linear(heads * d_head, d_model, bias=False)
@@ -84,7 +84,7 @@ def test_models_count_real_modules_under_the_assumption(heads: int, d_head: int,
 @settings(max_examples=15, deadline=None)
 @given(d_model=sizes)
 def test_the_modified_mlp_has_the_stated_shapes_and_runs(d_model: int) -> None:
-    """(h) The shapes are those of a module that really reads three vectors and writes one."""
+    """(h) The shapes are those of a module that reads three vectors and writes one."""
     module = _MLP(d_model, inputs=3)
     assert module(torch.zeros(2, 3 * d_model)).shape == (2, d_model)
     for shape, weight in (

@@ -1,4 +1,4 @@
-"""The reference of the practice sheet."""
+"""Test the reference of the practice sheet."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ RUBRIC = load_rubric(ROOT / "rubrics" / "variants-practice.toml")
 
 
 def test_a_table_of_positions_is_counted() -> None:
-    """One vector for each token."""
+    """The table has one vector for each token."""
     assert 2048 * 768 == position_parameters(2048, 768)
     assert torch.nn.Embedding(7, 5).weight.numel() == position_parameters(7, 5)
 
 
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (12, 1024, 768), (3, 5, 7)])
 def test_what_is_cached_is_what_keys_and_values_hold(sizes: tuple[int, int, int]) -> None:
-    """The formula counts the numbers of real keys and values."""
+    """The formula counts the numbers in real keys and values."""
     n_layers, length, d_model = sizes
     kept = [torch.empty(length, d_model, device="meta") for _ in range(n_layers) for _ in ("key", "value")]
     assert sum(one.numel() for one in kept) == cached_numbers(*sizes)

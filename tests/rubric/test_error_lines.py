@@ -1,4 +1,4 @@
-"""Every key of a rubric has its line, and every error leads to one by its keys."""
+"""Test that every key of a rubric has its line, and every error leads to one by its keys."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ value = 3
 
 
 def paths(tree: Any, above: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Every key and every entry of a tree."""
+    """Yield every key and every entry of a tree."""
     entries = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
     for key, value in entries:
         yield (*above, key)
@@ -46,7 +46,7 @@ def paths(tree: Any, above: tuple[str | int, ...] = ()) -> Iterator[tuple[str | 
     "text", [*(path.read_text("utf-8") for path in RUBRICS), ODD, ODD.replace("\n", "\r\n")]
 )
 def test_every_key_has_its_line(text: str) -> None:
-    """Headers, dotted and quoted keys, lists, tables in braces: the key stands in the line that is told."""
+    """Headers, dotted and quoted keys, lists and inline tables: the reported line contains the key."""
     found = _Lines(text).lines
     written = text.split("\n")
     assert set(paths(tomllib.loads(text))) == set(found)
@@ -74,7 +74,7 @@ def test_every_key_has_its_line(text: str) -> None:
     ],
 )
 def test_a_path_ends_where_the_file_does(path: tuple[str | int, ...], line: int | None) -> None:
-    """A key that is missing is told at its table; an entry that is missing, at what holds the list."""
+    """A missing key has the line of its table, and a missing entry the line of its list's owner."""
     assert line == find_line(ODD, path)
 
 
@@ -95,7 +95,7 @@ def test_a_path_ends_where_the_file_does(path: tuple[str | int, ...], line: int 
 def test_an_error_carries_the_keys_of_its_place(
     tmp_path: Path, old: str, new: str, path: tuple[str | int, ...]
 ) -> None:
-    """Whatever its words are, the keys lead to the line that is wrong, or to the table that lacks a key."""
+    """The keys of an error lead to the wrong line, or to the table that lacks a key."""
     assert BASE.count(old) == 1
     file = tmp_path / "x.toml"
     file.write_text(BASE.replace(old, new), "utf-8")
@@ -107,7 +107,7 @@ def test_an_error_carries_the_keys_of_its_place(
 
 
 def test_words_do_not_decide_about_the_line(tmp_path: Path) -> None:
-    """A message that names another place in words is told where its keys lead."""
+    """The line follows from the keys of the error, not from its text."""
     file = tmp_path / "x.toml"
     file.write_text(BASE, "utf-8")
     with pytest.raises(RubricError, match="line 8: question 'z': points: no good"), locate_errors(file):

@@ -1,4 +1,4 @@
-"""What a rubric says of an exam: tasks that add up, and the time allowed."""
+"""Test the exam settings of a rubric: tasks with their points, and the allowed time."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ value = 3
 
 
 def test_tasks_and_times_are_read() -> None:
-    """Tasks come in order with exact points; the reading time belongs to the whole time."""
+    """Tasks keep their order and exact points; the reading time is part of the whole time."""
     assignment = parse_rubric(GOOD.encode()).assignment
     assert [("1", Decimal(3)), ("2", Decimal(2))] == [(task.id, task.points) for task in assignment.tasks]
     assert assignment.exam is not None
@@ -90,7 +90,7 @@ def test_tasks_and_times_are_read() -> None:
     ],
 )
 def test_an_error_is_refused(old: str, new: str, message: str) -> None:
-    """The message names the place, what was expected and what came."""
+    """The message states the place, the expected form and the actual value."""
     changed = GOOD.replace(old, new, 1)
     assert changed != GOOD
     with pytest.raises(RubricError) as caught:
@@ -99,7 +99,7 @@ def test_an_error_is_refused(old: str, new: str, message: str) -> None:
 
 
 def test_without_tasks_no_question_may_name_one() -> None:
-    """A task that does not exist is an error, and so is one where there are none."""
+    """A task that does not exist is an error, also if there are no tasks."""
     before, _, after = GOOD.partition("[[assignment.task]]")
     without = before + after[after.index("[[question]]") :]
     with pytest.raises(RubricError, match=r"question 'a': task: .* got '1'; known are: none"):

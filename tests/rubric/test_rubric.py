@@ -1,4 +1,4 @@
-"""Rubrics are read strictly: an error is refused with its place and what was expected."""
+"""Test that rubrics are validated strictly: errors state the place and the expected form."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ text = { en = "z" }
 
 
 def test_a_rubric_is_read_with_exact_points() -> None:
-    """Points are decimals, options stay with their kind, and a cell carries what it can bring at most."""
+    """Points are decimals, options stay with their kind, and a cell has its maximum of points."""
     rubric = parse_rubric(GOOD.encode())
     question = rubric.get_question("a")
     assert (2, Decimal("2.5"), 64) == (rubric.version, rubric.assignment.points, len(rubric.digest))
@@ -95,7 +95,7 @@ def test_a_rubric_is_read_with_exact_points() -> None:
     ],
 )
 def test_an_error_is_refused(old: str, new: str, message: str) -> None:
-    """The message names the place, what was expected and what came."""
+    """The message states the place, the expected form and the actual value."""
     assert 1 == GOOD.count(old)
     with pytest.raises(RubricError) as caught:
         parse_rubric(GOOD.replace(old, new).encode())
@@ -103,7 +103,7 @@ def test_an_error_is_refused(old: str, new: str, message: str) -> None:
 
 
 def test_a_question_needs_an_item() -> None:
-    """Points without a line of the rubric cannot be explained."""
+    """A question without an item is rejected, because its points could not be explained."""
     text = b"""
 version = 1
 assignment = { name = "x", points = 1 }
@@ -117,19 +117,19 @@ points = 1
 
 
 def test_bytes_that_are_no_text_are_refused() -> None:
-    """A rubric in another encoding is said to be one."""
+    """A rubric in another encoding than UTF-8 is reported as such."""
     with pytest.raises(RubricError, match=r"not UTF-8 \(at line 2\)"):
         parse_rubric(b"version = 1\n\xff\xfe")
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    """The path and the reason are in the message."""
+    """The message contains the path and the reason."""
     with pytest.raises(RubricError, match=r"none\.toml: the rubric cannot be read: No such file"):
         load_rubric(tmp_path / "none.toml")
 
 
 def test_files_that_students_change_may_lie_in_what_is_given_out() -> None:
-    """A package of data with a module to complete; every file that is handed in has a bound."""
+    """Released data may contain a module to complete; every submitted file has a size limit."""
     files = """data = ["pkg", "corpus.txt"]
 starter = ["pkg/rnn.py"]
 result = [{ path = "pkg/out.npy", most_mb = 0.5, optional = true }]

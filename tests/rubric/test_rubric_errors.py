@@ -1,4 +1,4 @@
-"""Errors that an instructor makes in a rubric: told with the file, the line, and what to write instead."""
+"""Test errors in rubrics: messages state the file, the line and the remedy."""
 
 from __future__ import annotations
 
@@ -49,19 +49,18 @@ ERRORS = (
     ('id = "shape"', 'id = "formula"', "question 2: id: 'formula' stands twice; each may stand once"),
     ('languages = ["en"]', "languages = []", "languages: expected some of en, de, got none"),
 )
-"""What stands in the rubric, what is written in its place, and what is said; the line is that of the
-error."""
+"""Original text, replacement and expected message."""
 
 
 @pytest.fixture
 def rubric(tmp_path: Path) -> Path:
-    """The rubric of a new assignment."""
+    """Return the rubric of a new assignment."""
     start_assignment(tmp_path, NAME, ["formula", "shape", "code", "written"])
     return tmp_path / "rubrics" / f"{NAME}.toml"
 
 
 def refused(rubric: Path, old: str, new: str) -> tuple[str, int]:
-    """What is said of an error, and the line that it stands in."""
+    """Return the error message and the line of the error."""
     text = rubric.read_text()
     assert old in text
     rubric.write_text(text.replace(old, new, 1))
@@ -72,7 +71,7 @@ def refused(rubric: Path, old: str, new: str) -> tuple[str, int]:
 
 @pytest.mark.parametrize(("old", "new", "said"), ERRORS)
 def test_an_error_is_told_with_file_line_and_remedy(rubric: Path, old: str, new: str, said: str) -> None:
-    """The message begins with file and line, which differs from the error's only within its item."""
+    """The message begins with file and line, which is the one of the error or of its item."""
     message, line = refused(rubric, old, new)
     place, _, rest = message.partition(": ")
     assert said in rest
@@ -83,7 +82,7 @@ def test_an_error_is_told_with_file_line_and_remedy(rubric: Path, old: str, new:
 
 
 def test_a_missing_key_is_told_with_the_line_of_its_item(rubric: Path) -> None:
-    """What is not there has no line of its own; the item's header has one."""
+    """A missing key is reported at the line of its item."""
     message, line = refused(rubric, 'text = { en = "Parameters of the two matrices" }\n', "")
     assert (
         f"{rubric}, line {line - 3}: question 1 (formula), item 1 (formula): text: this key is missing"
@@ -92,7 +91,7 @@ def test_a_missing_key_is_told_with_the_line_of_its_item(rubric: Path) -> None:
 
 
 def test_a_second_language_is_needed_everywhere(rubric: Path) -> None:
-    """Whoever adds a language hears of all texts that lack it, mistakes and title included."""
+    """If a language is added, all texts without it are reported, including mistakes and the title."""
     message, _ = refused(rubric, 'languages = ["en"]', 'languages = ["en", "de"]')
     assert "[assignment]: title: 'de' is missing, one of the assignment's languages; add it (and " in message
     assert "question 'formula', item 'formula', 'one-matrix': text: 'de' is missing" in message
@@ -119,7 +118,7 @@ def test_a_second_language_is_needed_everywhere(rubric: Path) -> None:
 def test_names_and_texts_for_graders_are_told_with_their_line(
     rubric: Path, old: str, new: str, line: int, said: str
 ) -> None:
-    """Names of cases, guides and examples that lack a language are refused like any other text."""
+    """Names of cases, guides and examples without a language are reported with their line."""
     message, first = refused(rubric, old, new)
     assert f"{rubric}, line {first + line}: {said} is missing, one of the assignment's languages" in message
 
@@ -136,7 +135,7 @@ def test_names_and_texts_for_graders_are_told_with_their_line(
     ],
 )
 def test_errors_of_toml_are_told_with_advice(rubric: Path, old: str, new: str, said: str) -> None:
-    """The reader's own words alone do not say what to write."""
+    """Errors of the TOML parser are reported with additional advice."""
     message, line = refused(rubric, old, new)
     assert f"(at line {line}, column" in message
     assert said in message
@@ -147,19 +146,19 @@ def test_errors_of_toml_are_told_with_advice(rubric: Path, old: str, new: str, s
     [("writen", "did you mean 'written'?"), ("xyz", "known are: formula-answer, formula-")],
 )
 def test_an_answer_cell_that_is_stated_must_be_there(rubric: Path, stated: str, advice: str) -> None:
-    """The cell named as the question stands in only where the rubric states none."""
+    """A stated answer cell must exist; the cell with the question's name is used only by default."""
     message, _ = refused(rubric, 'answer_cell = "written"', f'answer_cell = "{stated}"')
     assert f"question 'written' has no answer cell; expected a solution cell '{stated}'; {advice}" in message
 
 
 def test_the_cell_of_an_item_must_be_there(rubric: Path) -> None:
-    """A misspelt one is not graded under the question's own cell instead."""
+    """A misspelt cell of an item is rejected instead of grading the question's cell."""
     message, _ = refused(rubric, 'cell = "formula-why"', 'cell = "formula-wy"')
     assert "no cell is graded under that name; did you mean 'formula-why'?" in message
 
 
 def test_a_name_that_differs_from_the_file_is_refused(rubric: Path) -> None:
-    """Otherwise another assignment's notebooks would be looked for."""
+    """A name that differs from the file's would select the notebooks of another assignment."""
     text = rubric.read_text()
     rubric.write_text(text.replace('name = "sheet"', 'name = "sheets"'))
     with pytest.raises(AutograderError, match=r"name: expected 'sheet', as the file is called, got 'sheets'"):
@@ -167,13 +166,13 @@ def test_a_name_that_differs_from_the_file_is_refused(rubric: Path) -> None:
 
 
 def test_a_byte_order_mark_is_no_fault(rubric: Path) -> None:
-    """Editors on Windows write one."""
+    """Editors on Windows write a byte order mark."""
     rubric.write_bytes(b"\xef\xbb\xbf" + rubric.read_bytes())
     assert release_generation.generate_release(Course.from_folder(rubric.parents[1]), NAME)
 
 
 def test_no_line_is_better_than_a_wrong_one() -> None:
-    """An error about no place of the file gets no line, and neither does one about an entry that it lacks."""
+    """An error without a place in the file, or about a missing entry, has no line."""
     text = 'version = 1\n[assignment]\nname = "x"\n[[question]]\nid = "a"\n'
     assert find_line(text, ()) is None
     assert find_line(text, ("question", "b", "kind")) is None

@@ -1,4 +1,4 @@
-"""From points to a grade: exact at every boundary, one grade for each number, never worse for more."""
+"""Test grade scales: exact boundaries, one grade per number of points, and never worse for more points."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ text = {{ en = "More" }}
 
 
 def scale(toml: str = "", possible: int | str = 90) -> Scale:
-    """The scale of a table ``[assignment.grading]``."""
+    """Return the scale of a table ``[assignment.grading]``."""
     return scales.read_scale(
         tomllib.loads(toml, parse_float=Decimal), Decimal(possible), "[assignment.grading]"
     )
 
 
 def name(points: int | str, toml: str = "", possible: int | str = 90) -> str:
-    """The grade of some points."""
+    """Return the grade of some points."""
     return scale(toml, possible).find_grade(Decimal(points)).name
 
 
@@ -73,7 +73,7 @@ SCALES = st.builds(
 
 
 def rank(given: Scale, points: Decimal) -> Fraction:
-    """How good a grade is, on whatever scale: less is better."""
+    """Return the rank of a grade on any scale: less is better."""
     grade = given.find_grade(points)
     if given.steps:
         return Fraction([step.grade for step in given.steps].index(grade.name))
@@ -94,7 +94,7 @@ def test_the_german_scale_of_ninety_points(points: str, grade: str) -> None:
 
 
 def test_another_threshold_moves_the_german_steps() -> None:
-    """From 40 % on, ten steps of 6 % lead to the best grade at 94 %."""
+    """With 40 % to pass, ten steps of 6 % lead to the best grade at 94 %."""
     given = scale("pass = 40", 100)
     assert [94, 88, 82, 76, 70, 64, 58, 52, 46, 40, 0] == [step.least for step in given.steps]
     assert [*scales.GERMAN, "5.0"] == [step.grade for step in given.steps]
@@ -105,7 +105,7 @@ def test_another_threshold_moves_the_german_steps() -> None:
     [("93", "A"), ("92.99", "A-"), ("60", "D-"), ("59.99", "F"), ("77", "C+"), ("105", "A")],
 )
 def test_the_letters(points: str, grade: str) -> None:
-    """Letters begin at whole percents; everything but F is a pass."""
+    """Letters begin at whole percents; every grade except F is a pass."""
     assert Grade(grade, grade != "F") == scale('scale = "letter"', 100).find_grade(Decimal(points))
 
 
@@ -120,12 +120,12 @@ def test_the_letters(points: str, grade: str) -> None:
     ],
 )
 def test_percent_are_rounded_down(points: str, grade: str, passed: bool) -> None:
-    """A percent is reached when it is reached in full, so who fails never reads the percent that passes."""
+    """Percents are rounded down, so a failing student never sees the percentage needed to pass."""
     assert Grade(grade, passed) == scale('scale = "percent"').find_grade(Decimal(points))
 
 
 def test_a_scale_of_ones_own_in_points() -> None:
-    """Thresholds may be points, and the last grade but one is where passing begins."""
+    """Thresholds may be points; the last grade but one is the lowest pass."""
     given = scale(
         'unit = "points"\n'
         'scale = [{ grade = "+", from = 20.5 }, { grade = "o", from = 9 }, { grade = "-", from = 0 }]',
@@ -144,7 +144,7 @@ def test_a_scale_of_ones_own_in_points() -> None:
     ],
 )
 def test_the_rounding_rule(rounding: str, points: str, grade: str) -> None:
-    """Points are rounded before the grade is looked up: not at all, up to halves, or up to whole ones."""
+    """Points are not rounded, rounded up to halves, or rounded up to whole points before grading."""
     assert grade == name(points, f'rounding = "{rounding}"')
 
 
@@ -153,13 +153,13 @@ def test_the_rounding_rule(rounding: str, points: str, grade: str) -> None:
     [("always", "44", 49), ("when-passed", "44", 44), ("when-passed", "45", 50), ("always", "45", 50)],
 )
 def test_bonus_points_can_be_kept_from_those_who_fail(rule: str, points: str, counted: int) -> None:
-    """Under the rule, 5 bonus points count only where the points alone pass."""
+    """With this rule, 5 bonus points count only if the points without them pass."""
     assert counted == scale(f'bonus = "{rule}"').count_points(Decimal(points), Decimal(5))
 
 
 @given(SCALES, POINTS)
 def test_every_number_of_points_has_exactly_one_grade(given: Scale, points: Decimal) -> None:
-    """The grade is that of the one step whose range holds the points; passing is from the threshold on."""
+    """Each number of points lies in the range of exactly one step, and passes from the threshold."""
     grade, rounded = given.find_grade(points), given.round_points(points)
     assert (rounded >= given.passing) == grade.passed
     above = [None, *(step.least for step in given.steps)]
@@ -175,7 +175,7 @@ def test_every_number_of_points_has_exactly_one_grade(given: Scale, points: Deci
 def test_more_points_are_never_a_worse_grade(
     given: Scale, one: Decimal, other: Decimal, bonus: Decimal
 ) -> None:
-    """Grades follow points, with bonus points and without, under every rule."""
+    """More points never give a worse grade, with or without bonus points, under every rule."""
     less, more = sorted((one, other))
     assert rank(given, more) <= rank(given, less)
     assert (
@@ -187,7 +187,7 @@ def test_more_points_are_never_a_worse_grade(
 
 @given(SCALES)
 def test_a_boundary_belongs_to_the_better_grade(given: Scale) -> None:
-    """Exactly at a threshold the better grade is given, and the least bit below it the next one."""
+    """A threshold gets the better grade, and the smallest amount below it the next one."""
     exact = scales.Scale(given.name, given.possible, given.passing, given.steps)
     for better, worse in zip(exact.steps, exact.steps[1:], strict=False):
         assert better.grade == exact.find_grade(better.least).name
@@ -219,13 +219,13 @@ def test_a_boundary_belongs_to_the_better_grade(given: Scale) -> None:
     ],
 )
 def test_errors_in_a_scale_are_named(toml: str, message: str) -> None:
-    """Unknown names get a suggestion; thresholds must go down to zero within what is possible."""
+    """Unknown names get a suggestion; thresholds must decrease to zero and stay within the points."""
     with pytest.raises(RubricError, match=message):
         scale(toml)
 
 
 def test_a_rubric_has_a_scale_only_where_it_says_so() -> None:
-    """An empty table is the German scale, no table is none; bonus questions are not possible points."""
+    """An empty table is the German scale, no table is no scale, and bonus points are not possible points."""
     without = rubric.parse_rubric(RUBRIC.format(grading="").encode())
     assert without.assignment.grading is None
     graded = rubric.parse_rubric(RUBRIC.format(grading="[assignment.grading]").encode()).assignment.grading
@@ -242,12 +242,12 @@ def test_a_rubric_has_a_scale_only_where_it_says_so() -> None:
     ],
 )
 def test_a_rubric_names_the_table(grading: str, message: str) -> None:
-    """An error in the table stops the rubric and says where."""
+    """An error in the table is reported with its place."""
     with pytest.raises(RubricError, match=message):
         rubric.parse_rubric(RUBRIC.format(grading=grading).encode())
 
 
 def test_nothing_to_grade_is_refused() -> None:
-    """A scale needs points."""
+    """A scale without points is rejected."""
     with pytest.raises(RubricError, match="no points to grade"):
         scale("", 0)

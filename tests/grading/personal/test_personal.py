@@ -1,4 +1,4 @@
-"""Personal variants through the whole pipeline: handed out, answered, mixed up, graded."""
+"""Test personal variants through the whole pipeline: released, answered, mixed up and graded."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ NAME = "variants-practice"
 STUDENTS = ("ada", "bob", "émile", "x.y-z@w", "五")
 FULL = Decimal(13)
 SECRET = bytes(range(32))
-"""With it, Ada and Bob have different numbers and different faults."""
+"""With this secret, Ada and Bob have different numbers and faults."""
 
 
 def course_at(root: Path) -> Course:
-    """A copy of the practice sheet's course, with its release."""
+    """Return a copy of the course of the practice sheet, with its release."""
     for folder in ("assignments", "rubrics", "reference"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     course = Course.from_folder(root)
     course.private.mkdir(mode=0o700)
     (course.private / "secret").write_bytes(SECRET)
     (course.private / "secret").chmod(0o600)
-    generate_release(course, NAME, "")  # the source, whose cells have both languages, is graded
+    generate_release(course, NAME, "")  # grade the source, whose cells have both languages
     return course
 
 
 class Class:
-    """A course whose students have got their variants, and a grader for it."""
+    """A course whose students have personal variants, and a grader for it."""
 
     def __init__(self, root: Path, pool: Pool) -> None:
         self.course = course_at(root)
@@ -56,27 +56,27 @@ class Class:
         self.grader = Grader(self.assignment, pool)
 
     def key(self, student: str) -> bytes:
-        """The answer key of a student's variant, as the student would hand it in."""
+        """Return the answer key of a student's variant, as a submission."""
         return self.made.build_answer_key(self.made.variants[student])[NAME]
 
     def personal(self, student: str) -> bytes:
-        """The notebook a student was given."""
+        """Return the notebook that a student was given."""
         return (self.course.locate_personal(student, NAME) / f"{NAME}.ipynb").read_bytes()
 
     def grade(self, student: str, notebook: bytes) -> GradingResult:
-        """What a student gets for a notebook."""
+        """Return the result of a student's notebook."""
         return self.grader.grade(SubmittedFiles(student, {NAME: notebook}))
 
 
 @pytest.fixture(scope="module")
 def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Class]:
-    """A class of five."""
+    """Return a class of five."""
     with Pool() as pool:
         yield Class(tmp_path_factory.mktemp("course"), pool)
 
 
 def cells(notebook: bytes) -> dict[str, str]:
-    """The sources of a notebook by grade_id."""
+    """Return the sources of a notebook by grade_id."""
     return {
         cell["metadata"]["nbgrader"]["grade_id"]: "".join(cell["source"])
         for cell in json.loads(notebook)["cells"]
@@ -84,7 +84,7 @@ def cells(notebook: bytes) -> dict[str, str]:
 
 
 def with_cell(notebook: bytes, grade_id: str, source: str) -> bytes:
-    """The notebook with another text in one cell."""
+    """Return the notebook with the text of one cell replaced."""
     tree = json.loads(notebook)
     for cell in tree["cells"]:
         if cell["metadata"]["nbgrader"]["grade_id"] == grade_id:
@@ -93,7 +93,7 @@ def with_cell(notebook: bytes, grade_id: str, source: str) -> bytes:
 
 
 def points(graded: GradingResult) -> dict[str, Decimal]:
-    """Points by question."""
+    """Return points by question."""
     found: dict[str, Decimal] = {}
     for item in graded.score.items:
         found[item.question] = found.get(item.question, Decimal(0)) + item.points
@@ -101,7 +101,7 @@ def points(graded: GradingResult) -> dict[str, Decimal]:
 
 
 def test_everybody_gets_another_sheet(room: Class) -> None:
-    """All five notebooks differ, in prompts and in the listing with faults, and say nothing of solutions."""
+    """All five notebooks differ in prompts and listings, and contain no solutions."""
     sheets = [cells(room.personal(student)) for student in STUDENTS]
     assert room.written.variants == len(STUDENTS) == len({sheet["scores-prompt"] for sheet in sheets})
     assert 1 < len({sheet["repair-answer"] for sheet in sheets})
@@ -113,22 +113,22 @@ def test_everybody_gets_another_sheet(room: Class) -> None:
 
 @pytest.mark.parametrize("student", STUDENTS)
 def test_each_variants_key_scores_everything(room: Class, student: str) -> None:
-    """The answer key of every variant earns all points when its own student hands it in, without a remark."""
+    """The answer key of every variant earns all points if its own student submits it."""
     graded = room.grade(student, room.key(student))
     assert FULL == graded.score.points, [(item.item, item.staff) for item in graded.score.items]
-    assert {"other-notebook"} == {note.code for note in graded.score.notes}  # a key carries no label
+    assert {"other-notebook"} == {note.code for note in graded.score.notes}  # a key has no label
 
 
 @pytest.mark.parametrize("student", STUDENTS)
 def test_each_untouched_sheet_scores_nothing(room: Class, student: str) -> None:
-    """A personal notebook handed in as it was given earns nothing, and is recognised as the student's own."""
+    """A personal notebook without answers earns nothing, and is recognised as the student's."""
     graded = room.grade(student, room.personal(student))
     assert {Status.NO_ANSWER} == {item.status for item in graded.score.items}
     assert () == graded.score.notes
 
 
 def test_solution_of_another_variant_loses_what_differs(room: Class) -> None:
-    """Bob's key in Ada's name loses the points of what differs."""
+    """Another variant's key loses the points of the questions that differ."""
     graded = room.grade("ada", room.key("bob"))
     own, other = (room.made.variants[student].values for student in ("ada", "bob"))
     assert own["d_model"] != other["d_model"]
@@ -156,14 +156,14 @@ def test_the_sheets_own_word_counts_for_nothing(room: Class) -> None:
     [None, 5, [], {"variant": []}, {"variant": {"a": 1}}, {"variant": "\ud800"}, {"variant": "x" * 10**6}],
 )
 def test_hostile_labels_change_nothing(room: Class, label: object) -> None:
-    """Whatever a notebook's metadata holds, the marks are the same."""
+    """Marks do not depend on the notebook's metadata."""
     tree = json.loads(room.key("bob"))
     tree["metadata"]["autograder"] = label
     assert FULL == room.grade("bob", json.dumps(tree).encode()).score.points
 
 
 def test_whoever_is_not_on_the_list_gets_the_common_variant(room: Class) -> None:
-    """A stranger is graded by the release as it stands, and staff are told."""
+    """A student without a variant is graded with the common release, and staff see a note."""
     common = room.made.build_answer_key(room.assignment.rubric.variant)[NAME]
     graded = room.grade("stranger", common)
     assert FULL == graded.score.points
@@ -171,28 +171,28 @@ def test_whoever_is_not_on_the_list_gets_the_common_variant(room: Class) -> None
 
 
 def test_an_id_is_the_same_however_its_accents_are_encoded(room: Class) -> None:
-    """A file system that takes accents apart does not change a student's variant."""
+    """Different Unicode encodings of an id lead to the same variant."""
     assert FULL == room.grade("e\u0301mile", room.key("émile")).score.points
 
 
-# ---------------------------------------------------------------- what changes after handing out
+# ---------------------------------------------------------------- changes after the release
 
 
 def changed(room: Class, tmp_path: Path) -> Course:
-    """A copy of the class's course that a test may change."""
+    """Return a copy of the course that a test may change."""
     shutil.copytree(room.course.root, tmp_path / "course", symlinks=True)
     return Course.from_folder(tmp_path / "course")
 
 
 def rewrite(path: Path, old: str, new: str) -> None:
-    """Replace a text that stands once in a file."""
+    """Replace a text that occurs once in a file."""
     text = path.read_text(encoding="utf-8")
     assert 1 == text.count(old)
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
 def test_a_new_version_keeps_the_variants(room: Class, tmp_path: Path) -> None:
-    """Raising the version and adding a mistake leaves everybody's variant as it was handed out."""
+    """A new rubric version with another mistake does not change the released variants."""
     course = changed(room, tmp_path)
     rewrite(course.locate_rubric(NAME), "version = 1\n", "version = 2\n")
     assignment = assignments.load_assignment(course, NAME)
@@ -202,7 +202,7 @@ def test_a_new_version_keeps_the_variants(room: Class, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_rubric_that_draws_otherwise_leaves_it_to_a_person(room: Class, tmp_path: Path) -> None:
-    """After a change of what is drawn, the affected wait for a person; nobody loses a point."""
+    """If the rubric draws other values, affected students need manual review and lose no points."""
     course = changed(room, tmp_path)
     rewrite(course.locate_rubric(NAME), "integers = [2, 3, 5, 6]", "integers = [2, 3, 5, 6, 7]")
     assignment = replace(room.assignment, rubric=rubrics.load_rubric(course.locate_rubric(NAME)))
@@ -216,7 +216,7 @@ def test_a_rubric_that_draws_otherwise_leaves_it_to_a_person(room: Class, tmp_pa
 
 
 def test_new_variants_are_given_only_on_demand(room: Class, tmp_path: Path) -> None:
-    """What was handed out is not changed behind anybody's back: it takes ``replace``."""
+    """Released variants are replaced only with the option ``replace``."""
     course = changed(room, tmp_path)
     rewrite(course.locate_rubric(NAME), "integers = [2, 3, 5, 6]", "integers = [2, 3, 5, 7]")
     rewrite(course.sources / NAME / f"{NAME}.ipynb", "# Practice: transformers", "# Exercise: transformers")
@@ -231,7 +231,10 @@ def test_new_variants_are_given_only_on_demand(room: Class, tmp_path: Path) -> N
 
 
 def test_a_fault_that_joins_the_catalogue_changes_no_variant(room: Class, tmp_path: Path) -> None:
-    """Variants are drawn from the catalogue as it was when they were handed out; so are latecomers'."""
+    """Adding a fault changes no variant, because variants use the catalogue stored at their release.
+
+    This includes the variants of students who are added later.
+    """
     course = changed(room, tmp_path)
     path = course.reference / "checks" / "decoder.py"
     before = '@fault(\n    old="self.self_attention(x, x, x, target_mask)"'
@@ -246,7 +249,7 @@ def test_a_fault_that_joins_the_catalogue_changes_no_variant(room: Class, tmp_pa
 
 
 def test_a_notebook_of_ones_own_names_ones_own_end(room: Class, tmp_path: Path) -> None:
-    """Extra time is in the end that a personal notebook tells; the common release keeps the common end."""
+    """A personal notebook states the student's extended end, and the common release the common end."""
     course = changed(room, tmp_path)
     rewrite(course.locate_rubric(NAME), "[assignment]\n", "[assignment]\nexam = { minutes = 60 }\n")
     source = course.sources / NAME / f"{NAME}.ipynb"
@@ -272,7 +275,7 @@ def test_a_notebook_of_ones_own_names_ones_own_end(room: Class, tmp_path: Path) 
 
 @pytest.mark.parametrize("damage", ["missing", "changed"])
 def test_a_notebook_that_is_gone_leaves_it_to_a_person(room: Class, damage: str) -> None:
-    """Without what was handed out to a student, only that student waits for a person."""
+    """If the released notebook of a student is missing or damaged, only that student needs manual review."""
     assert room.assignment.manifest is not None
     given = room.assignment.manifest.students["ada"].notebooks[NAME]
     path = room.course.locate_variants(NAME) / f"{given}.ipynb"
@@ -287,7 +290,7 @@ def test_a_notebook_that_is_gone_leaves_it_to_a_person(room: Class, damage: str)
 
 
 def test_a_forged_or_lost_record_is_refused(room: Class, tmp_path: Path) -> None:
-    """A record that was edited does not count, and neither does its absence beside personal notebooks."""
+    """An edited record of variants is rejected, and so is a missing one if there are personal notebooks."""
     course = changed(room, tmp_path)
     path = course.locate_variants(NAME) / "manifest.json"
     assert 0o600 == path.stat().st_mode & 0o777
@@ -303,7 +306,7 @@ def test_a_forged_or_lost_record_is_refused(room: Class, tmp_path: Path) -> None
 
 
 def test_a_student_has_the_assignment_they_were_asked(room: Class) -> None:
-    """`Assignment.derive_for_student` has the student's own rubric, checks and notebooks."""
+    """`Assignment.derive_for_student` returns the student's rubric, checks and notebooks."""
     own: Assignment = room.assignment.derive_for_student("ada")
     assert room.personal("ada") == own.release_bytes[NAME]
     assert room.made.variants["ada"] == own.rubric.variant
@@ -314,7 +317,7 @@ def test_a_student_has_the_assignment_they_were_asked(room: Class) -> None:
 
 
 def test_the_exam_may_draw_its_faults_without_changing_its_release(tmp_path: Path) -> None:
-    """With a table ``[variant]`` for its repair question, the exam's common release keeps every byte."""
+    """A table ``[variant]`` for the repair question leaves the common release of the exam unchanged."""
     course = course_at(tmp_path)
     path = course.locate_rubric("dl4nlp-exam")
     plain = build_release_files(course, rubrics.load_rubric(path))
@@ -326,12 +329,15 @@ def test_the_exam_may_draw_its_faults_without_changing_its_release(tmp_path: Pat
     drawing = rubrics.load_rubric(path)
     assert 8 == drawing.planted["decoder"]
     drawn = build_release_files(course, drawing)
-    # The check of students knows nothing of what differs from sheet to sheet.
+    # The check for students does not contain anything that differs between variants.
     assert {"coursecheck.py"} >= {name for name in plain | drawn if plain[name] != drawn[name]}
 
 
 def test_a_group_has_one_variant(room: Class, tmp_path: Path) -> None:
-    """That of a member who has one already, or of the first; a group of two that had theirs is reported."""
+    """A group gets the variant of a member who has one, or of the first member.
+
+    If two members have different variants, this is reported.
+    """
     course = Course.from_folder(Path(shutil.copytree(room.course.root, tmp_path / "course", symlinks=True)))
     course.groups.write_text("group,student\nred,kim\nred,ada\nblue,lea\nblue,max\ngreen,bob\ngreen,émile\n")
     write_personal_releases(course, NAME, (*STUDENTS, "kim", "lea", "max"), room.pool)

@@ -1,4 +1,4 @@
-"""``autograder verify --explain``: which checks pass for which answer, in the sandbox."""
+"""Test ``autograder verify --explain`` in the sandbox: which checks pass for which answer."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def explain(course: Path, *options: str) -> tuple[int, list[str]]:
 @pytest.mark.sandbox
 @pytest.mark.slow
 def test_verify_explain_prints_checks_by_answers(course: Path) -> None:
-    """An undecided check is no lost one: the planted answer is not as stated."""
+    """The table shows undecided checks separately, and planted answers with unexpected results."""
     code, lines = explain(course)
     table = {line[:14].strip(): line[14:].split() for line in lines[:5]}
     assert 1 == code
@@ -98,7 +98,7 @@ def test_verify_explain_shows_inputs_and_values_of_an_answer(course: Path) -> No
 @pytest.mark.sandbox
 @pytest.mark.slow
 def test_verify_warns_of_checks_that_pass_for_no_work(course: Path) -> None:
-    """Only a property guards the length: an unchanged input has it as well."""
+    """A property that an unchanged input has as well is reported."""
     with Pool() as pool:
         verified = verify(load_assignment(Course.from_folder(course), NAME), pool)
     warned = {(warning.place, warning.got) for warning in verified.warnings}

@@ -1,4 +1,4 @@
-"""What a trial must lose is compared with what it lost."""
+"""Test the comparison of a trial's expected and actual losses."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ RIGHT = {
 def result(
     place: str, status: Status, points: Decimal, code: str = "some-code", said: str = "formula.wrong"
 ) -> ItemResult:
-    """A result of an item."""
+    """Return a result of an item."""
     question, _, item = place.partition(".")
     possible = max(RUBRIC.get_question(question).get_item(item).points, Decimal(0))
     return ItemResult(question, item, status, points, possible, Message(said), "words for staff", code)
 
 
 def score(**changes: tuple[Status, str]) -> Score:
-    """The key's score with some results changed; two underscores stand for the dot."""
+    """Return the key's score with some results changed; two underscores replace the dot."""
     found = {place: (status, str(points)) for place, (status, points) in RIGHT.items()}
     found |= {place.replace("__", "."): change for place, change in changes.items()}
     items = tuple(result(place, status, Decimal(points)) for place, (status, points) in found.items())
@@ -97,7 +97,7 @@ def score(**changes: tuple[Status, str]) -> Score:
 
 
 def findings(trial: Trial, got: Score, key: dict[str, Mark] | None = None) -> list[tuple[str, str]]:
-    """Place and expectation of every finding."""
+    """Return place and expected value of every finding."""
     return [(one.place, one.expected) for one in build_row(trial, FIRST, RUBRIC, got, key or {}).findings]
 
 
@@ -120,12 +120,12 @@ LOST = (Status.FAILED, "0")
     ],
 )
 def test_kept_lost_or_open(item: str, status: Status, points: str, expected: Mark) -> None:
-    """Partial points are a loss; a negative item fails, and one for a person is read by nobody."""
+    """Partial points count as lost, and a passed negative item as kept."""
     assert expected == mark_item(FIRST.get_item(item), result(f"first.{item}", status, Decimal(points)))
 
 
 def test_a_trial_that_does_as_it_says() -> None:
-    """Nothing is found where exactly the stated items are lost, with the stated points and code."""
+    """A trial that loses exactly its items, points and codes has no findings."""
     trial = Trial("x", "", ("a",), {"a": Decimal("0.5")}, codes={"a": "some-code"})
     made = build_row(trial, FIRST, RUBRIC, score(first__a=(Status.FAILED, "0.5")), {})
     assert ((), ()) == (made.findings, made.wrong)
@@ -155,7 +155,7 @@ def test_a_trial_that_does_as_it_says() -> None:
     ],
 )
 def test_a_trial_that_does_otherwise(trial: Trial, got: Score, expected: list[tuple[str, str]]) -> None:
-    """Whatever is lost, kept, worth or told otherwise is found at its place, also in other questions."""
+    """Each unexpected loss, mark, point or code is found at its place, also in other questions."""
     assert expected == findings(trial, got)
 
 
@@ -163,14 +163,14 @@ def test_a_trial_that_does_otherwise(trial: Trial, got: Score, expected: list[tu
     ("code", "remedy"), [("named", "this mistake is right"), ("other", "make the check")]
 )
 def test_a_named_mistake_that_loses_nothing_is_right(code: str, remedy: str) -> None:
-    """The rubric is wrong there; a wrong answer that nobody named shows what the check does not notice."""
+    """A named mistake that loses nothing points to the rubric, an unnamed wrong answer to the check."""
     trial = Trial("x", "", ("a",), codes={"a": code})
     (finding,) = build_row(trial, FIRST, RUBRIC, score(), {}).findings
     assert str(finding.remedy).startswith(remedy)
 
 
 def test_what_a_trial_is_not_blamed_for() -> None:
-    """Items the key itself does not earn, those it says nothing about, and the question it carries from."""
+    """A trial has no findings for items that the key loses, unstated items and its source question."""
     lost = score(first__a=LOST, second__a=LOST)
     assert [("first.a", "kept: all 2 points")] == findings(Trial("x", ""), lost, {"second.a": Mark.LOST})
     assert [("second.a", "kept: all 2 points")] == findings(Trial("x", "", unstated=("a",)), lost)
@@ -178,7 +178,7 @@ def test_what_a_trial_is_not_blamed_for() -> None:
 
 
 def test_an_item_is_covered_by_a_trial_that_loses_it_rightly() -> None:
-    """Kept by all, lost unasked, or lost with other points than stated: nobody has seen the check fail."""
+    """An item is covered only if a trial loses it as stated."""
     question = Question("q", "any", Decimal(1), (Item("only", Decimal(1), {"en": "x"}),))
     rubric = parse_rubric(
         b'version = 1\n[assignment]\nname = "e"\npoints = 1\n[[question]]\nid = "q"\nkind = "any"\n'
@@ -199,7 +199,7 @@ def test_an_item_is_covered_by_a_trial_that_loses_it_rightly() -> None:
 
 
 def test_an_answer_without_work_should_lose_all_items() -> None:
-    """What it keeps and what needs manual review are told apart; of other answers nothing is said."""
+    """For an answer without work, kept items and items that need review are distinguished."""
     marks = {"a": Mark.KEPT, "b": Mark.LOST, "c": Mark.OPEN}
     rows = [Row("nothing", family, (), marks, (), ()) for family in (TRIVIAL, "mutants")]
     found = list_warnings(Matrix("q", ("a", "b", "c"), (), tuple(rows)))
@@ -223,7 +223,7 @@ def test_a_mutant_that_is_not_recognised_is_worth_a_look(told_as: str, warnings:
 
 
 def test_half_of_each_limit_is_left() -> None:
-    """More than half of a limit is named with the number; exactly half is not."""
+    """More than half of a limit is reported with the number; exactly half is not."""
     limits = Limits(cell_seconds=10, memory_mb=100)
     assert frozenset() == find_exceeded(ResourceUsage(cell_seconds=5, memory_mb=50), limits)
     assert {"cell_seconds", "memory_mb"} == find_exceeded(
@@ -241,7 +241,7 @@ def test_half_of_each_limit_is_left() -> None:
 
 
 def test_what_was_stopped_is_named() -> None:
-    """Notes about ended boxes and limits become findings, other notes do not."""
+    """Notes about ended boxes and exceeded limits become findings; other notes do not."""
     notes = [
         Note(code, "the words", "cell 3")
         for code in (limit_notes.CELL_ENDED, limit_notes.CALL_ENDED, limit_notes.MET)
@@ -252,7 +252,7 @@ def test_what_was_stopped_is_named() -> None:
 
 
 def test_a_code_without_a_sentence_is_told() -> None:
-    """A kind whose sentences are not found would show students the code itself."""
+    """A code without a message is reported, because students would see the code itself."""
     lost = result("first.a", Status.FAILED, Decimal(0), said="riddle.wrong")
     others = [one for one in score().items if (one.question, one.item) != ("first", "a")]
     made = build_row(Trial("t", "", ("a",)), FIRST, RUBRIC, Score("trial", "exam", 1, (lost, *others)), {})

@@ -1,4 +1,4 @@
-"""`verify` reports the mutants of an adopted answer key that its own tests let pass."""
+"""Test that `verify` reports the mutants of an adopted answer key that its tests do not detect."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ assert forever(3) == 0
 
 @pytest.fixture(scope="module")
 def verified(tmp_path_factory: pytest.TempPathFactory) -> Verification:
-    """A small adopted nbgrader course, verified."""
+    """Verify a small adopted nbgrader course."""
     root = tmp_path_factory.mktemp("course")
     with pytest.MonkeyPatch.context() as patch:
         corpus = tmp_path_factory.mktemp("corpus")
@@ -65,7 +65,7 @@ def verified(tmp_path_factory: pytest.TempPathFactory) -> Verification:
 
 
 def test_verify_lists_mutants_that_the_tests_of_a_cell_miss(verified: Verification) -> None:
-    """No test of the cell asks for a value below the lower bound."""
+    """No test of the cell uses a value below the lower bound."""
     cell = verified.mutated[0]
     assert (cell.cell, cell.tests) == ("clipped", ("clipped_test", "clipped_refuses"))
     survivors = {(survivor.line, survivor.after): survivor.elsewhere for survivor in cell.survivors}
@@ -75,7 +75,7 @@ def test_verify_lists_mutants_that_the_tests_of_a_cell_miss(verified: Verificati
 
 
 def test_verify_decides_about_mutants_that_loop_for_ever(verified: Verification) -> None:
-    """Without ``n -= 1`` the function never returns: its test fails in a bounded time."""
+    """Without ``n -= 1`` the function never returns, so its test fails with a timeout."""
     cell = verified.mutated[-1]
     assert cell.cell == "forever"
     assert not any(survivor.before == "n -= 1" for survivor in cell.survivors)

@@ -1,7 +1,7 @@
-"""The answer key of every shipped assignment sits its own exam, with all that is planted in it.
+"""Verify every shipped assignment: its answer key, and all planted answers.
 
-What is drawn must not decide about marks: `VERIFY_DRAWS=10` verifies with ten secrets. Of the two largest
-assignments a run takes one, another one every day.
+Marks must not depend on the drawn values: `VERIFY_DRAWS=10` verifies with ten secrets. A run verifies only
+one of the two largest assignments, which alternate daily.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ SHIPPED = sorted(folder.name for folder in (ROOT / "assignments").iterdir() if f
 LARGEST = ("dl4nlp-exam", "gpt2")
 CHOSEN = [*(name for name in SHIPPED if name not in LARGEST), *rotating(LARGEST, parts=2)]
 DRAWS = range(int(os.environ.get("VERIFY_DRAWS", "1")))
-"""Secrets to verify with; the same ones in every run, so that what is found can be found again."""
+"""Numbers of the secrets; they are the same in every run, so findings are reproducible."""
 
 
 def shipped_course(root: Path, draw: int = 0) -> Course:
-    """A copy of the shipped course with one of the secrets."""
+    """Return a copy of the shipped course with one of the secrets."""
     for folder in ("assignments", "rubrics", "reference"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     course = Course.from_folder(root)
@@ -40,7 +40,7 @@ def shipped_course(root: Path, draw: int = 0) -> Course:
 @pytest.mark.parametrize("draw", DRAWS)
 @pytest.mark.parametrize("name", CHOSEN)
 def test_every_assignment_holds(tmp_path: Path, name: str, draw: int) -> None:
-    """Key, release, mistakes, alternatives and checks of what is shipped are as they must be."""
+    """Shipped assignments verify without findings, and every automatic item is lost by a mistake."""
     found = verified(shipped_course(tmp_path, draw), name)
     assert () == found.findings
     automatic = {

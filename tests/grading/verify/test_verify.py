@@ -1,4 +1,4 @@
-"""Verifying finds what is wrong with a course, names it, and finds nothing where all is well."""
+"""Test that verify finds and names the defects of a course, and finds none in a correct one."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ pytestmark = pytest.mark.sandbox
 
 
 def verified(course: Course, name: str = NAME) -> Verification:
-    """What verifying brings to light."""
+    """Return the result of verifying the course."""
     generate_release(course, name)
     with Pool() as pool:
         return verify(assignments.load_assignment(course, name), pool)
 
 
 def places(found: Verification) -> dict[tuple[str, str], VerifyFinding]:
-    """The findings by paper and place."""
+    """Return the findings by paper and place."""
     return {(finding.paper, finding.place): finding for finding in found.findings}
 
 
 @pytest.mark.slow
 def test_the_small_course_holds(tmp_path: Path) -> None:
-    """Formulas, numbers, choices, code and words in two notebooks are verified, code alone in boxes."""
+    """Questions of all kinds in two notebooks verify without findings; only code needs boxes."""
     found = verified(small_course(tmp_path))
     assert () == found.findings
     assert ["mlp", "model", "layers", "activation", "places", "softmax", "thoughts"] == [
@@ -46,27 +46,27 @@ def test_the_small_course_holds(tmp_path: Path) -> None:
 
 
 def of_rubric(old: str, new: str) -> Callable[[Course], None]:
-    """A defect in the rubric."""
+    """Return a defect in the rubric."""
     return lambda course: changed(course.locate_rubric(NAME), old, new)
 
 
 def of_reference(old: str, new: str) -> Callable[[Course], None]:
-    """A defect in the reference folder."""
+    """Return a defect in the reference folder."""
     return lambda course: changed(course.reference / "small.py", old, new)
 
 
 def of_checks(old: str, new: str) -> Callable[[Course], None]:
-    """A defect in the checks."""
+    """Return a defect in the checks."""
     return lambda course: changed(course.reference / "checks" / "softmax.py", old, new)
 
 
 def of_notebook(name: str, old: str, new: str) -> Callable[[Course], None]:
-    """A defect in a source notebook."""
+    """Return a defect in a source notebook."""
     return lambda course: changed(course.sources / NAME / f"{name}.ipynb", old, new)
 
 
 class Defect(Struct, frozen=True):
-    """Something wrong that is planted in the course, and how it must be named."""
+    """A defect that is planted in the course, and the expected finding."""
 
     plant: Callable[[Course], None]
     paper: str
@@ -74,7 +74,7 @@ class Defect(Struct, frozen=True):
     expected: str
     got: str
     spreads: tuple[str, ...] = ()
-    """Where else it shows."""
+    """Other places with findings."""
 
 
 CANNOT_FAIL = Defect(
@@ -158,7 +158,7 @@ SLOW_TRIAL = Defect(
     ids=["checks and points", "alternative and time", "no trial", "raises", "slow trial"],
 )
 def test_each_defect_is_named(tmp_path: Path, defects: tuple[Defect, ...]) -> None:
-    """Each defect of a course is found at its place, with what was expected, what came, and what to do."""
+    """Each defect is found at its place, with expected and actual values and a remedy."""
     course = small_course(tmp_path)
     for defect in defects:
         defect.plant(course)
@@ -174,7 +174,7 @@ def test_each_defect_is_named(tmp_path: Path, defects: tuple[Defect, ...]) -> No
 
 
 def test_a_formula_that_is_no_mistake_is_told_so(tmp_path: Path) -> None:
-    """A named mistake that equals the right formula, written otherwise."""
+    """A named mistake that equals the right formula is reported."""
     course = small_course(tmp_path)
     changed(course.locate_rubric(NAME), 'when = "4*d_model^2"', 'when = "2*(2*d_model)^2"')
     (finding,) = [one for one in verified(course).findings if one.place == "mlp.formula"]
@@ -183,7 +183,7 @@ def test_a_formula_that_is_no_mistake_is_told_so(tmp_path: Path) -> None:
 
 
 def test_a_course_that_cannot_be_released_is_refused(tmp_path: Path) -> None:
-    """Points that disagree between notebook and rubric are named when the release is made."""
+    """Points that differ between notebook and rubric are reported when the release is made."""
     course = small_course(tmp_path)
     changed(
         course.locate_rubric(NAME),
@@ -195,7 +195,7 @@ def test_a_course_that_cannot_be_released_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_function_that_plants_nothing_useful_is_the_courses_fault(tmp_path: Path) -> None:
-    """What the reference folder returns must be trials; the error names question, function and entry."""
+    """If a function returns no valid trials, the error names question, function and entry."""
     course = small_course(tmp_path)
     of_reference('"name": "columns"', '"nome": "columns"')(course)
     with pytest.raises(CourseError, match=r"'softmax': trials: 'small:trials': entry 1: .*nome"):
@@ -203,7 +203,7 @@ def test_a_function_that_plants_nothing_useful_is_the_courses_fault(tmp_path: Pa
 
 
 def test_verify_quick_stops_before_the_trials(tmp_path: Path) -> None:
-    """The quick look grades key and release only."""
+    """`--quick` grades only the answer key and the release."""
     course = small_course(tmp_path)
     for defect in (CANNOT_FAIL, WRONG_KEY):
         defect.plant(course)

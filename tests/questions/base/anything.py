@@ -1,6 +1,7 @@
-"""Anything a run may report, from a random number: values of every form, observations, answer cells.
+"""Random reports of a run: values of every form, observations and answer cells.
 
-One draw each, because hypothesis takes longer to put such values together than checks take to judge them.
+Each is drawn from one random number, because hypothesis would take longer to build such values than checks
+take to judge them.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ SOURCES = ("", "x = f()", "total = 124_439_808", "answer = 'yes'", "def f(:", "\
 
 
 def text(numbers: random.Random, most: int = 20) -> str:
-    """Characters from all of Unicode, half of them from its beginning."""
+    """Return characters from all of Unicode, half of them from its beginning."""
     top = numbers.choice((128, 0x110000))
     return "".join(chr(numbers.randrange(top)) for _ in range(numbers.randint(0, most)))
 
 
 def value(numbers: random.Random, depth: int = 0) -> Any:
-    """A leaf, or a list, tuple or dictionary of values."""
+    """Return a leaf, or a list, tuple or dictionary of values."""
     if depth < DEEPEST and numbers.random() < 0.4:
         inner = [value(numbers, depth + 1) for _ in range(numbers.randint(0, 4))]
         form = numbers.randrange(3)
@@ -53,7 +54,7 @@ def value(numbers: random.Random, depth: int = 0) -> Any:
 
 
 def observation(numbers: random.Random) -> Observation:
-    """A value, an exception, or the end of the box."""
+    """Return a value, an exception or the end of the box."""
     form = numbers.randrange(3)
     if form == 0:
         return Observation(ok=True, value=value(numbers))
@@ -63,12 +64,12 @@ def observation(numbers: random.Random) -> Observation:
 
 
 def observations(numbers: random.Random, most: int) -> list[Observation]:
-    """Of up to so many calls."""
+    """Return observations of up to `most` calls."""
     return [observation(numbers) for _ in range(numbers.randint(0, most))]
 
 
 def source(numbers: random.Random) -> str:
-    """What stands in an answer cell."""
+    """Return the source of an answer cell."""
     return numbers.choice((*SOURCES, text(numbers, 30)))
 
 

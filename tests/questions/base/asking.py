@@ -1,4 +1,4 @@
-"""Short ways for tests to make a check from TOML, an answer, and evidence with canned observations."""
+"""Helpers that make a check from TOML, an answer, and evidence with canned observations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SYMBOLS = ("batch", "n_heads", "seq", "d_head", "d_model")
 
 
 def rubric_text(question: str) -> bytes:
-    """A rubric with one question and the symbols of shapes."""
+    """Return a rubric with one question and the symbols of shapes."""
     points = re.search(r"^points = ([0-9.]+)", question, re.MULTILINE)
     assert points is not None
     head = f'version = 1\n[assignment]\nname = "test"\npoints = {points[1]}\n[assignment.symbols]\n'
@@ -24,33 +24,33 @@ def rubric_text(question: str) -> bytes:
 
 
 def check_of(question: str) -> Check:
-    """The check of a question written in TOML."""
+    """Return the check of a question written in TOML."""
     rubric = parse_rubric(rubric_text(question))
     return make_check(rubric.questions[0], rubric)
 
 
 def answer(source: str, *, changed: bool = True, cell_type: str = "code") -> Answer:
-    """An answer cell."""
+    """Return an answer cell."""
     return Answer("q-answer", cell_type, source, changed)
 
 
 def value(one: Any) -> Observation:
-    """The observation of a call that gave this value."""
+    """Return the observation of a call with this value."""
     return Observation(ok=True, value=one)
 
 
 def error(name: str, message: str = "") -> Observation:
-    """The observation of a call that raised."""
+    """Return the observation of a call that raised."""
     return Observation(ok=False, error=name, message=message)
 
 
 def met(limit: LimitKind, name: str) -> Observation:
-    """The observation of a call that raised because it met a limit."""
+    """Return the observation of a call that raised because of a limit."""
     return Observation(ok=False, error=name, met=(LimitEvent(limit, claimed=True),), limit="3 of them")
 
 
 def ended(ending: Ending) -> Observation:
-    """The observation of a call that ended the box."""
+    """Return the observation of a call that ended the box."""
     return Observation(ok=False, ending=ending)
 
 
@@ -60,6 +60,6 @@ def judge(
     observed: Sequence[Observation] = (),
     expected: Sequence[Observation] = (),
 ) -> tuple[ItemResult, ...]:
-    """The results of one answer."""
+    """Return the results of one answer."""
     given = source if isinstance(source, Answer) else answer(source)
     return check.judge(Evidence(given, observed, expected, draw=DRAW))

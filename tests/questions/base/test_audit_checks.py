@@ -1,4 +1,4 @@
-"""Audits judged by checks in Python: what counts as evidence, and that classes do not tell what they are."""
+"""Test the audit checks: the evidence that counts, and that classes do not reveal their faults."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ STATED = [
 
 @pytest.fixture(scope="module")
 def run() -> Iterator[Any]:
-    """Run a file of checks on an answer; each file is loaded once."""
+    """Return a function that runs a file of checks on an answer; each file is loaded once."""
     programs: dict[str, CheckProgram] = {}
 
     def run_file(name: str, source: str, **options: bool) -> CheckedAnswer:
@@ -61,14 +61,14 @@ def run() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("name", "source", "loses"), STATED)
 def test_stated_answers_lose_what_they_say(name: str, source: str, loses: frozenset[str], run: Any) -> None:
-    """Evidence earns its items and nothing else does; a test that says the same of all earns nothing."""
+    """Each stated answer loses exactly the items that it states."""
     result = run(name, source)
     assert (loses, frozenset()) == (result.lost, result.unclear), result.outcomes
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_solutions_earn_everything(name: str, run: Any) -> None:
-    """Of the test and of the three listings."""
+    """The solutions of the test and of the three listings earn full marks."""
     assert frozenset() == run(name, FILES[name].solution).lost
 
 
@@ -90,14 +90,17 @@ RIGHT_TEST = FILES["audit"].solution
     ],
 )
 def test_points_are_the_caught_less_the_rejected(old: str, new: str, points: float, run: Any) -> None:
-    """What is neither True nor False counts as missed, or as rejected."""
+    """Points are the share of caught faults minus the share of rejected right classes.
+
+    A result that is not a bool counts as missed or as rejected.
+    """
     assert old in RIGHT_TEST
     result = run("audit", RIGHT_TEST.replace(old, new))
     assert points == pytest.approx(float(result.points["all"]))
 
 
 def test_the_mistake_of_a_test_is_named(run: Any) -> None:
-    """If it says of every class what a mutant says, students read that one's title."""
+    """A test that answers like a mutant for every class is reported with the mutant's title."""
     source = RIGHT_TEST.replace("(None, mask)", "(None, None)").replace("seed(1)", "seed(2)")
     result = run("audit", source, name_mistakes=True)
     assert {"masks": ("without a mask",), "batches": ("without a mask",)} == {
@@ -109,7 +112,7 @@ def test_the_mistake_of_a_test_is_named(run: Any) -> None:
 
 @pytest.mark.parametrize("source", ["audit = None", "", "def audit(): return True", "audit = 'True'"])
 def test_what_is_no_test_earns_nothing(source: str, run: Any) -> None:
-    """And raises nothing."""
+    """An answer that is not a test earns nothing and raises no exception."""
     result = run("audit", source)
     assert {0} == {*result.points.values()}
     assert not result.unclear
@@ -129,7 +132,7 @@ def audit(cls):
 
 
 def test_gradients_can_tell_who_sees_later_words(run: Any) -> None:
-    """A test of causality by `torch.autograd.grad`, beside the solution's comparison, earns everything."""
+    """A causality test with `torch.autograd.grad` earns full marks, like the solution's comparison."""
     assert frozenset() == run("audit", RIGHT_TEST.replace("def audit", "def compares") + BY_GRADIENT).lost
 
 
@@ -154,7 +157,7 @@ CLASSES = [
 
 @pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
 def test_looking_at_a_class_tells_nothing(look: str) -> None:
-    """What can be read off a class, short of its instructions, is the same for right and wrong ones."""
+    """Inspecting a class, apart from its bytecode, shows no difference between right and wrong ones."""
     assert 1 == len({str(eval(look, {"cls": cls})) for cls in CLASSES})
 
 
@@ -204,7 +207,7 @@ translator_findings = L()""",
 
 @pytest.mark.parametrize("code", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_inputs_prove_nothing(code: str, run: Any) -> None:
-    """Whatever a finding's function does, it costs its own finding and leaves the other one standing."""
+    """A finding with hostile inputs is lost, and the other one still counts."""
     source = f"{PROVED}\n{code}\ntranslator_findings[0] = ('make_target_mask', left)\n"
     result = run("audit_translator", source)
     assert ({"target_padding", "claims"}, frozenset()) == (result.lost, result.unclear)
@@ -212,14 +215,14 @@ def test_hostile_inputs_prove_nothing(code: str, run: Any) -> None:
 
 @pytest.mark.parametrize("code", FORMS.values(), ids=FORMS)
 def test_findings_of_another_form_earn_nothing(code: str, run: Any) -> None:
-    """What is no list of pairs is judged, and gives no points."""
+    """Findings in another form than a list of pairs earn no points."""
     result = run("audit_translator", PROVED.replace("translator_findings =", "others =") + code)
     assert {0} == {*result.points.values()}
     assert not result.unclear
 
 
 def test_findings_beyond_five_are_not_read(run: Any) -> None:
-    """They cost the item about claims, and no other."""
+    """More than five findings cost the item about claims and no other."""
     result = run("audit_translator", PROVED + "translator_findings = translator_findings * 3\n")
     assert {"claims"} == result.lost
 
@@ -247,7 +250,7 @@ REASONS = {
 
 @pytest.mark.parametrize(("code", "finding", "reason"), REASONS.values(), ids=REASONS)
 def test_students_read_why_a_finding_is_not_proved(code: str, finding: str, reason: str, run: Any) -> None:
-    """In both languages, without the place of the fault and without the fault that their inputs show."""
+    """Students see in both languages why a finding is not proved, without its place or the fault shown."""
     source = f"{PROVED}\n{code}\ntranslator_findings[0] = {finding}\n"
     told = run("audit_translator", source).outcomes["target_padding", ""].told
     assert {"en", "de"} == set(told)
@@ -257,7 +260,7 @@ def test_students_read_why_a_finding_is_not_proved(code: str, finding: str, reas
 
 
 def test_our_own_errors_cost_nobody_a_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A definition that raises is no proof of anything, and no Wrong either."""
+    """An error in our definition is raised as such and not as a wrong answer."""
 
     def raises(*_: Any) -> Any:
         raise RuntimeError("a fault of ours")
@@ -296,7 +299,7 @@ def test_our_own_errors_cost_nobody_a_point(monkeypatch: pytest.MonkeyPatch) -> 
     ],
 )
 def test_inputs_are_read_if_they_have_the_right_form(value: Any, wanted: Input, is_read: bool) -> None:
-    """Sizes, types and finiteness are looked at before anything computes with an input."""
+    """Sizes, types and finiteness of inputs are checked before they are used."""
     if is_read:
         assert set(read_inputs((value,), (wanted,))) <= {"x"}
     else:
@@ -305,7 +308,7 @@ def test_inputs_are_read_if_they_have_the_right_form(value: Any, wanted: Input, 
 
 
 class ScriptedAudit:
-    """Stands for an audit whose variants compute what a test says."""
+    """Stub of an audit whose variants compute what the test sets."""
 
     planted = ("fault",)
 
@@ -343,7 +346,7 @@ def outcome(numbers: Any, counted: Any = True) -> dict[str, Any]:
     ids=["hangs on rounding", "large", "not a number", "nothing counts", "refused"],
 )
 def test_a_definition_must_be_finite_and_steady(right: Any, moved: Any) -> None:
-    """Inputs on which it says nothing definite are no evidence."""
+    """Inputs without a finite, stable result of the definition are no evidence."""
     audit: Any = ScriptedAudit(definition=right, moved=moved, listing=outcome([5, 5]))
     with pytest.raises(NoEvidence):
         find_violations(audit, {})
@@ -362,7 +365,7 @@ def test_a_definition_must_be_finite_and_steady(right: Any, moved: Any) -> None:
     ids=["the same", "rounding", "different", "not a number", "another shape", "raises"],
 )
 def test_a_violation_is_a_difference_that_counts(listing: Any, is_wrong: bool) -> None:
-    """A ten-thousandth of the largest number, another shape, NaN, or an exception."""
+    """A difference of 1e-4 of the largest number, another shape, NaN or an exception is a violation."""
     audit: Any = ScriptedAudit(definition=outcome([1, 2]), listing=listing)
     assert (frozenset(["fault"]) if is_wrong else frozenset()) == find_violations(audit, {})
 
@@ -391,14 +394,14 @@ def test_a_violation_is_a_difference_that_counts(listing: Any, is_wrong: bool) -
     ],
 )
 def test_places_may_be_lines_or_components(place: Any, is_named: bool) -> None:
-    """Spelling does not matter; a list of everything is no place."""
+    """A place may be given by lines or components in any spelling, but not by a list of everything."""
     names = ("make_target_mask", "Model.make_target_mask", "target mask")
     assert is_named is names_place(place, {"lines": [23], "names": names})
 
 
 @pytest.mark.parametrize("findings", [(), None, 3, [()], [11], [(12, None)]])
 def test_a_remark_counts_whatever_the_findings_are(findings: Any) -> None:
-    """Unless one of them claims as a fault what is to be remarked."""
+    """A remark counts with any findings, unless one of them claims the same as a fault."""
     judge_remark("divisibility", [11], findings, attention.right)
     with pytest.raises(Wrong):
         judge_remark("divisibility", [11], [("__init__", None)], attention.right)
@@ -413,7 +416,7 @@ LACKING = {
 
 @pytest.mark.parametrize(("verdict", "told"), LACKING.values(), ids=LACKING)
 def test_students_read_what_a_verdict_lacks(verdict: str, told: str) -> None:
-    """In both languages."""
+    """Students see in both languages what their verdict lacks."""
     with pytest.raises(Wrong) as raised:
         judge_verdict(verdict, [], translation.proposal)
     assert raised.value.told["en"].startswith(told)

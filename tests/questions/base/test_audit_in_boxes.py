@@ -1,4 +1,4 @@
-"""Audits graded by checks in Python, in the real sandbox."""
+"""Test audits graded by checks in Python, in the real sandbox."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def lost(grader: Grader, question: str, source: str) -> Mapping[str, str]:
 
 @pytest.mark.parametrize("question", POINTS)
 def test_solutions_earn_everything(question: str, grader: Grader) -> None:
-    """Also where the classes and the inputs go from one box to the other."""
+    """Solutions earn full marks, also if classes and inputs move between boxes."""
     assert {} == lost(grader, question, load_check_file(REFERENCE, f"{question}.py").solution)
 
 
@@ -125,7 +125,7 @@ def audit(cls):
     ids=["comparing", "searching memory", "counting", "counting in a file", "looking around", "a liar"],
 )
 def test_nothing_but_numbers_tells_what_is_right(source: str, grader: Grader) -> None:
-    """Each class is alone with the test: it says the same of all, or nothing plain."""
+    """Only outputs show whether a class is right; attempts to detect it otherwise earn nothing."""
     assert NOTHING == lost(grader, "audit", source)
 
 
@@ -152,18 +152,18 @@ NEVER_ENDING = RIGHT_TEST.replace(
 
 @pytest.mark.parametrize("source", NO_ANSWERS.values(), ids=NO_ANSWERS)
 def test_no_plain_answer_on_a_class_counts_as_missed(source: str, grader: Grader) -> None:
-    """A test that gives none on classes with wrong masks earns as much as one that accepts them."""
+    """A test without a bool for classes with wrong masks earns as much as one that accepts them."""
     assert lost(grader, "audit", WITHOUT_MASK) == lost(grader, "audit", source)
 
 
 def test_a_test_that_never_ends_on_one_class_loses_that_class(grader: Grader) -> None:
-    """It has its time for each class: 22 of 23 are caught."""
+    """Each class has its own time limit, so an endless test loses one class of 23."""
     assert {"all": "3.82"} == lost(grader, "audit", NEVER_ENDING)
 
 
 @pytest.mark.parametrize("code", [*HOSTILE.values(), *FORMS.values()], ids=[*HOSTILE, *FORMS])
 def test_findings_of_any_form_are_judged(code: str, grader: Grader) -> None:
-    """What a student's objects say of themselves neither counts nor keeps the findings from being judged."""
+    """Hostile objects of students neither count nor prevent the judging of findings."""
     source = PROVED.replace("translator_findings =", "others =") + code
     items = ("verdict", "target_padding", "cross_padding", "claims")
     if code in HOSTILE.values():
@@ -188,13 +188,13 @@ def left(): return torch.ones(3).as_subclass(Lie), torch.ones(3).as_subclass(Lie
 
 @pytest.mark.parametrize("code", ENDINGS.values(), ids=ENDINGS)
 def test_a_finding_that_ends_its_box_costs_itself(code: str, grader: Grader) -> None:
-    """The other finding is still proved."""
+    """A finding that ends its box is lost, and the other one is still proved."""
     source = f"{PROVED}\n{code}\ntranslator_findings[0] = ('make_target_mask', left)\n"
     assert {"target_padding": "0", "claims": "0"} == lost(grader, "audit_translator", source)
 
 
 def test_the_reference_is_not_in_the_students_box(grader: Grader) -> None:
-    """A finding cannot import what it is judged by; whatever cannot be imported needs manual review."""
+    """A finding cannot import the evidence of the reference; a failed import needs manual review."""
     code = "def left():\n    from reference.audits import translation\n    return translation.evidence\n"
     source = f"{PROVED}\n{code}\ntranslator_findings[0] = ('make_target_mask', left)\n"
     assert {"target_padding": "0?", "claims": "0?"} == lost(grader, "audit_translator", source)

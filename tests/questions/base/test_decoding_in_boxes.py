@@ -64,7 +64,7 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
 
 @pytest.mark.parametrize(("source", "outcomes"), ANSWERS.values(), ids=ANSWERS)
 def test_hostile_answers_are_judged(source: str, outcomes: dict[str, Status], grader: Grader) -> None:
-    """Nothing hostile passes; what cannot be transferred needs manual review."""
+    """Hostile answers never pass; values that cannot be transferred need manual review."""
     question = "top_k" if "def top_k" in source else "sample"
     results = grade(grader, {question: source}).score.items
     assert outcomes == {one.item: one.status for one in results if one.question == question}, results

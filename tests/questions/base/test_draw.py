@@ -1,4 +1,4 @@
-"""Hidden inputs follow from the course's secret, and from everything else that may tell them apart."""
+"""Hidden inputs depend on the course secret, the question and the student."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DRAW = Draw.from_secret(b"secret", RUBRIC, QUESTION, "student ada")
 
 
 def test_draw_is_the_same_for_the_same_course_and_question() -> None:
-    """Grading again asks the same."""
+    """Grading again draws the same inputs."""
     again = Draw.from_secret(b"secret", RUBRIC, QUESTION, "student ada")
     assert DRAW == again
 
@@ -47,7 +47,7 @@ def test_draw_differs_when_one_thing_it_is_made_of_does(other: Draw) -> None:
 
 
 def test_seed_of_boxes_follows_from_the_secret() -> None:
-    """What is drawn in a box without a seed cannot be predicted either."""
+    """The seed of a box depends on the secret, so unseeded draws are unpredictable too."""
     seeds = [derive_box_seed(secret, name) for secret in (b"secret", b"Secret") for name in ("one", "two")]
     assert 4 == len(set(seeds))
     assert all(np.uint32(seed) == seed for seed in seeds)

@@ -1,4 +1,4 @@
-"""What holds for every kind: `judge` is total, its results keep the rules, and sentences exist."""
+"""Test rules for every kind: `judge` is total, its results are consistent, and messages exist."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ DRAW = Draw(b"any")
 RUBRICS = Path(__file__).parents[3] / "rubrics"
 
 GENERAL = {code for code in answers.SENTENCES if not code.startswith("counting.")}
-"""What is said of answers of every kind but formulas, without what mistakes of the reference lead to."""
+"""Codes of all kinds except formulas, without codes of mistakes that a reference reports."""
 
 
 @functools.cache
 def every_check() -> list[Any]:
-    """A check of every question on the documentation page and of the course's own rubrics."""
+    """Return checks of all questions in the documentation and in the rubrics of the course."""
     rubrics = [
         *((f"example {number}", rubric_of(example)) for number, example in enumerate(EXAMPLES)),
         *((path.stem, load_rubric(path)) for path in sorted(RUBRICS.glob("*.toml"))),
@@ -49,7 +49,7 @@ SEEDS = st.integers(0, 2**64 - 1)
 
 
 def list_broken_rules(rubric: Rubric, results: tuple[ItemResult, ...]) -> list[str]:
-    """The rules of results that these do not keep: one per item, points that fit the status, a sentence."""
+    """Return the broken rules: one result per item, points that fit the status, and a message."""
     question = rubric.get_question(results[0].question)
     items, judged = [item.id for item in question.items], [result.item for result in results]
     if items != judged:
@@ -79,7 +79,7 @@ def list_broken_rules(rubric: Rubric, results: tuple[ItemResult, ...]) -> list[s
 @settings(max_examples=30, deadline=None)
 @given(seed=SEEDS)
 def test_judging_is_total(rubric: Rubric, check: Check, seed: int) -> None:
-    """Any observations of any form give one result per item that keeps the rules; nothing is raised."""
+    """Any observations give one consistent result per item, without an exception."""
     numbers = random.Random(seed)
     evidence = Evidence(
         Answer("q-answer", numbers.choice(["code", "markdown"]), anything.source(numbers), changed=True),
@@ -95,10 +95,10 @@ def test_judging_is_total(rubric: Rubric, check: Check, seed: int) -> None:
 @settings(max_examples=10, deadline=None)
 @given(seed=SEEDS)
 def test_any_values_from_a_whole_plan(rubric: Rubric, check: Check, seed: int) -> None:
-    """A run that answers every call, with anything, is judged by the rules as well."""
+    """A run that answers every planned call with any values gives consistent results."""
     given_answer = Answer("q-answer", "code", "x = f()", changed=True)
     numbers = random.Random(seed)
-    # A plan may have a hundred calls.
+    # a plan may have a hundred calls
     some = [anything.value(numbers) for _ in range(numbers.randint(1, 6))]
 
     def answer_calls(plan: Sequence[Call]) -> list[Observation]:
@@ -117,7 +117,7 @@ def test_any_values_from_a_whole_plan(rubric: Rubric, check: Check, seed: int) -
 )
 @pytest.mark.parametrize(("rubric", "check"), every_check())
 def test_integers_that_python_does_not_print(rubric: Rubric, check: Check, huge: object) -> None:
-    """An integer beyond Python's limit for printing is judged like any other wrong answer."""
+    """An integer above Python's limit for printing is judged like any wrong answer."""
     given_answer = Answer("q-answer", "code", "x = f()", changed=True)
     one = Observation(ok=True, value=huge)
     observed = [one for _ in check.plan_calls(given_answer)]
@@ -127,27 +127,27 @@ def test_integers_that_python_does_not_print(rubric: Rubric, check: Check, huge:
 
 @pytest.mark.parametrize(("rubric", "check"), every_check())
 def test_an_untouched_cell_earns_nothing(rubric: Rubric, check: Check) -> None:
-    """The released stub has no plan and no points, and automatic items are NO_ANSWER."""
+    """The released stub has no plan and no points, and its automatic items are NO_ANSWER."""
     stub = Answer("q-answer", "code", "# YOUR CODE HERE\nraise NotImplementedError()", changed=False)
     results = check.judge(Evidence(stub, ()))
     question = rubric.get_question(results[0].question)
     assert Decimal(0) == sum(one.points for one in results)
     if question.options.get("asks") == "file":
-        return  # it is handed in or not, whatever stands in the cell
+        return  # a file counts by its presence, whatever the cell contains
     assert () == check.plan_calls(stub)
     automatic = [one.status for one, item in zip(results, question.items, strict=True) if not item.manual]
     assert [Status.NO_ANSWER] * len(automatic) == automatic
 
 
 def test_every_ending_has_a_sentence() -> None:
-    """Each way a box can end is explained."""
+    """A message exists for each reason why a box may end."""
     assert [] == [ending for ending in Ending if f"ending.{ending.value}" not in load_sentences()]
 
 
 def _codes_in_source() -> set[str]:
-    """Every text in the source of the checks and the scoring that looks like a code of the vocabulary."""
+    """Return every text that looks like a code in the source of the checks and the scoring."""
     folder = Path(autograder.__file__).parent
-    elsewhere = {"repair", "formula"}  # these have vocabularies of their own
+    elsewhere = {"repair", "formula"}  # they have separate vocabularies
     files = [*(folder / "questions").rglob("*.py")]
     own = {path for path in files if path.parent.name not in elsewhere}
     areas = "|".join(sorted({re.escape(code.partition(".")[0]) for code in GENERAL if "." in code}))
@@ -160,7 +160,7 @@ def _codes_in_source() -> set[str]:
 
 
 def test_code_and_vocabulary_agree() -> None:
-    """Every code in the source has a sentence, and every sentence with a dot is used."""
+    """Every code in the source has a message, and every message with a dot is used."""
     dotted = {code for code in GENERAL if "." in code and not code.startswith("ending.")}
     used = _codes_in_source()
     assert set() == used - GENERAL

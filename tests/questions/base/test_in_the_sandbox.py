@@ -1,4 +1,4 @@
-"""Kinds that compare values, through the real sandbox and its wire."""
+"""Kinds that compare values, tested through the real sandbox and its transfer format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.sandbox
 
 
 def codes(sandbox: Sandbox, question: str, source: str, right: str) -> dict[str, str]:
-    """Item → code (empty: passed) of one answer, beside the right one in a box of its own."""
+    """Return the code of each item (empty if passed); the reference runs in a separate box."""
     check = check_of(question)
     given = answer(source)
     asked = []
@@ -56,7 +56,7 @@ value = 124_439_808
     ],
 )
 def test_counts_in_the_box(torch_sandbox: Sandbox, question: str, source: str, code: str) -> None:
-    """Integers of every origin arrive as integers, and a lying subclass as what it holds."""
+    """Integers of any library arrive as integers, and a lying subclass as its real value."""
     right = "def count_mlp(d):\n    return 8 * d * d"
     assert [code] == list(codes(torch_sandbox, question, source, right).values())
 

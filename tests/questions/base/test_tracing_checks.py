@@ -1,4 +1,4 @@
-"""The checks of the practice assignment about tracing: right answers pass in any form, mistakes are named."""
+"""Test the checks about tracing: right answers pass in any form, and mistakes are named."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read_file(name: str) -> CheckFile:
 
 @pytest.fixture
 def judge() -> Iterator[Judge]:
-    """Return what each check of a file says of an answer: the mutant that it equals, otherwise the status."""
+    """Return a function that runs a file of checks and gives the mutant or the status of each check."""
     programs: list[CheckProgram] = []
 
     def run(name: str, source: str) -> tuple[str, ...]:
@@ -140,7 +140,7 @@ FORMULAS = [
 def test_gradients_are_recognised_by_what_they_compute(
     name: str, source: str, returned: str, expected: tuple[str, ...], judge: Judge
 ) -> None:
-    """Each formula is written otherwise than in the mutant."""
+    """A gradient is matched by its values, also if its formula is written differently than in the mutant."""
     assert expected == judge(name, source.format(returned))
 
 
@@ -211,7 +211,7 @@ DEPENDENCE = {
         ("wrong", "wrong"),
     ),
     "raises": ("def f(x, p): raise ValueError('no')", ("raised", "raised")),
-    "one argument more": ("def f(x, p, q): return x", ("unclear", "unclear")),  # in boxes: raised
+    "one argument more": ("def f(x, p, q): return x", ("unclear", "unclear")),  # raised in boxes
     "another name": ("g = 3", ("missing", "missing")),
     "its first result again": (KEPT, ("wrong", "wrong")),
     "compares with earlier calls": (REMEMBERS, ("no mask", "no mask")),
@@ -239,14 +239,14 @@ DEPENDENCE = {
 
 @pytest.mark.parametrize(("source", "expected"), DEPENDENCE.values(), ids=DEPENDENCE)
 def test_dependence_is_measured_from_outside(source: str, expected: tuple[str, ...], judge: Judge) -> None:
-    """Whatever the values are; what is kept of one call is of no use in another."""
+    """Dependence is measured from outside, and values stored in one call are useless in another."""
     if "def prefix_attention" not in source and "def f" in source:
         source += "\nprefix_attention = f"
     assert expected == judge("prefix_attention", source)
 
 
 def test_memory_would_beat_calls_in_one_box(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The answer that remembers is a real attack: without a fresh box it passes."""
+    """Without fresh boxes, an answer that remembers earlier calls would pass."""
     monkeypatch.setattr(DefinedNames, "again", lambda self: self)
     assert (PASSED, PASSED) == judge("prefix_attention", REMEMBERS)
 
@@ -320,16 +320,15 @@ NAMES = {"decoder": "decoder", "padding": "padded", "prefix": "prefixed", "windo
 
 @pytest.mark.parametrize(("name", "table", "expected"), TABLES.values(), ids=TABLES)
 def test_tables_are_read_in_any_form(name: str, table: str, expected: str, judge: Judge) -> None:
-    """What cannot be read needs manual review; what is wrong is named."""
+    """Unreadable tables need manual review; wrong ones are named."""
     assert (expected,) == judge(name, f"import numpy as np, torch\n{NAMES[name]} = {table}")
 
 
 def measure_dependence(mask: Tensor, layers: int) -> list[list[int]]:
     """Measure which outputs of random attention layers with residual connections depend on which inputs.
 
-    Args:
-        mask: (queries, keys) of what a layer attends to.
-        layers: of the stack; inputs are queries and keys at once, but for cross-attention.
+    Args: mask: Which keys each query attends to, of shape (queries, keys). layers: Number of layers; except
+    in cross-attention, the inputs are queries and keys.
     """
     generator = torch.Generator().manual_seed(1)
     sizes = dict.fromkeys(mask.shape)  # one sequence, or two of different lengths

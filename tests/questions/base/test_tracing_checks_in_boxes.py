@@ -1,4 +1,4 @@
-"""Hostile answers to the questions about gradients and about who sees whom, in the real sandbox."""
+"""Hostile answers to the questions about gradients and dependence, in the real sandbox."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
 def test_hostile_answers_earn_nothing(
     question: str, source: str, expected: Mapping[str, str], grader: Grader
 ) -> None:
-    """Each item begins with its points and code; nothing that is wrong earns a point."""
+    """Each result starts with the expected points and code; hostile answers earn nothing."""
     results = {
         one.item: one for one in grade(grader, {question: source}).score.items if one.question == question
     }

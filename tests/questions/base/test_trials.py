@@ -1,4 +1,4 @@
-"""Kinds whose wrong answers follow from the rubric plant them: each loses exactly what it says."""
+"""Test that planted wrong answers lose exactly the points that they state, for each kind."""
 
 from __future__ import annotations
 
@@ -160,12 +160,12 @@ CHOICES = 'one = "a"\nboth = ["a", "b"]\npicked = ["a", "b"]\nmatched = ["a", "e
 
 
 def example(name: str) -> str:
-    """The example of the page whose assignment has this name."""
+    """Return the documented example whose assignment has this name."""
     return next(one for one in EXAMPLES if f'name = "{name}"' in one)
 
 
 def rubric_from(text: str) -> Rubric:
-    """A whole rubric, or one question with a head."""
+    """Parse a whole rubric, or a single question with a generated head."""
     if "[assignment]" in text:
         return rubric_of(text)
     points = re.search(r"^points = (\S+)", text, re.MULTILINE)
@@ -198,12 +198,12 @@ REFERENCES = {"projection": "n_heads*d_head*d_model"}
 
 
 def answer(question: str, source: str) -> Answer:
-    """An answer that was written."""
+    """Return an answer with this source."""
     return Answer(f"{question}-answer", "markdown" if source == "Because." else "code", source, changed=True)
 
 
 class Paper:
-    """A rubric with an answer key, and what planted answers to it earn."""
+    """A rubric with its answer key, and the points of planted answers."""
 
     def __init__(self, rubric: Rubric, keys: Mapping[str, str]) -> None:
         self.rubric = rubric
@@ -211,11 +211,11 @@ class Paper:
         self.checks = {question.id: make_check(question, rubric) for question in rubric.questions}
 
     def trials(self, question: str) -> tuple[Trial, ...]:
-        """What the check plants."""
+        """Return the trials that the check plants."""
         return list_trials(self.checks[question], self.keys[question])
 
     def results(self, changes: Mapping[str, str]) -> dict[str, tuple[ItemResult, ...]]:
-        """The results of the key with some answers changed; nothing may have to be run for it."""
+        """Return the results of the key with some answers replaced; no code may be needed."""
         found: dict[str, tuple[ItemResult, ...]] = {}
         for name, key in self.keys.items():
             source = changes.get(name, key.source)
@@ -227,7 +227,7 @@ class Paper:
         return found
 
     def wrong(self, question: str, trial: Trial) -> list[str]:
-        """What a trial does otherwise than it says."""
+        """Return the differences between a trial's expected and actual result."""
         changes = {question: trial.source}
         for other, below in trial.earlier.items():
             changes[other] = f"{self.keys[other].source}\n{below}"
@@ -240,7 +240,7 @@ class Paper:
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_trial_loses_exactly_what_it_says(case: str) -> None:
-    """Named mistakes earn their points, alternatives everything, misconceptions never everything."""
+    """Mistakes earn their points, alternatives full marks, and misconceptions never full marks."""
     text, keys = CASES[case]
     paper = Paper(rubric_from(text), keys)
     key = grades.compute_score("key", paper.rubric, paper.results({}))
@@ -257,7 +257,7 @@ def test_every_trial_loses_exactly_what_it_says(case: str) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_item_is_lost_by_a_trial(case: str) -> None:
-    """No item of these kinds is without a mistake that it must notice, and an answer that it must take."""
+    """Each question has an alternative to accept, and each item a mistake to detect."""
     text, keys = CASES[case]
     paper = Paper(rubric_from(text), keys)
     for question in keys:
@@ -270,7 +270,7 @@ def test_every_item_is_lost_by_a_trial(case: str) -> None:
 
 
 def planted(case: str, question: str = "q") -> dict[str, Trial]:
-    """The trials of one case by name."""
+    """Return the trials of one case by name."""
     text, keys = CASES[case]
     return {trial.name: trial for trial in Paper(rubric_from(text), keys).trials(question)}
 
@@ -302,7 +302,7 @@ value = 497
     ],
 )
 def test_tolerances_that_accept_zero_or_one_are_found(tolerance: str, accepted: set[str]) -> None:
-    """They would give points for an answer without any work."""
+    """Tolerances that accept zero or one are found, because they reward answers without work."""
     paper = Paper(rubric_from(MEMORY.format(tolerance)), {"q": "memory = 497"})
     idle = [trial for trial in paper.trials("q") if trial.name in {"n: zero", "n: one"}]
     assert {"n: zero", "n: one"} == {trial.name for trial in idle}
@@ -310,7 +310,7 @@ def test_tolerances_that_accept_zero_or_one_are_found(tolerance: str, accepted: 
 
 
 def test_every_other_option_is_chosen_once() -> None:
-    """Single choices, several in parts, closed lists and entries of a list."""
+    """Each other option is chosen once, in single choices, several parts, lists and entries."""
     trials = planted("choice")
     assert {f"one: {name} instead" for name in ("b", "c", "d", "e")} <= set(trials)
     assert {"both": Decimal(1)} == trials["both: without a"].points
@@ -320,7 +320,7 @@ def test_every_other_option_is_chosen_once() -> None:
 
 
 def test_formulas_in_other_notations_and_with_misconceptions() -> None:
-    """The key in four notations, each accepted formula, each mistake, and misconceptions of several sorts."""
+    """Trials include the key in four notations, accepted formulas, mistakes and several misconceptions."""
     trials = planted("formula, relation", "projection")
     assert {
         f"formula: the key {how}" for how in ("as Python", "in Unicode", "in LaTeX", "without blanks")
@@ -334,7 +334,7 @@ def test_formulas_in_other_notations_and_with_misconceptions() -> None:
 
 
 def test_mistakes_are_carried_forward() -> None:
-    """The right continuation of each mistake of the earlier result keeps everything."""
+    """A right continuation of a mistaken earlier result keeps full marks."""
     trials = planted("formula, relation", "layer")
     carried = trials["twice: carried on from one-head"]
     assert {"projection": "projection_parameters = 'd_head*d_model'\n"} == carried.earlier
@@ -343,7 +343,7 @@ def test_mistakes_are_carried_forward() -> None:
 
 
 def test_right_answers_in_another_form() -> None:
-    """Where a form is asked for, right formulas in another one earn the points for that."""
+    """If a form is required, right formulas in another form lose only the points for the form."""
     trials = [trial for name, trial in planted("forms", "forms").items() if "simplest: another form" in name]
-    assert any("times one" in trial.name for trial in trials)  # breaks "simplified", whatever the rule says
+    assert any("times one" in trial.name for trial in trials)  # breaks "simplified" under any rule
     assert {Decimal(1)} == {trial.points["simplest"] for trial in trials}

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - attacks are read line by line
-"""Answers that aim at test cells instead of solving anything: name → source."""
+"""Answers that attack the test cells instead of solving the task: name → source."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TESTS: Mapping[str, str] = {
     "number": "assert total == 55",
     "type": "assert isinstance(squares(2), list) and len(squares(2)) == 2 and squares(2)[1] == 4",
 }
-"""What they would have to solve: none of these passes for an honest wrong answer."""
+"""The tests that the attacks face; none of them passes for an honest wrong answer."""
 
 _ALL = """
 def squares(n): return {0}

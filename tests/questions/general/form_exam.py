@@ -1,4 +1,4 @@
-"""Short ways to judge one formula item of a form, written in TOML."""
+"""Helpers to judge one formula item of a form, written in TOML."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ text = { en = "What is asked" }
 
 
 def rubric_of(item: str) -> Rubric:
-    """A rubric whose only item has these options."""
+    """Return a rubric whose only item has these options."""
     return parse_rubric((HEAD + item).encode())
 
 
 def check_of(item: str) -> FormulaCheck:
-    """The check of an item with these options."""
+    """Return the check of an item with these options."""
     rubric = rubric_of(item)
     return FormulaCheck(rubric.questions[0], rubric)
 
 
 def result_of(check: FormulaCheck, value: object, *, cell_type: str = "code") -> ItemResult:
-    """The result of an answer that is assigned as a literal, or written in a text cell."""
+    """Return the result of an answer that is assigned as a literal, or written in a text cell."""
     source = f"answer = {value!r}" if cell_type == "code" else str(value)
     given = Answer("q-answer", cell_type, source, changed=True)
     (result,) = check.judge(Evidence(given, (Observation(ok=True, value=value),)))
@@ -56,6 +56,6 @@ def result_of(check: FormulaCheck, value: object, *, cell_type: str = "code") ->
 
 
 def outcome(check: FormulaCheck, value: object) -> tuple[str, Decimal]:
-    """The code (empty for full points without a word) and the points."""
+    """Return the code (empty for full points without a message) and the points."""
     result = result_of(check, value)
     return result.code, result.points

@@ -1,4 +1,4 @@
-"""A small exam of formula questions, and what becomes of answers to it."""
+"""A small exam of formula questions, and helpers to judge answers to it."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ CHECKS = _checks()
 
 
 def altered(old: str, new: str) -> Rubric:
-    """The rubric with one place changed."""
+    """Return the rubric with one place changed."""
     text = RUBRIC.decode()
     assert old in text
     return parse_rubric(text.replace(old, new, 1).encode())
@@ -151,7 +151,7 @@ def judged(
     cell_type: str = "code",
     changed: bool = True,
 ) -> dict[str, ItemResult]:
-    """Results by item; ``values`` are what the box holds for the names the plan asks for."""
+    """Return results by item; ``values`` are those of the requested names in the box."""
     answer = Answer(f"{question}-answer", cell_type, source, changed)
     if observations is None:
         asked = [call.target for call in check.plan_calls(answer)]
@@ -163,5 +163,5 @@ def judged(
 
 
 def formula(question: str, name: str, text: str) -> ItemResult:
-    """The result of a question's item ``formula`` for a text assigned in the source."""
+    """Return the result of a question's item ``formula`` for a text assigned in the source."""
     return judged(CHECKS[question], question, f"{name} = {text!r}")["formula"]

@@ -1,4 +1,4 @@
-"""Ticks, several options and closed lists, however they are written."""
+"""Test ticks, multiple choice and closed lists in different notations."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ text = { en = "Only during evaluation." }
     "written", ["'no'", "'No.'", "'NEIN'", "False", "['no']", "'\"nein\"'", "{'no': True}"]
 )
 def test_notations_of_no(written: str) -> None:
-    """No in two languages, as a truth value, quoted, in a list."""
+    """The word "no" is read in two languages, as a bool, quoted and in a list."""
     check = check_of(TICK)
     source = f"change = {written}"
     observed = [value({"no": True})] if check.plan_calls(answer(source)) else []
@@ -108,13 +108,13 @@ def test_notations_of_no(written: str) -> None:
     ],
 )
 def test_other_ticks(written: str, code: str) -> None:
-    """A wrong tick is named; both ticks are not a choice; nothing is no answer."""
+    """A wrong tick is named, both ticks are no choice, and an empty value is no answer."""
     (tick, _) = judge(check_of(TICK), f"change = {written}")
     assert (code, Decimal(0)) == (tick.code, tick.points)
 
 
 def test_a_text_cell_can_be_a_choice() -> None:
-    """A markdown answer cell is read as it stands."""
+    """A choice can be answered in a markdown cell."""
     check = check_of(TICK.replace('answer = "change"\n', ""))
     given = answer("**Nein**", cell_type="markdown")
     assert () == check.plan_calls(given)
@@ -138,7 +138,7 @@ def test_a_text_cell_can_be_a_choice() -> None:
     ],
 )
 def test_parts_of_several(written: str, points: str, code: str) -> None:
-    """Right ones minus wrong ones in equal parts, never below zero; ticking everything earns nothing."""
+    """Wrong options are subtracted from right ones, never below zero; ticking everything earns nothing."""
     (item,) = judge(check_of(SEVERAL), f"chosen = {written}")
     assert (Decimal(points), code) == (item.points, item.code)
 
@@ -158,20 +158,20 @@ def test_parts_of_several(written: str, points: str, code: str) -> None:
     ],
 )
 def test_a_closed_list(written: str, points: str, code: str) -> None:
-    """The first two different names count, each on its own."""
+    """Only the first two different names of a closed list count."""
     (item,) = judge(check_of(LIST), f"arguments = {written}")
     assert (Decimal(points), code) == (item.points, item.code)
 
 
 def test_an_unknown_name_is_named_in_the_rubrics_words() -> None:
-    """The rubric's sentence for unknown names is filled with what was written."""
+    """The rubric's sentence for unknown names shows the name that the student wrote."""
     (item,) = judge(check_of(LIST), "arguments = ['save_memory', 'fp16']")
     assert "save_memory is not an argument of the trainer." == render_message(item.student, "en")
 
 
 @pytest.mark.parametrize("given", [OpaqueValue("set"), 1.5, [object()], {"a": 1}.items(), [[1]], 1 << 9000])
 def test_what_is_no_choice_is_refused(given: object) -> None:
-    """Values that are no names earn nothing and raise nothing."""
+    """Values that are not names earn nothing and raise no exception."""
     (item,) = judge(check_of(SEVERAL), "chosen = f()", [value(given)])
     assert (Status.FAILED, "choice.form") == (item.status, item.code)
 
@@ -190,7 +190,7 @@ def test_what_is_no_choice_is_refused(given: object) -> None:
     ],
 )
 def test_errors_in_a_choice_rubric_are_named(question: str, change: tuple[str, str], message: str) -> None:
-    """Options that do not exist or cannot be told apart are refused."""
+    """Unknown or indistinguishable options are rejected."""
     with pytest.raises(RubricError, match=message):
         check_of(question.replace(*change))
 
@@ -230,12 +230,12 @@ pick = 1
     ],
 )
 def test_two_options_where_one_is_asked_for_need_manual_review(given: str, status: Status) -> None:
-    """Nobody earns points by naming several, unless all of them are right."""
+    """Two options for a single choice need manual review, unless all of them are right."""
     assert status is _both(given, "'luck'")[0].status
 
 
 def _both(first: str, second: str) -> tuple[ItemResult, ItemResult]:
-    """The results of two parts, the second of which must differ from the first."""
+    """Return the results of two parts, the second of which must differ from the first."""
     rubric = parse_rubric(CAUSES.encode())
     checks = [make_check(question, rubric) for question in rubric.questions]
     (one,) = checks[0].judge(Evidence(answer(f"d_cause = {first}"), (), draw=DRAW))
@@ -251,21 +251,21 @@ def _both(first: str, second: str) -> tuple[ItemResult, ItemResult]:
         ("'rare'", "'outdated'", "1", ""),
         ("'rare'", "'rare'", "0", "choice.repeated"),
         ("'old data'", "'Outdated'", "0", "choice.repeated"),
-        ("'luck'", "'luck'", "0", "choice.repeated"),  # wrong before, and repeated
+        ("'luck'", "'luck'", "0", "choice.repeated"),  # wrong in the first part, and repeated
         ("'nonsense'", "'rare'", "1", ""),
         ("''", "'rare'", "1", ""),
         ("['rare', 'outdated']", "'outdated'", "0", "choice.repeated"),
     ],
 )
 def test_an_answer_counts_once(first: str, second: str, points: str, code: str) -> None:
-    """What was chosen in an earlier part earns nothing in a part that must differ from it."""
+    """An option that was chosen in an earlier part earns nothing if the parts must differ."""
     _, other = _both(first, second)
     assert (Decimal(points), code) == (other.points, other.code)
 
 
 @pytest.mark.parametrize("name", ["e.cause", "d.other", "f.cause", "cause"])
 def test_only_earlier_choices_can_be_told_apart_from(name: str) -> None:
-    """A rule about an item that does not come before is an error in the rubric."""
+    """A rule that refers to a later or unknown item is an error in the rubric."""
     rubric = parse_rubric(CAUSES.replace('["d.cause"]', f'["{name}"]').encode())
     with pytest.raises(RubricError, match=r"not an item of an earlier choice question; known are: d\.cause"):
         make_check(rubric.questions[1], rubric)
@@ -281,7 +281,7 @@ def test_only_earlier_choices_can_be_told_apart_from(name: str) -> None:
     ],
 )
 def test_an_open_list_leaves_other_names_to_a_person(written: str, status: Status, points: str) -> None:
-    """Where the list cannot be complete, a name outside it loses nothing by itself."""
+    """A name outside an open list needs manual review."""
     (item,) = judge(check_of(LIST.replace('others = "wrong"\n', "")), f"arguments = {written}")
     assert (status, Decimal(points)) == (item.status, item.points)
 
@@ -322,14 +322,14 @@ right = ["summarisation", "recognition"]
         ("speech recognition (ASR)", "recognition"),
         ("a machine that writes down what is said (speech recognition)", "recognition"),
         ("Transcription of talks", "recognition"),
-        ("speech", ""),  # of two options
+        ("speech", ""),  # matches two options
         ("speech summaries", "summarisation"),
         ("summary ranking", ""),
         ("presummary", ""),
     ],
 )
 def test_a_name_is_known_by_the_beginning_of_a_word(name: str, option: str) -> None:
-    """Where that tells one option alone; a whole name, without article and brackets, comes first."""
+    """The beginning of a word selects an option if it is unique; an exact name takes precedence."""
     (found,) = judge(check_of(NAMES), f"named = [{name!r}]")
     assert ((option,) if option else ()) == found.chosen
 
@@ -386,14 +386,14 @@ def test_an_option_is_read_as_it_is_meant(text: str, option: str) -> None:
 
 @pytest.mark.parametrize("text", UNCERTAIN)
 def test_an_uncertain_choice_needs_manual_review(text: str) -> None:
-    """Two options, a hedge, a negation, or words that nobody expects: neither right nor wrong unseen."""
+    """Two options, a hedge, a negation or unexpected words need manual review."""
     (found,) = judge(check_of(WORDED), f"named = {text!r}")
     assert (Status.NEEDS_REVIEW, Decimal(0)) == (found.status, found.points)
 
 
 @pytest.mark.parametrize("entry", [None, "none"])
 def test_pythons_none_is_the_option_of_this_name(entry: str | None) -> None:
-    """An entry that is None names the option, where there is one."""
+    """An entry None selects the option "none" if it exists."""
     item = 'key = 1\npick = 1\nright = ["none"]\n'
     rubric = NAMES.replace("pick = 2\n", "").replace('right = ["summarisation", "recognition"]\n', item)
     check = check_of(rubric.replace('credit = "each"\n', ""))
@@ -435,13 +435,13 @@ right = ["no"]
     ids=repr,
 )
 def test_judge_reads_a_list_as_the_entries_one_to_n(changes: object, statuses: list[Status]) -> None:
-    """Whoever writes a list for the dictionary with the keys 1 to n gives the answers in order."""
+    """A list is read as the entries 1 to n of a dictionary."""
     results = judge(check_of(NUMBERED), "changes = f()", [value(changes)])
     assert statuses == [result.status for result in results]
 
 
 def test_a_variable_that_is_none_is_no_answer() -> None:
-    """Only an entry stands for the option: a variable without a value was not answered."""
+    """A variable that is None counts as no answer; only an entry None selects an option."""
     (found,) = judge(check_of(NAMES), "named = None")
     assert Status.NO_ANSWER is found.status
 
@@ -457,7 +457,7 @@ def test_a_variable_that_is_none_is_no_answer() -> None:
     ],
 )
 def test_is_in_text_sees_an_option_named_by_itself(text: str, is_named: bool) -> None:
-    """A word of an explanation is no answer."""
+    """An option counts as named only if it appears by itself, not as a word in an explanation."""
     assert check_of(LIST).is_in_text(text) == is_named
 
 
@@ -470,5 +470,5 @@ def test_is_in_text_sees_an_option_named_by_itself(text: str, is_named: bool) ->
     ],
 )
 def test_is_in_text_sees_yes_and_no_by_themselves(text: str, is_named: bool) -> None:
-    """They are words of ordinary sentences, too, and their first letters are symbols."""
+    """The words "yes" and "no" count only by themselves; they also occur in ordinary sentences."""
     assert check_of(TICK).is_in_text(text) == is_named

@@ -1,4 +1,4 @@
-"""Questions graded by checks in Python, from rubric to result, in the real sandbox."""
+"""Test questions with checks in Python in the real sandbox, from rubric to result."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("source", "expected"), ANSWERS.values(), ids=ANSWERS)
 def test_code_grades(source: str, expected: Mapping[str, str], grader: Grader) -> None:
-    """Each answer loses exactly what it should, or is left to manual review; nobody is believed."""
+    """Each answer loses exactly the expected points or needs manual review."""
     results = grade(grader, {"merge": source} if source else {}).score.items
     found = summarise(results)
     wanted = {f"merge.{name}": text for name, text in expected.items()}
@@ -171,7 +171,7 @@ def test_code_grades(source: str, expected: Mapping[str, str], grader: Grader) -
 @pytest.mark.sandbox
 @pytest.mark.slow
 def test_students_read_no_hidden_input(grader: Grader) -> None:
-    """An exception of their own code is shown, without what only the box could know."""
+    """Students see the exception of their code, without hidden input."""
     results = grade(grader, {"merge": TOP + "    raise ValueError(f'got {a} here')"}).score.items
     result = next(one for one in results if one.item == "values")
     assert "ValueError: got [" in result.staff
@@ -196,7 +196,7 @@ TOLD = {
 def test_students_read_what_a_check_tells_them(
     source: str, expected: tuple[str, str], grader: Grader
 ) -> None:
-    """Not the message for staff; without the language, what the check states, and staff read why."""
+    """Students see the message of a check, not the one for staff; missing languages are reported to staff."""
     results = grade(grader, {"merge": source}).score.items
     result = next(one for one in results if one.item == "length")
     assert expected == (result.code, messages.render_message(result.student, "en"))
@@ -220,7 +220,7 @@ mutant("minus", "x FORMULA", "x - 7", title="NAME subtracts.", points={"values":
 @pytest.mark.sandbox
 @pytest.mark.slow
 def test_mutants_of_one_question_do_not_hide_those_of_another(tmp_path: Path) -> None:
-    """Although checks of both have the same name, and the first answer is like no mutant."""
+    """Mutants of one question do not hide those of another whose checks have the same names."""
     files = {
         name: GROWING.replace("NAME", name).replace("FORMULA", formula)
         for name, formula in (("first", "+ 1"), ("second", "* 2"))
@@ -280,7 +280,7 @@ def test_rubric_and_checks_must_agree(text: str, message: str, rubric_path: Path
 
 
 def test_rubric_orders_and_words_the_items(rubric_path: Path) -> None:
-    """What the rubric states of an item stands; all else comes from its check, also a manual item's place."""
+    """The rubric may override the texts and the order of items; the checks define everything else."""
     rubric_path.write_text(
         RUBRIC.replace("= 6", "= 7")
         + '[[question.item]]\nid = "refused"\ntext = { en = "Own words" }\n'

@@ -1,4 +1,4 @@
-"""Answers that reach for the box in which checks run, in the real sandbox."""
+"""Answers that attack the box in which checks run, in the real sandbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks whose answer calls a function of an earlier question: a mistake there costs points once."""
+"""Test checks of an answer that calls a function of an earlier question: a mistake costs points once."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
 def test_a_mistake_in_an_earlier_function_costs_once(
     first: str, second: str, expected: tuple[str, str], grader: Grader
 ) -> None:
-    """The solution's function stands in; of what the student's code sees of it, nothing is recorded."""
+    """The solution replaces a wrong earlier function; nothing that student code sees of it is recorded."""
     results = grade(grader, {"double": first, "total": second}).score.items
     assert expected == tuple(f"{one.points.normalize():f} {one.code}" for one in results), results
     assert "SEEN" not in str(results)

@@ -1,4 +1,4 @@
-"""Answers that try to change what a check compares them with, in the real sandbox."""
+"""Test answers that try to change what a check compares them with, in the real sandbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are handed in or written by a notebook, graded by checks against hidden labels."""
+"""Test submitted files and files written by the notebook, graded by checks against hidden labels."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ CELLS = (
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
-    """A course whose students hand in predictions beside the notebook."""
+    """Return a course whose students submit predictions with the notebook."""
     root = tmp_path_factory.mktemp("files")
     write_course(root, "digits", RUBRIC, {"digits": CELLS}, f"LABELS = {LABELS}\n")
     (root / "reference" / "digits.py").rename(root / "reference" / "labels.py")
@@ -119,7 +119,7 @@ def table(rows: list[int]) -> bytes:
 
 @pytest.fixture(scope="module")
 def grader(course: Course) -> Iterator[Grader]:
-    """One for all of them."""
+    """Return one grader for all tests."""
     with Pool() as pool:
         yield Grader(load_assignment(course, "digits"), pool)
 
@@ -155,13 +155,13 @@ FILES: dict[str, tuple[bytes | None, str]] = {
 
 @pytest.mark.parametrize(("data", "expected"), FILES.values(), ids=FILES)
 def test_predictions_are_graded_by_steps(grader: Grader, data: bytes | None, expected: str) -> None:
-    """The labels stay in the judge's box; a file that cannot be read costs the item and says why."""
+    """Predictions earn points in steps; an unreadable file loses the item with a reason."""
     found = results(grader, {} if data is None else {"predictions.csv": data})["predictions"]
     assert expected == f"{found.points.normalize():f} {found.student.code or found.status.value}", found.staff
 
 
 def test_an_unreadable_file_is_told_with_its_line(grader: Grader) -> None:
-    """The student reads what stands in the way."""
+    """Students see the line and the reason if a file is unreadable."""
     found = results(grader, {"predictions.csv": b"0\n1\n2,5\n1"})["predictions"]
     assert "predictions.csv:3 could not be read" in render_message(found.student, "en")
     assert "2 columns, and 1 before" in found.staff
@@ -175,7 +175,7 @@ def predict(x): return x * x % 3
 
 
 def test_answers_of_code(grader: Grader) -> None:
-    """A model is called with hidden examples; a file of the notebook's is read once it has run."""
+    """A model is called with hidden examples; a file of the notebook is read after the run."""
     right = results(grader, {}, model=PREDICT, losses=SAVE)
     assert ("passed", "passed") == (right["model"].status.value, right["losses"].status.value)
     wrong = results(grader, {}, model="def predict(x): return x % 3", losses="losses = [3, 2, 1]")
@@ -186,13 +186,13 @@ def test_answers_of_code(grader: Grader) -> None:
 
 
 def test_a_changed_open_gains_nothing(grader: Grader) -> None:
-    """It decides what the student's own file holds, and that is read here."""
+    """A patched `open` only changes what is judged as the student's file, and earns nothing."""
     found = results(grader, {"predictions.csv": table(LABELS)}, model=PATCHED, losses=SAVE)
     assert {"predictions": 0, "model": 2, "losses": 0} == {name: one.points for name, one in found.items()}
 
 
 def test_the_course_verifies(course: Course) -> None:
-    """The key earns all points, and every planted answer loses its own."""
+    """The answer key earns all points, and every planted answer loses its points."""
     with Pool() as pool:
         found = verify(load_assignment(course, "digits"), pool)
     assert [] == [one for one in found.findings if one.place != "predictions.accuracy"]

@@ -1,4 +1,4 @@
-"""Forbidden functions: found however they are reached, and never suspected where they are not used."""
+"""Test that forbidden functions are found by any route, and are not suspected if they are not used."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ Sit = Callable[..., dict[str, ItemResult]]
 
 @pytest.fixture(scope="module")
 def sit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sit]:
-    """Return what grades an answer to one question, with a cell of the student's own before all answers."""
+    """Return a function that grades an answer to one question, with an additional cell before all answers."""
     with Pool() as pool:
         graders = {
             question: Grader(
@@ -146,7 +146,7 @@ CALLS = {
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_what_is_forbidden_is_seen_however_it_is_reached(call: str, sit: Sit) -> None:
-    """The call is recorded under torch's own name for it, and every item of the question is lost."""
+    """A forbidden call is recorded under torch's name, and every item of the question is lost."""
     results = sit(f"{HEAD}{call}\n")
     assert {("forbidden.used", Decimal(0))} == {(one.code, one.points) for one in results.values()}
     for language in list_languages():
@@ -190,13 +190,13 @@ def attend(q, k, v):
 @pytest.mark.parametrize(
     ("source", "question"),
     [
-        pytest.param(HELPER, "brief", id="by a process"),  # it answers nobody there, and is waited for
+        pytest.param(HELPER, "brief", id="by a process"),  # the call hangs there until the timeout
         pytest.param(TRACE, "attend", id="by a trace"),
         pytest.param(CAUTIOUS, "attend", id="if it works"),
     ],
 )
 def test_what_is_forbidden_fails_in_a_box_of_its_own(source: str, question: str, sit: Sit) -> None:
-    """What was kept of it before comes out otherwise there."""
+    """A forbidden function fails in a fresh box, so a reference that was kept earlier does not help."""
     results = sit(source, question)
     assert {("forbidden.look", Decimal(0))} == {(one.code, one.points) for one in results.values()}
 
@@ -212,12 +212,12 @@ def test_what_is_forbidden_fails_in_a_box_of_its_own(source: str, question: str,
     ],
 )
 def test_a_name_of_ones_own_for_torchs_function_hides_nothing(own: str, sit: Sit) -> None:
-    """What the name stands for is seen when it is called."""
+    """An alias of a forbidden function is resolved when it is called."""
     assert {"forbidden.used"} == {one.code for one in sit(HEAD + own).values()}
 
 
 def test_what_only_one_part_of_one_check_reaches_is_seen(sit: Sit) -> None:
-    """Every part of every check runs once more where it fails, not only the one worth most."""
+    """Every failing part of every check runs again, not only the one worth most."""
     source = (
         f"{HEAD}fast = getattr(F, 'scaled_dot_' + 'product_attention')\n"
         "def attend(q, k, v, mask=None):\n"
@@ -229,7 +229,7 @@ def test_what_only_one_part_of_one_check_reaches_is_seen(sit: Sit) -> None:
 
 
 def test_flex_attention_is_seen(sit: Sit) -> None:
-    """The name that an author forbids is the one that is recorded."""
+    """The recorded name is the one that the author forbids."""
     source = (
         "from torch.nn.attention.flex_attention import flex_attention as mine\n"
         "def attend(q, k, v): return mine(q[:, None], k[:, None], v[:, None])[:, 0]\n"
@@ -238,7 +238,7 @@ def test_flex_attention_is_seen(sit: Sit) -> None:
 
 
 def test_another_cell_cannot_hide_it(sit: Sit) -> None:
-    """A function captured in another cell is recorded, though the answer names nothing."""
+    """A forbidden function that another cell imported is recorded, even if the answer does not name it."""
     before = "from torch.nn.functional import scaled_dot_product_attention as attention_of_my_own"
     results = sit(f"{HEAD}def attend(q, k, v): return attention_of_my_own(q, k, v)\n", before=before)
     assert {"forbidden.used"} == {one.code for one in results.values()}
@@ -259,14 +259,14 @@ DERIVATIVES = {
 
 @pytest.mark.parametrize("call", DERIVATIVES.values(), ids=DERIVATIVES)
 def test_every_way_to_derivatives_is_autograd(call: str, sit: Sit) -> None:
-    """With autograd forbidden, whatever torch differentiates with is recorded, also in another cell."""
+    """If autograd is forbidden, every way to differentiate is recorded, also in another cell."""
     helper = f"def loss(x): return x.square().sum()\n@torch.enable_grad()\ndef derive(q): return {call}\n"
     results = sit("def attend(q, k, v): return derive(q)\n", "derive", before=f"{HEAD}{helper}")
     assert {"forbidden.used"} == {one.code for one in results.values()}, results
 
 
 def test_derivatives_by_hand_are_no_autograd(sit: Sit) -> None:
-    """Neither are `no_grad` and `detach`."""
+    """`no_grad`, `detach` and derivatives computed by hand do not count as autograd."""
     source = "import torch\n@torch.no_grad()\ndef attend(q, k, v): return 2 * q.detach()\n"
     assert {"forbidden.used"}.isdisjoint(one.code for one in sit(source, "derive").values())
 
@@ -316,7 +316,7 @@ INNOCENT = {
 
 @pytest.mark.parametrize("source", INNOCENT.values(), ids=INNOCENT)
 def test_names_that_the_answer_does_not_reach_cost_nothing(source: str, sit: Sit) -> None:
-    """Own functions of the same name, comments and comparisons beside the answer are not uses."""
+    """Other functions of the same name, comments and unused comparisons are not uses."""
     results = sit(f"{HEAD}{source}\n")
     assert {Status.PASSED} == {one.status for one in results.values()}
 
@@ -354,7 +354,7 @@ OWN_NAMES = {
 
 @pytest.mark.parametrize("cell", TRACED.values(), ids=TRACED)
 def test_mentions_find_what_another_cell_could_keep(cell: str) -> None:
-    """One run of it is enough, and what it keeps need not be seen where the answer is."""
+    """A mention in another cell is found if that cell may store the function."""
     assert find_mentions("def attend(q): return made['f'](q)", "attend", FORBIDDEN, [f"{KEPT}{cell}fill()\n"])
 
 
@@ -365,7 +365,7 @@ def test_mentions_pass_own_names_in_other_cells(cell: str) -> None:
 
 @pytest.mark.parametrize("line", SUSPICIOUS.values(), ids=SUSPICIOUS)
 def test_what_only_stands_in_the_source_goes_to_a_person(line: str, sit: Sit) -> None:
-    """A right answer that mentions it is neither full marks nor a zero, and staff reads the line."""
+    """A right answer that only mentions a forbidden name needs manual review, and staff see the line."""
     results = sit(RIGHT.replace("v):\n", f"v):\n{line}"))
     assert {Status.NEEDS_REVIEW} == {one.status for one in results.values()}
     assert "(line 6)" in results["value"].staff or "(line 7)" in results["value"].staff
@@ -428,7 +428,7 @@ UNSEEN = f"{HEAD}def attend(q, k, v): return product(q, k, v)\n"
 
 @pytest.mark.parametrize("helper", HELPERS.values(), ids=HELPERS)
 def test_no_helper_cell_hides_what_it_calls(helper: str, sit: Sit) -> None:
-    """What is forbidden fails where it is looked at, whoever calls it."""
+    """A helper cell cannot hide a forbidden call, because the call fails in any cell."""
     results = sit(UNSEEN, before=f"{HEAD}{helper}\n")
     assert {Decimal(0)} == {one.points for one in results.values()}
     assert {one.code for one in results.values()} <= {"forbidden.used", "forbidden.look"}
@@ -452,7 +452,7 @@ LAYERS = {
 @pytest.mark.parametrize("helper", LAYERS.values(), ids=LAYERS)
 @pytest.mark.parametrize("watched", ["len(modes())", "False"], ids=["looks", "blind"])
 def test_no_helper_cell_hides_a_layer(helper: str, watched: str, sit: Sit) -> None:
-    """A class that wraps torch's own, whose cell looks whether anybody looks."""
+    """A helper class that wraps torch's layer and detects the check loses the points."""
     modes = "from torch.overrides import _get_current_function_mode_stack as modes\n"
     source = (
         f"{HEAD}class Layer(nn.Module):\n    def __init__(self, d_model, n_heads):\n"
@@ -478,7 +478,7 @@ ELSEWHERE = {
 
 @pytest.mark.parametrize("cell", ELSEWHERE.values(), ids=ELSEWHERE)
 def test_other_cells_cost_nothing_where_the_answer_does_without_them(cell: str, sit: Sit) -> None:
-    """What stands beside the answer, or only has such a name, is no use of anything."""
+    """Cells that the answer does not use cost nothing."""
     own = f"{HEAD}def right(q, k, v):\n    return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v\n"
     source = UNSEEN if "def product" in cell else RIGHT
     results = sit(source, before=f"{own}{cell}")
@@ -486,7 +486,7 @@ def test_other_cells_cost_nothing_where_the_answer_does_without_them(cell: str, 
 
 
 def test_a_wrong_answer_stays_wrong_when_it_is_suspicious(sit: Sit) -> None:
-    """A person is only asked about items that would have passed."""
+    """Only items that would have passed need manual review."""
     source = RIGHT.replace("/ math.sqrt(q.shape[-1])", "").replace("v):\n", "v):\n    exec('')\n")
     results = sit(source)
     assert {"value": Status.FAILED, "batch": Status.NEEDS_REVIEW} == {
@@ -496,5 +496,5 @@ def test_a_wrong_answer_stays_wrong_when_it_is_suspicious(sit: Sit) -> None:
 
 @pytest.mark.parametrize("source", ["def attend(", "\x00", "(" * 5000, "attend = 1", ""])
 def test_any_source_is_read(source: str) -> None:
-    """What is not Python, or not a definition, has no mentions."""
+    """A source without a valid definition has no mentions."""
     assert () == find_mentions(source, "attend", FORBIDDEN)

@@ -1,4 +1,4 @@
-"""Checks that open fresh boxes of the student's, and define source there, in the real sandbox."""
+"""Test checks that open fresh boxes and define source there, in the real sandbox."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def statuses(grader: Grader, source: str) -> dict[str, str]:
 
 
 def test_a_check_opens_as_many_boxes_as_it_needs(grader: Grader) -> None:
-    """Four are kept; asking an older one is a mistake of the check's, which costs nobody a point."""
+    """Four boxes stay open; using an older one is an error of the check and needs manual review."""
     expected = dict.fromkeys(("defines", "many", "raising", "ending"), "passed") | {"oldest": "needs-review"}
     assert expected == statuses(grader, RIGHT)
 
@@ -77,7 +77,7 @@ def test_a_check_opens_as_many_boxes_as_it_needs(grader: Grader) -> None:
 def test_a_cell_that_ended_the_box_does_not_run_in_fresh_ones(
     grader: Grader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only the submission's own box is opened once more: an endless cell would take its time in each."""
+    """A cell that ended the box is not run in fresh ones; only the submission's box is opened again."""
     opened: list[Session] = []
     open_box = Session._open_box
 
@@ -100,7 +100,7 @@ def test_a_cell_that_ended_the_box_does_not_run_in_fresh_ones(
 
 
 def test_what_is_defined_does_not_name_itself(grader: Grader) -> None:
-    """The student's code finds no file, and no text of the check, around what it gets."""
+    """Student code finds no file and no text of the check in what it receives."""
     source = """
 def measure(thing):
     kind = type(thing)
@@ -135,7 +135,7 @@ def {name}():
 
 
 def test_no_box_is_fresh_twice_for_the_same_checks(tmp_path: Path) -> None:
-    """One that another question has used is: what is kept in it is of the other question's calls."""
+    """A fresh box is not reused for a second question, so it keeps nothing of the first one's calls."""
     checks = COUNTS.replace("def count()", "def {name}()")
     files = {name: (2, checks.format(name=name, expected=[2, 2])) for name in ("first", "second")}
     with open_grader(tmp_path, files) as grader:
@@ -145,7 +145,7 @@ def test_no_box_is_fresh_twice_for_the_same_checks(tmp_path: Path) -> None:
 
 
 def test_box_that_has_ended_is_not_given_to_another_question(tmp_path: Path) -> None:
-    """Nor one in which functions were made to fail."""
+    """A box that has ended, or in which functions fail, is not used for another question."""
     ending = """
 from autograder.checking import check, raises, solution
 
@@ -166,7 +166,7 @@ def ends(student, reference, draw):
 
 
 def test_box_in_which_functions_fail_serves_no_other_check(tmp_path: Path) -> None:
-    """What one question forbids works in the fresh boxes of another."""
+    """A function that one question forbids works in the fresh boxes of another."""
     forbidding = """
 from autograder.checking import assert_equal, check, forbid, solution
 import torch
@@ -282,7 +282,7 @@ def shift(x):
 def test_forbidding_repeats_fresh_boxes_and_memory(
     tmp_path: Path, source: str, expected: dict[str, str]
 ) -> None:
-    """Checks run again with functions that fail: in one box as at first, and fresh boxes are fresh again."""
+    """Checks run again with forbidden functions disabled, in one box as before, and with fresh boxes."""
     hidden = "\nname = 'scaled_dot_product_' + 'attention'\nfunction = getattr(torch.nn.functional, name)\n"
     with open_grader(tmp_path, {"shift": (2, LENGTHS)}) as opened:
         results = grade(opened, {"shift": source + hidden}).score.items

@@ -1,4 +1,4 @@
-"""Checks with a tolerance do not believe an object of the student's, whatever its class says."""
+"""Test that checks with a tolerance do not trust an object of a student's class."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def write_checks() -> str:
 
 @pytest.fixture(scope="module")
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
-    """One for all objects."""
+    """Return one grader for all objects."""
     checks = {"q": (len(CODES), write_checks())}
     with open_grader(tmp_path_factory.mktemp("tolerances"), checks) as opened:
         yield opened
@@ -47,11 +47,11 @@ def list_earned(grader: Grader, source: str) -> list[str]:
 
 
 def test_a_number_earns_all_points(grader: Grader) -> None:
-    """The checks are fair."""
+    """A plain number passes all checks."""
     assert list_earned(grader, RIGHT) == CODES
 
 
 @pytest.mark.parametrize("name", OBJECTS)
 def test_objects_earn_nothing(grader: Grader, name: str) -> None:
-    """What is no plain data is never compared by what its class says."""
+    """An object that is not plain data is never compared by methods of its class."""
     assert list_earned(grader, OBJECTS[name]) == []

@@ -1,4 +1,4 @@
-"""The kind ``formula``: from formulas to marks and words."""
+"""Test the kind ``formula`` from answers to points and messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.questions.general.formula_exam import CHECKS, LAYER, altered, formula
 
 @pytest.mark.parametrize("text", NOTATIONS["8*d_model^2"])
 def test_every_notation_passes(text: str) -> None:
-    """However the reference's formula is written, it earns full points and is read back."""
+    """The reference formula earns full points in any notation and is read back."""
     result = formula("b", "mlp", text)
     assert (Status.PASSED, Decimal(2)) == (result.status, result.points)
     assert result.reading
@@ -24,7 +24,7 @@ def test_every_notation_passes(text: str) -> None:
 
 
 def test_other_right_answers() -> None:
-    """What the rubric accepts besides the reference is right as well."""
+    """Alternatives that the rubric accepts are right."""
     assert Status.PASSED is formula("b", "mlp", "8d² + 5d").status
 
 
@@ -51,7 +51,7 @@ def test_other_right_answers() -> None:
     ],
 )
 def test_wrong_by_name(question: str, source: str, code: str, points: str) -> None:
-    """Wrong formulas have the code and the points of the first mistake; what is unreadable is for people."""
+    """A wrong formula gets the code and points of the first mistake; unreadable ones need review."""
     result = judged(CHECKS[question], question, source)["formula"]
     assert (code, Decimal(points)) == (result.code, result.points)
     is_open = code.startswith("unreadable.")
@@ -61,13 +61,13 @@ def test_wrong_by_name(question: str, source: str, code: str, points: str) -> No
 
 
 def test_named_mistakes_speak_the_rubrics_words() -> None:
-    """A named mistake shows the text of the rubric, in the language asked for if it is there."""
+    """A named mistake shows the rubric's text, in the requested language if available."""
     message = formula("b", "mlp", "4d²").student
     assert ("One.", "Eine.") == (render_message(message, "en"), render_message(message, "de"))
 
 
 def test_remarks_cost_nothing() -> None:
-    """The assumption used early in (c) is right, with a word."""
+    """Using the assumption early in (c) is right and adds a remark."""
     result = formula("c", "projection", "d_model^2")
     assert (Status.PASSED, Decimal(2), "assumed-early") == (result.status, result.points, result.code)
     assert "Early." == render_message(result.student, "en")
@@ -87,7 +87,7 @@ def test_remarks_cost_nothing() -> None:
     ],
 )
 def test_chains_of_equations(text: str, status: Status) -> None:
-    """A name before the formula is dropped; the sides of an equation must be equal."""
+    """A name before the formula is dropped; both sides of an equation must be equal."""
     assert status is formula("d", "layer", text).status
 
 
@@ -107,7 +107,7 @@ def test_chains_of_equations(text: str, status: Status) -> None:
     ],
 )
 def test_relations(text: str, status: Status, code: str) -> None:
-    """The assumption of (e) is right in any arrangement; the two answers of one cell do not mix."""
+    """The relation of (e) is right in any arrangement, and two answers in one cell stay separate."""
     source = f"assumption = {text!r}\nsimplified = '12*d^2'"
     results = judged(CHECKS["e"], "e", source)
     assert (status, code) == (results["relation"].status, results["relation"].code)
@@ -132,13 +132,13 @@ def test_relations(text: str, status: Status, code: str) -> None:
     ],
 )
 def test_shapes(literal: str, status: Status, code: str) -> None:
-    """Shapes are tuples of formulas, as one text or as a tuple of texts and numbers."""
+    """Shapes are tuples of formulas, written as one text or as a tuple of texts and numbers."""
     result = judged(CHECKS["h"], "h", f"shape = {literal}\nwide = '16d²'")["first"]
     assert (status, code) == (result.status, result.code)
 
 
 def test_wrong_entries_are_named_by_what_the_student_wrote() -> None:
-    """Of several right tuples the nearest counts, and right entries are not complained about."""
+    """The closest of several right tuples decides which entries are reported."""
     rubric = altered('accept = ["(3*d_model, 4*d_model)"]', 'accept = ["(1, 2)", "(3*d_model, 4*d_model)"]')
     check = FormulaCheck(rubric.get_question("h"), rubric)
     student = judged(check, "h", "shape = '3d × 12d'\nwide = '16d²'")["first"].student
@@ -146,7 +146,7 @@ def test_wrong_entries_are_named_by_what_the_student_wrote() -> None:
 
 
 def test_an_order_without_a_name_of_its_own() -> None:
-    """Right entries in another order are said to be that, and not at each position wrong."""
+    """Right entries in another order are reported as such, not as wrong at each position."""
     rubric = altered('code = "transposed", when = "(4*d_model, 3*d_model)"', 'code = "x", when = "(1, 2)"')
     check = FormulaCheck(rubric.get_question("h"), rubric)
     source = "shape = '4d × 3d'\nwide = '16d²'"
@@ -163,7 +163,7 @@ def test_an_order_without_a_name_of_its_own() -> None:
     ],
 )
 def test_judge_looks_at_the_domain_of_an_answer(text: str, status: Status, code: str) -> None:
-    """An answer without values for part of the symbols' values is wrong, and says where."""
+    """A formula that is undefined for some values is wrong, and the message names the part."""
     result = formula("b", "mlp", text)
     assert (status, code) == (result.status, result.code)
     if code == "formula.undefined":
@@ -181,7 +181,7 @@ def test_judge_looks_at_the_domain_of_an_answer(text: str, status: Status, code:
     ],
 )
 def test_trials_round_every_quotient_of_an_accepted_formula(accepted: str, planted: set[str]) -> None:
-    """``//`` for ``/`` and the reverse must lose the item, unless the values are whole anyway."""
+    """Replacing ``/`` with ``//`` or the reverse loses the item, unless all values are whole."""
     rubric = altered('accept = ["8*d_model^2 + 5*d_model"]', f'accept = ["{accepted}"]')
     key = Answer("b-answer", "code", "mlp = '8*d_model**2'", changed=True)
     made = FormulaCheck(rubric.get_question("b"), rubric).make_trials(key)
@@ -233,7 +233,7 @@ def test_trials_round_every_quotient_of_an_accepted_formula(accepted: str, plant
     ],
 )
 def test_bad_options_are_refused(question: str, old: str, new: str, message: str) -> None:
-    """A rubric with an error is refused with the question's name and the reason."""
+    """An invalid rubric is rejected with the question and the reason."""
     rubric = altered(old, new)
     with pytest.raises(RubricError, match=message):
         FormulaCheck(rubric.get_question(question), rubric)

@@ -1,4 +1,4 @@
-"""Items whose answer is a set of formulas, and relations with other signs."""
+"""Test sets of formulas, and relations with other signs."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ def test_a_set_in_many_notations(answer: object) -> None:
     ],
 )
 def test_parts_of_a_set(answer: str, code: str, points: int) -> None:
-    """An equal part for each right element; a wrong one takes a part away; never below zero."""
+    """Each right element earns an equal part, a wrong one costs a part, and points stay above zero."""
     assert (code, Decimal(points)) == outcome(check_of(SET + EACH), answer)
     assert (code, Decimal(0 if code else 6)) == outcome(check_of(SET), answer)
 
 
 def test_what_is_wrong_is_named_and_what_is_missing_only_counted() -> None:
-    """The student reads the own elements, and how many more there are."""
+    """Wrong elements are named; missing ones are only counted."""
     sentence = render_message(result_of(check_of(SET), "{n d, n^2, n^3}").student, "en")
     assert "Not part of the answer: n^3. Number of missing entries: 1." == sentence
 
 
 def test_the_best_of_several_right_answers_counts() -> None:
-    """With two right sets the one that earns more decides; shares are of that set."""
+    """With several right sets, the one that earns most counts."""
     check = check_of('form = "set"\naccept = ["{n, d, 2*n}", "{n, 2*d}"]\ncredit = "each"\n')
     assert Decimal(6) == outcome(check, "2 d, n")[1]
     assert Decimal(3) == outcome(check, "n")[1]
@@ -69,20 +69,20 @@ def test_the_best_of_several_right_answers_counts() -> None:
 
 
 def test_relations_hold_for_elements() -> None:
-    """Each element may be written with or without the relation that is granted."""
+    """Each element may be written with or without the granted relation."""
     check = check_of('form = "set"\naccept = ["{d^2, n}"]\nassume = ["heads"]\n')
     assert ("", Decimal(6)) == outcome(check, "{n, d h d_k}")
 
 
 def test_mistakes_and_remarks() -> None:
-    """Named sets are compared as sets."""
+    """Named mistakes and remarks are compared as sets."""
     check = check_of(SET + NAMED)
     assert ("weights", Decimal(1)) == outcome(check, "{d n, d d}")
     assert ("sorted", Decimal(6)) == outcome(check, "{2d, n^2, d n}")
 
 
 def test_text_cells_and_things_that_are_no_formulas() -> None:
-    """A text cell may hold several formulas; a Python set has no order and no text to read."""
+    """A text cell may hold several formulas; a Python set is not accepted."""
     assert Status.PASSED is result_of(check_of(SET), "$n d$, $n^2$, $2 d$", cell_type="markdown").status
     assert Status.NO_ANSWER is result_of(check_of(SET), "").status
     assert "unreadable.unknown-name" == outcome(check_of(SET), "{n d, x}")[0]
@@ -91,7 +91,7 @@ def test_text_cells_and_things_that_are_no_formulas() -> None:
 
 
 def test_doubt_about_an_element_goes_to_a_person() -> None:
-    """Right elements beside one that cannot be compared are not refused."""
+    """A set with an element that cannot be compared needs manual review."""
     result = result_of(
         check_of('form = "set"\naccept = ["{n, exp(exp(exp(n)))}"]\n'), "{n, exp(exp(exp(n + n - n)))}"
     )
@@ -107,7 +107,7 @@ def test_doubt_about_an_element_goes_to_a_person() -> None:
     ],
 )
 def test_errors_in_the_rubric(item: str, message: str) -> None:
-    """Points that cannot be divided, and options of another form, are refused."""
+    """Points that cannot be divided, and options of another form, are rejected."""
     with pytest.raises(RubricError, match=message):
         check_of(item)
 
@@ -125,7 +125,7 @@ BOUND = check_of('form = "relation"\naccept = ["n*n_heads <= d"]\n')
     ],
 )  # fmt: skip
 def test_equations_in_any_arrangement(text: str) -> None:
-    """Turned round, multiplied through, solved for another symbol, or a chain of the same."""
+    """An equation may be rearranged, scaled, solved for another symbol or written as a chain."""
     assert ("", Decimal(6)) == outcome(EQUATION, text)
 
 
@@ -135,7 +135,7 @@ def test_equations_in_any_arrangement(text: str) -> None:
     "Le(n*h, d)", "n h < d + 1"],
 )  # fmt: skip
 def test_inequalities_in_any_arrangement(text: str) -> None:
-    """Multiplying with what is negative turns the sign round; whole numbers leave a gap of one."""
+    """Negative factors reverse the sign; whole numbers allow a gap of one."""
     assert ("", Decimal(6)) == outcome(BOUND, text)
 
 
@@ -157,7 +157,7 @@ def test_inequalities_in_any_arrangement(text: str) -> None:
     ],
 )
 def test_wrong_inequalities_have_names(text: str, code: str) -> None:
-    """Direction, strictness and sign are told apart."""
+    """Wrong direction, strictness and sign have separate codes."""
     assert (code, Decimal(0)) == outcome(BOUND, text)
 
 
@@ -170,7 +170,7 @@ AT_MOST = check_of('form = "relation"\naccept = ["n <= d"]\n')
      "d >= n > 0", "n <= d = d", "0 <= n - 1 <= d - 1", "n <= d <= n d"],
 )  # fmt: skip
 def test_links_that_always_hold_say_nothing(text: str) -> None:
-    """A chain is judged by the links that are not true of all values anyway."""
+    """Links of a chain that hold for all values are ignored."""
     assert ("", Decimal(6)) == outcome(AT_MOST, text)
 
 
@@ -185,38 +185,38 @@ def test_links_that_always_hold_say_nothing(text: str) -> None:
     ],
 )
 def test_links_that_do_not_always_hold_count(text: str, code: str) -> None:
-    """A link that is false somewhere says something else, or too much."""
+    """A link that is false for some values makes the answer different or too strong."""
     assert (code, Decimal(0)) == outcome(AT_MOST, text)
 
 
 @pytest.mark.parametrize("text", ["n <= d >= h", "h <= d >= n", "n < d >= h"])
 def test_a_chain_may_say_what_a_maximum_does(text: str) -> None:
-    """Two bounds of one side are one bound of the larger: a person looks, nothing is told as wrong."""
+    """A chain with two bounds on one side may mean a maximum, so it needs manual review."""
     check = check_of('form = "relation"\naccept = ["max(n, h) <= d"]\n')
     assert Status.NEEDS_REVIEW is result_of(check, text).status
     assert ("", Decimal(6)) == outcome(check, "max(h, n) <= d")
 
 
 def test_a_relation_that_always_holds_may_be_asked_for() -> None:
-    """Among links that all hold always the one that is asked for counts."""
+    """If the requested relation always holds, it is found among other such links."""
     check = check_of('form = "relation"\naccept = ["n <= n^2"]\n')
     assert ("", Decimal(6)) == outcome(check, "0 < n <= n^2")
     assert ("", Decimal(6)) == outcome(check, "n <= n*n")
 
 
 def test_an_inequality_for_an_equation() -> None:
-    """The right sides with the wrong sign are noticed."""
+    """An inequality with the right sides, given instead of an equation, is reported."""
     assert "formula.relation-sign" == outcome(EQUATION, "d <= h d_k")[0]
     assert "formula.chain" == outcome(EQUATION, "d = h d_k = d_k")[0]
 
 
 def test_powers_of_a_relation_go_to_a_person() -> None:
-    """What may follow in one direction only is not decided by rule."""
+    """Powers of a relation need manual review, because they may follow in one direction only."""
     assert Status.NEEDS_REVIEW is result_of(BOUND, "n^2 h^2 <= d^2").status
 
 
 def test_relations_granted_must_be_equations() -> None:
-    """An inequality cannot be put in for a symbol."""
+    """A granted relation must be an equation, because an inequality cannot replace a symbol."""
     text = HEAD.replace("d = n_heads*d_head", "d <= n_heads*d_head") + 'accept = ["n"]\nassume = ["heads"]\n'
     rubric = parse_rubric(text.encode())
     with pytest.raises(RubricError, match="symbol = formula"):

@@ -1,4 +1,4 @@
-"""Credit for formulas: which step decides."""
+"""Test credit for formulas: the step that decides."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Doubtful(Condition, frozen=True):
     """A condition that is never decided."""
 
     def is_met(self, situation: Situation) -> bool:
-        """Raise."""
+        """Raise `Undecided`."""
         raise Undecided("never")
 
 
@@ -33,7 +33,7 @@ class Met(Condition, frozen=True):
 
     @property
     def proves(self) -> bool:
-        """What it was told."""
+        """Return the value set by the test."""
         return self.is_proof
 
     def is_met(self, situation: Situation) -> bool:
@@ -46,11 +46,11 @@ SITUATION = Situation(
         [parse_sides("n", VOCABULARY)[0]], [Comparer(Points(VOCABULARY.domains, b"a test"))]
     ).make_facts(Num(1))
 )
-"""No condition looks at the answer."""
+"""The conditions of these tests ignore the answer."""
 
 
 def test_undecided_conditions_need_a_person() -> None:
-    """A step behind a doubtful one is taken only if it is proven."""
+    """A step behind an undecided one counts only if it is proven."""
     for proves in (True, False):
         steps = CreditSteps(
             (
@@ -67,7 +67,7 @@ def test_undecided_conditions_need_a_person() -> None:
 
 @pytest.mark.parametrize("name", list(FORMULAS))
 def test_steps_that_are_passed_over_would_not_be_taken(name: str) -> None:
-    """What is known of an answer by its values alone spares conditions, and never changes what it earns."""
+    """Skipping conditions by the values of an answer never changes its credit."""
     formula = FORMULAS[name]
     item = exam.check(formula.question)._items[formula.item]
     key = item.make_key(item.accept[0], CarriedResults())

@@ -1,4 +1,4 @@
-"""The kind ``formula``: what an earlier result of the student's own does to a later question."""
+"""Test the kind ``formula``: the effect of a student's earlier result on a later question."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ mistake = [{ code = "once", when = "own", points = 1, text = { en = "Twice?" } }
 
 
 def rubric(old: str = "", new: str = "") -> Rubric:
-    """The rubric with one place changed."""
+    """Return the rubric with one place changed."""
     assert old in RUBRIC
     return parse_rubric(RUBRIC.replace(old, new, 1).encode())
 
@@ -117,7 +117,7 @@ CHECKS = {one.id: FormulaCheck(one, READ) for one in READ.questions if one.kind 
 
 
 def judged(question: str, text: str, earlier: ItemResult | None = None) -> ItemResult:
-    """The first item's result for a text, after an earlier result."""
+    """Return the first item's result for a text, after an earlier result."""
     check = CHECKS[question]
     source = f"{READ.get_question(question).answer} = {text!r}"
     known = {} if earlier is None else {f"{earlier.question}.{earlier.item}": earlier}
@@ -125,12 +125,12 @@ def judged(question: str, text: str, earlier: ItemResult | None = None) -> ItemR
 
 
 def result(status: Status, reading: str, code: str = "") -> ItemResult:
-    """A result of h.sum."""
+    """Return a result of h.sum."""
     return ItemResult("h", "sum", status, Decimal(0), Decimal(4), Message("formula.wrong"), "", code, reading)
 
 
 def test_a_name_of_the_earlier_question_keeps_its_meaning() -> None:
-    """``e`` was Euler's number there and is a symbol here: the result is that of the earlier question."""
+    """A name keeps its meaning from the earlier question: ``e`` was Euler's number and is a symbol here."""
     earlier = judged("pairs", "n*d*e/2")
     assert earlier.reading == "n*d_model*e/2"
     assert judged("h", "d*n*d*E/2/n", earlier).code != "formula.carried-forward"
@@ -138,7 +138,7 @@ def test_a_name_of_the_earlier_question_keeps_its_meaning() -> None:
 
 
 def test_names_that_are_not_known_here_are_not_carried() -> None:
-    """A result in a symbol that this question does not have is none that can be built upon."""
+    """A result in a symbol that this question does not have is not carried forward."""
     judgement = judged("i", "15*L*d^2", result(Status.FAILED, "w*d_model^2"))
     assert (Status.FAILED, Decimal(0)) == (judgement.status, judgement.points)
     assert judgement.code.startswith("diagnosis.")
@@ -157,7 +157,7 @@ def test_names_that_are_not_known_here_are_not_carried() -> None:
     ],
 )
 def test_what_is_no_formula_is_not_carried(reading: str) -> None:
-    """Nothing can be built on a text that is no formula, and the right answer is right all the same."""
+    """A text that is not a formula is not carried forward, and the right answer stays right."""
     earlier = result(Status.FAILED, reading)
     assert Status.PASSED is judged("i", "20*L*d^2", earlier).status
     assert judged("i", "L*(4*d^2 + 8*d^2)", earlier).points == 0
@@ -165,7 +165,7 @@ def test_what_is_no_formula_is_not_carried(reading: str) -> None:
 
 @pytest.mark.parametrize("reading", ["1/(d_model - d_model)", "0", "2^(d_model^n_layers)", "d_model!"])
 def test_strange_earlier_results_do_no_harm(reading: str) -> None:
-    """An earlier result without a value, or nothing, neither raises nor earns points."""
+    """An earlier result without a value, or an empty one, raises no exception and earns no points."""
     earlier = result(Status.FAILED, reading)
     assert Status.PASSED is judged("i", "20*L*d^2", earlier).status
     assert judged("i", "12*L*d^2", earlier).points == 0
@@ -184,19 +184,19 @@ def test_strange_earlier_results_do_no_harm(reading: str) -> None:
 def test_an_earlier_result_that_a_person_decides(
     reading: str, text: str, status: Status, points: str
 ) -> None:
-    """Where it matters whether the earlier result is right, the later one waits for the same person."""
+    """If a pending earlier result matters for the later one, that needs manual review too."""
     judgement = judged("i", text, result(Status.NEEDS_REVIEW, reading))
     assert (status, Decimal(points)) == (judgement.status, judgement.points)
 
 
 @pytest.mark.parametrize(("text", "status"), [("20*L*d^2", Status.PASSED), ("28*L*d^2", Status.NEEDS_REVIEW)])
 def test_our_own_fault_before_costs_nothing_here(text: str, status: Status) -> None:
-    """Where we could not run the earlier cell, an answer may be right given what stands there."""
+    """If the earlier cell could not be run, an answer that may be right needs manual review."""
     assert status is judged("i", text, result(Status.NEEDS_REVIEW, "")).status
 
 
 def test_a_result_carried_forward_is_not_blamed_on_the_next_step() -> None:
-    """What was carried forward is no right formula: a named mistake of the next step is not told."""
+    """A named mistake of the next step is not reported for an error that was carried forward."""
     earlier = judged("i", "28*L*d^2", result(Status.FAILED, "24*d_model^2"))
     assert (earlier.code, earlier.points) == ("formula.carried-forward", Decimal(4))
     assert judged("j", "56*L*d^2", earlier).points == 4
@@ -226,7 +226,7 @@ def test_a_result_carried_forward_is_not_blamed_on_the_next_step() -> None:
     ],
 )
 def test_sources_that_cannot_be_carried_are_refused(question: str, old: str, new: str, message: str) -> None:
-    """A later question, another form or another kind would silently never be carried forward."""
+    """A later question, another form or another kind cannot be carried forward."""
     read = rubric(old, new)
     with pytest.raises(RubricError, match=message):
         FormulaCheck(read.get_question(question), read)

@@ -1,4 +1,4 @@
-"""The kind ``formula``: where answers and reference come from, and whose fault it is when they do not."""
+"""Test the kind ``formula``: sources of answers and references, and who is at fault if they fail."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.questions.general.formula_exam import CHECKS, formula, judged
 
 
 def test_plans_ask_only_for_what_the_source_hides() -> None:
-    """A plain literal needs no box; anything else is read from it, by name."""
+    """A literal needs no box; any other value is read from it by name."""
     plan = CHECKS["e"].plan_calls
     assert () == plan(Answer("e", "code", "assumption = 'd = h'\nsimplified = '1'", changed=True))
     hidden = plan(Answer("e", "code", "assumption = 'd = h'\nsimplified = 3*d", changed=True))
@@ -32,7 +32,7 @@ def test_plans_ask_only_for_what_the_source_hides() -> None:
 
 
 def test_the_reference_is_called_where_it_is_needed() -> None:
-    """The plan for the reference's box calls the question's name; without a reference it is empty."""
+    """The reference is called with the question's name; without a reference the plan is empty."""
     (call,) = CHECKS["b"].plan_reference_calls()
     assert ("mlp", False) == (call.target, call.read)
     assert () == CHECKS["c"].plan_reference_calls()
@@ -72,13 +72,13 @@ def test_values_from_the_box(value: object, status: Status, code: str) -> None:
     ],
 )
 def test_the_box_may_have_no_value(observation: Observation, status: Status) -> None:
-    """A name that was never assigned is no answer; an error or an end of the box is the student's."""
+    """A name without a value is no answer; an error or the end of the box fails the item."""
     result = judged(CHECKS["b"], "b", "mlp = compute()", observations=(observation,))["formula"]
     assert (status, Decimal(0)) == (result.status, result.points)
 
 
 def test_an_observation_that_is_missing_is_our_fault() -> None:
-    """Nobody loses points because a box was not asked."""
+    """A missing observation needs manual review."""
     result = judged(CHECKS["b"], "b", "mlp = compute()", observations=())["formula"]
     assert Status.NEEDS_REVIEW is result.status
 
@@ -94,7 +94,7 @@ def test_an_observation_that_is_missing_is_our_fault() -> None:
     ],
 )
 def test_a_reference_without_a_formula_is_our_fault(expected: tuple[Observation, ...]) -> None:
-    """When the reference fails, its items go to a person, also for answers that look wrong."""
+    """If the reference fails, its items need manual review, also for answers that look wrong."""
     answer = Answer("b-answer", "code", "mlp = 'n'", changed=True)
     formula_result, manual = CHECKS["b"].judge(Evidence(answer, (), expected))
     assert (Status.NEEDS_REVIEW, Decimal(0), Decimal(2)) == (
@@ -106,7 +106,7 @@ def test_a_reference_without_a_formula_is_our_fault(expected: tuple[Observation,
 
 
 def test_an_unchanged_cell_is_no_answer() -> None:
-    """The stub earns nothing, whatever it contains."""
+    """An unchanged stub earns nothing, whatever it contains."""
     results = judged(CHECKS["b"], "b", "mlp = '8*d_model^2'", changed=False)
     assert [Status.NO_ANSWER, Status.NO_ANSWER] == [result.status for result in results.values()]
     assert [Decimal(0), Decimal(0)] == [result.points for result in results.values()]
@@ -123,20 +123,20 @@ def test_an_unchanged_cell_is_no_answer() -> None:
     ],
 )
 def test_markdown_answers(source: str, status: Status, code: str) -> None:
-    """A markdown answer is its one formula between dollar signs, or the text itself."""
+    """A markdown answer is the one formula between dollar signs, or its whole text."""
     result = judged(CHECKS["b"], "b", source, cell_type="markdown")["formula"]
     assert (status, code) == (result.status, result.code)
 
 
 def test_refusals_carry_text_and_place() -> None:
-    """A formula that cannot be read is shown with a caret, and has no reading."""
+    """An unreadable formula is shown with the position of the error, and has no reading."""
     result = formula("b", "mlp", "mlp = 8*dmodell^2")
     assert ("mlp = 8*dmodell^2", "8") == (result.student.params["text"], result.student.params["offset"])
     assert "" == result.reading
 
 
 def test_readings_are_canonical() -> None:
-    """The reading is the student's formula in plain text, without any assumption applied."""
+    """The reading is the student's formula as plain text, without granted relations applied."""
     assert "4*n_heads*d_head*d_model + 8*d_model^2" == formula("e", "simplified", "4h dₖ d+8d²").reading
 
 
@@ -154,7 +154,7 @@ VALUES = st.recursive(
 
 @given(st.sampled_from("bcdeh"), VALUES, VALUES)
 def test_judging_never_raises(question: str, value: object, reference: object) -> None:
-    """Whatever student and reference return, every item has a result within its points."""
+    """Any value of student and reference gives each item a result within its points."""
     check = CHECKS[question]
     answer = Answer("x", "code", "compute()", changed=True)
     observations = tuple(Observation(ok=True, value=value) for _ in check.plan_calls(answer))

@@ -1,4 +1,4 @@
-"""The kind ``formula``: what follows from earlier results, and terms that may be there."""
+"""Test the kind ``formula``: errors carried forward, and optional terms."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ form_points = 1
 
 
 def rubric(old: str = "", new: str = "") -> Rubric:
-    """The rubric with one place changed."""
+    """Return the rubric with one place changed."""
     assert old in RUBRIC
     return parse_rubric(RUBRIC.replace(old, new, 1).encode())
 
@@ -121,7 +121,7 @@ CHECKS = {one.id: FormulaCheck(one, READ) for one in READ.questions}
 
 
 def graded(**sources: str) -> dict[str, ItemResult]:
-    """The results of a whole paper by ``question.item``; questions that are not given are right."""
+    """Return the results of all questions by ``question.item``; missing answers are right ones."""
     given = {
         "first": "one = '2*w'\nshape = '(w, 4*w)'\nentries = '4*w^2'",
         "second": "two = '3*k'",
@@ -158,7 +158,7 @@ FIRST = "one = {!r}\nshape = '(w, 4*w)'\nentries = '4*w^2'"
     ],
 )
 def test_what_follows_from_both(before: str, two: str, three: str, points: str, code: str) -> None:
-    """The key and the mistakes are made anew with the student's own results; what is right stays right."""
+    """The key and the mistakes are recomputed with the student's earlier results."""
     found = graded(first=FIRST.format(before), second=f"two = {two!r}", third=f"three = {three!r}")[
         "third.sum"
     ]
@@ -166,7 +166,7 @@ def test_what_follows_from_both(before: str, two: str, three: str, points: str, 
 
 
 def test_a_result_that_was_carried_is_carried_on() -> None:
-    """The third builds on the first, and the fourth on the third."""
+    """A carried error is carried on: the third builds on the first, and the fourth on the third."""
     answers = {"first": FIRST.format("w"), "third": "three = 'w + 3*k'", "fourth": "four = 'w + 3*k'"}
     found = graded(**answers)
     assert ("formula.carried-forward", Decimal(4)) == (
@@ -187,7 +187,7 @@ def test_a_result_that_was_carried_is_carried_on() -> None:
     ],
 )
 def test_a_copy_earns_what_is_not_in_the_form(three: str, four: str, points: str) -> None:
-    """An earlier answer as it stands is worth no more than a right one in another form, or than it was."""
+    """A copied earlier answer earns no points for the form and no more than it earned before."""
     answers = {"first": FIRST.format("w"), "third": f"three = {three!r}", "fourth": f"four = {four!r}"}
     assert Decimal(points) == graded(**answers)["fourth.simple"].points
 
@@ -206,7 +206,7 @@ def test_a_copy_earns_what_is_not_in_the_form(three: str, four: str, points: str
     ],
 )
 def test_elements_of_a_shape_that_was_asked_for_beside(shape: str, entries: str, points: str) -> None:
-    """Names may stand for elements of a tuple, also of the same question."""
+    """Names may refer to elements of a tuple, also in the same question."""
     found = graded(first=f"one = '2*w'\nshape = {shape!r}\nentries = {entries!r}")
     assert Decimal(points) == found["first.entries"].points
 
@@ -223,19 +223,19 @@ def test_elements_of_a_shape_that_was_asked_for_beside(shape: str, entries: str,
     ],
 )
 def test_terms_that_may_be_there(three: str, points: str, code: str) -> None:
-    """All of them or none are right; some are a mistake with a name; other mistakes are found beside them."""
+    """All optional terms or none are right, some are a named mistake, and other mistakes are still found."""
     found = graded(third=f"three = {three!r}")["third.sum"]
     assert (Decimal(points), code) == (found.points, found.code)
 
 
 def test_what_is_right_under_a_relation_that_is_not_granted_earns_its_share() -> None:
-    """Also where it follows from an earlier result."""
+    """An answer under a relation that is not granted earns its share, also with carried errors."""
     found = graded(first=FIRST.format("2*k*h"))["first.sum"]
     assert ("formula.early", Decimal("0.5")) == (found.code, found.points)
 
 
 def test_while_a_person_decides_the_later_answer_waits() -> None:
-    """Where it matters whether one of the earlier results is right."""
+    """A later answer needs review while an earlier result that matters needs it."""
     before = graded(first=FIRST.format("w"))
     undecided = {
         name: ItemResult(
@@ -257,7 +257,7 @@ def test_while_a_person_decides_the_later_answer_waits() -> None:
 
 
 def test_verify_plants_what_follows_from_each_named_mistake() -> None:
-    """For every source and every formula of its mistakes, with the other sources right."""
+    """`verify` plants the consequence of each mistake in each source, with the other sources right."""
     key = Answer("a", "code", "three = '2*w + 3*k'", changed=True)
     planted = {trial.name: trial for trial in list_trials(CHECKS["third"], key)}
     followed = [name for name in planted if "carried on from" in name]
@@ -293,7 +293,7 @@ def test_verify_plants_what_follows_from_each_named_mistake() -> None:
     ],
 )
 def test_errors_in_the_rubric(question: str, old: str, new: str, message: str) -> None:
-    """What could never count, or could not be told, is refused with the place."""
+    """Rules that could never apply are rejected with their place."""
     read = rubric(old, new)
     with pytest.raises(RubricError, match=message):
         FormulaCheck(read.get_question(question), read)

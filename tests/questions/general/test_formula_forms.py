@@ -1,4 +1,4 @@
-"""Items that ask for a form, and for symbols that must or must not occur."""
+"""Test items that require a form, or symbols that must or must not occur."""
 
 from __future__ import annotations
 
@@ -30,33 +30,33 @@ LAYER = 'accept = ["4*n*d*n_heads + 8*d^2"]\n'
     ],
 )
 def test_forms_cost_what_the_rubric_says(options: str, text: str, code: str) -> None:
-    """A right answer in another form earns ``form_points`` and a sentence."""
+    """A right answer in another form earns ``form_points`` with a message."""
     check = check_of(f"{LAYER}{options}\nform_points = 2.5\n")
     assert (code, Decimal("2.5") if code else Decimal(6)) == outcome(check, text)
 
 
 def test_without_form_points_the_form_is_everything() -> None:
-    """By default a right answer in a wrong form earns nothing."""
+    """Without ``form_points``, a right answer in a wrong form earns nothing."""
     check = check_of(f'{LAYER}must = ["expanded"]\n')
     assert ("form.product-of-sums", Decimal(0)) == outcome(check, "4 d (n h + 2 d)")
 
 
 def test_wrong_answers_are_not_asked_for_their_form() -> None:
-    """A wrong formula is diagnosed as such."""
+    """A wrong formula is diagnosed without remarks about its form."""
     check = check_of(f'{LAYER}must = ["expanded"]\nform_points = 2\n')
     assert Decimal(0) == result_of(check, "5 d (n h + 2 d)").points
     assert not outcome(check, "5 d (n h + 2 d)")[0].startswith("form.")
 
 
 def test_the_sentence_quotes_the_answer() -> None:
-    """Only what the student wrote is shown."""
+    """The message quotes only parts of the student's answer."""
     check = check_of(f'{LAYER}must = ["collected"]\n')
     sentence = render_message(result_of(check, "3 n d h + d h n + 8 d^2").student, "en")
     assert "3*n*d*n_heads and d*n_heads*n can still be collected" in sentence
 
 
 def test_assumptions_and_forms_go_together() -> None:
-    """The simplest form may be right under a relation only, and must not use the symbol replaced."""
+    """The simplest form may need a granted relation, without the replaced symbol."""
     check = check_of(
         'accept = ["12*d^2"]\nassume = ["heads"]\n'
         'must = ["simplified"]\nwithout = ["d_head"]\nform_points = 3\n'
@@ -67,7 +67,7 @@ def test_assumptions_and_forms_go_together() -> None:
 
 
 def test_relations_tuples_and_growth_have_forms_as_well() -> None:
-    """Each side, element and body is looked at."""
+    """Forms are checked for each side of a relation, each element and each growth expression."""
     relation = check_of('form = "relation"\naccept = ["d = n*n_heads + n"]\nmust = ["expanded"]\n')
     shape = check_of('form = "tuple"\naccept = ["(3*d, 4*d)"]\nmust = ["simplified"]\n')
     growth = check_of('form = "asymptotic"\naccept = ["O(n^2 + n*d)"]\nmust = ["expanded"]\n')
@@ -81,7 +81,7 @@ def test_relations_tuples_and_growth_have_forms_as_well() -> None:
 
 
 def test_what_is_too_large_to_factor_goes_to_a_person() -> None:
-    """Nobody loses points over a form that cannot be decided."""
+    """A form that is too expensive to decide needs manual review."""
     check = check_of('accept = ["(n + d)^30 + d"]\nmust = ["factored"]\n')
     result = result_of(check, "d + (n + d)^30")
     assert (Status.NEEDS_REVIEW, "formula.undecided") == (result.status, result.code)
@@ -105,6 +105,6 @@ def test_what_is_too_large_to_factor_goes_to_a_person() -> None:
     ],
 )
 def test_errors_in_the_rubric(options: str, message: str) -> None:
-    """Options that cannot be meant are refused with their name."""
+    """Invalid options are rejected by name."""
     with pytest.raises(RubricError, match=message):
         check_of(f"{LAYER}{options}\n")

@@ -1,4 +1,4 @@
-"""Items about growth: ``form = "asymptotic"``."""
+"""Test items about growth: ``form = "asymptotic"``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RIGHT = (
 
 
 def test_no_symbol_is_given_away() -> None:
-    """In which symbol it grows faster is only told of symbols that the student wrote."""
+    """The message names the symbol of faster growth only if the student wrote that symbol."""
     check = check_of('form = "asymptotic"\naccept = ["O(n^2*d)"]\n')
     assert "asymptotic.too-small" == outcome(check, "O(n^2)")[0]
     assert "asymptotic.too-small-in" == outcome(check, "O(n*d)")[0]
@@ -47,7 +47,7 @@ def test_no_symbol_is_given_away() -> None:
 
 @pytest.mark.parametrize("text", RIGHT)
 def test_one_order_in_many_notations(text: str) -> None:
-    """An order of growth is right however it is written."""
+    """An order of growth is right in any notation."""
     assert ("", Decimal(6)) == outcome(LENIENT, text)
 
 
@@ -76,12 +76,12 @@ def test_one_order_in_many_notations(text: str) -> None:
     ],
 )
 def test_other_orders_are_explained(text: str, code: str) -> None:
-    """What is wrong with an order has a name."""
+    """A wrong order of growth gets the code of its mistake."""
     assert (code, Decimal(0)) == outcome(LENIENT, text)
 
 
 def test_a_missing_term_is_found_by_its_symbol() -> None:
-    """``O(n^2 d)`` lacks what grows faster with d."""
+    """For ``O(n^2 d)``, the message says that it grows too slowly in d."""
     result = result_of(LENIENT, "O(n^2 d)")
     assert "slowly in d." in render_message(result.student, "en")
     assert "O(n^2*d)" == result.reading
@@ -89,13 +89,13 @@ def test_a_missing_term_is_found_by_its_symbol() -> None:
 
 @pytest.mark.parametrize("text", ["O(n - d)", "O((n + 1)^d)", "O(exp(exp(n)))", "O(binomial(n, d))"])
 def test_what_cannot_be_told_goes_to_a_person(text: str) -> None:
-    """Nobody loses points over growth that is not understood."""
+    """Growth that cannot be compared needs manual review."""
     result = result_of(LENIENT, text)
     assert (Status.NEEDS_REVIEW, "formula.undecided") == (result.status, result.code)
 
 
 def test_signs() -> None:
-    """A bare formula, and Θ for O, are right."""
+    """Without a stated sign, a bare formula and Θ are accepted for O."""
     assert ("", Decimal(6)) == outcome(LENIENT, "Θ(n d (n + d))")
     assert ("", Decimal(6)) == outcome(LENIENT, "n d (n + d)")
     assert ("asymptotic.sign", Decimal(0)) == outcome(THETA, "O(n d (n + d))")
@@ -105,7 +105,7 @@ def test_signs() -> None:
 
 
 def test_mistakes_and_remarks() -> None:
-    """Named answers are recognised by their order, and by their sign where it is stated."""
+    """Named answers are recognised by their order, and by their sign if it is stated."""
     assert ("width-dropped", Decimal(2)) == outcome(NAMED, "O(n^2 + n)")
     assert ("omega", Decimal(1)) == outcome(NAMED, "Ω(n d (n + d))")
     assert ("as-exact", Decimal(6)) == outcome(NAMED, "Θ(n d (n + d))")
@@ -113,7 +113,7 @@ def test_mistakes_and_remarks() -> None:
 
 
 def test_relations_are_put_in_first() -> None:
-    """Under ``d = n_heads*d_head`` both ways of writing are the same order."""
+    """Under ``d = n_heads*d_head``, both spellings are the same order."""
     granted = check_of(
         'form = "asymptotic"\naccept = ["O(n*n_heads*d_head*d + n^2*d)"]\nassume = ["heads"]\n'
     )
@@ -124,7 +124,7 @@ def test_relations_are_put_in_first() -> None:
 
 
 def test_the_reference_is_the_exact_cost() -> None:
-    """The reference returns the cost; its order is what is right."""
+    """The reference returns the exact cost, and answers are compared with its order."""
     text = HEAD.replace('answer = "answer"', 'answer = "answer"\nreference = "costs:attention"')
     rubric = parse_rubric((text + 'form = "asymptotic"\n').encode())
     check = FormulaCheck(rubric.questions[0], rubric)
@@ -148,13 +148,13 @@ def test_the_reference_is_the_exact_cost() -> None:
     ],
 )
 def test_errors_in_the_rubric(item: str, message: str) -> None:
-    """Options that cannot be meant are refused with their name."""
+    """Invalid options are rejected by name."""
     with pytest.raises(RubricError, match=message):
         check_of(item)
 
 
 def test_symbols_that_may_be_negative() -> None:
-    """Growth is told of positive symbols only: another one in the key is an error, in an answer a doubt."""
+    """A symbol that may be negative is an error in the key and needs manual review in an answer."""
     text = HEAD.replace("n = {", 'x = { domain = "real" }\nn = {') + COST
     rubric = parse_rubric(text.encode())
     assert Status.NEEDS_REVIEW is result_of(FormulaCheck(rubric.questions[0], rubric), "O(n*x)").status
@@ -164,7 +164,7 @@ def test_symbols_that_may_be_negative() -> None:
 
 
 def test_a_symbol_cannot_be_called_o() -> None:
-    """``O`` stands for growth where growth is asked for."""
+    """A symbol must not be called ``O`` in questions about growth."""
     rubric = parse_rubric((HEAD.replace("n = {", "O = {}\nn = {") + COST).encode())
     with pytest.raises(RubricError, match="'O' is a symbol here"):
         FormulaCheck(rubric.questions[0], rubric)

@@ -1,4 +1,4 @@
-"""The kind ``formula``: slips in a chain of equations, entries of tuples, what a diagnosis is worth."""
+"""Test the kind ``formula``: slips in chains of equations, entries of tuples, and partial credit."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ mistake = [{ code = "turned", when = "(d, 4*d)", points = 0.5, text = { en = "In
 
 
 def rubric(old: str = "", new: str = "") -> Rubric:
-    """The rubric with one place changed."""
+    """Return the rubric with one place changed."""
     assert old in RUBRIC
     return parse_rubric(RUBRIC.replace(old, new, 1).encode())
 
 
 def marked(number: str = "0", shape: str = "(0, 0)", hidden: str = "(d, 4*d)") -> dict[str, ItemResult]:
-    """What two answers get, after an earlier one."""
+    """Return the results of two answers after an earlier one."""
     read = rubric()
     answers = {"first": f"hidden = {hidden!r}", "one": f"number = {number!r}\nshape = {shape!r}"}
     known: dict[str, ItemResult] = {}
@@ -84,13 +84,13 @@ def marked(number: str = "0", shape: str = "(0, 0)", hidden: str = "(d, 4*d)") -
     ("number", "points"),
     [
         ("4*d^2 + 8*d^2 = 12*d^2", "3"),
-        ("4*d^2 + 8*d^2 = 13*d^2", "2"),  # right, and added up wrongly
+        ("4*d^2 + 8*d^2 = 13*d^2", "2"),  # right, with an error in the final sum
         ("12*d^2 = 4*d^2 + 9*d^2", "2"),
         ("4*d^2 + 8*d^2 = 11*d^2", "2"),
-        ("3*d^2 + 8*d^2 + h = 11*d^2", "1.5"),  # nothing is right: worth what its end is
+        ("3*d^2 + 8*d^2 + h = 11*d^2", "1.5"),  # all sides are wrong: the last one decides
         ("3*d^2 + 8*d^2 = 11*d^2", "1.5"),
         ("h*d^2 = 7*d", "0"),
-        ("7*d = 12*d^2", "2"),  # whoever writes two answers has not one
+        ("7*d = 12*d^2", "2"),  # two answers do not count as one
         ("11*d^2", "1.5"),
         ("6*d^2", "0.5"),
         ("13*d^2", "1"),
@@ -98,7 +98,7 @@ def marked(number: str = "0", shape: str = "(0, 0)", hidden: str = "(d, 4*d)") -
     ],
 )
 def test_what_a_wrong_formula_is_worth(number: str, points: str) -> None:
-    """A slip beside what is right; else what the end of a chain is worth; a diagnosis has its points."""
+    """A slip after a right side gets partial credit; otherwise the end of the chain or a diagnosis does."""
     found = marked(number)["one.sum"]
     assert (Decimal(points), points == "3") == (found.points, found.status is Status.PASSED)
 
@@ -112,11 +112,11 @@ def test_what_a_wrong_formula_is_worth(number: str, points: str) -> None:
         ("6*d^2 + 8*d", "0.5"),  # the same slip, with biases
         ("6*d^2 + 5*d + 3*d", "0.5"),
         ("d*(6*d + 5) + h", "0.5"),
-        ("6*d^2 + h*d", "0"),  # no term that may be there
+        ("6*d^2 + h*d", "0"),  # not an optional term
     ],
 )
 def test_a_slip_beside_optional_terms_is_worth_the_same(number: str, points: str) -> None:
-    """Terms that may be there are taken out where they stand in the answer, however they are written."""
+    """Optional terms are removed in any spelling before a slip is judged."""
     optional = '[question.item.optional]\nterms = ["5*d", "3*d", "h"]\npoints = 2\ntext = { en = "Some." }\n'
     read = rubric(
         '[[question.item]]\nid = "shape"\npoints = 2',
@@ -128,7 +128,7 @@ def test_a_slip_beside_optional_terms_is_worth_the_same(number: str, points: str
 
 
 def test_a_slip_is_told_where_it_is() -> None:
-    """The student reads which two sides differ."""
+    """Students see which two sides of a chain differ."""
     found = marked("4*d^2 + 8*d^2 = 6*d^2 + 6*d^2 = 13*d^2")["one.sum"]
     assert ("formula.sides-differ", Decimal(2)) == (found.student.code, found.points)
     assert {"left": "6*d^2 + 6*d^2", "right": "13*d^2"} == dict(found.student.params)
@@ -141,21 +141,21 @@ def test_a_slip_is_told_where_it_is() -> None:
         ("(d, 4*d)", "(4*d, 2*d)", "1"),
         ("(d, 4*d)", "(3*d, d)", "1"),
         ("(d, 4*d)", "(3*d, 3*d)", "0"),
-        ("(d, 4*d)", "(d, 4*d)", "0.5"),  # a mistake with a name has points of its own
-        ("(d, 4*d)", "(4*d, d, d)", "0"),  # of another length: no entry is in its place
-        ("(d, 5*d)", "(5*d, d)", "2"),  # follows from the student's own
+        ("(d, 4*d)", "(d, 4*d)", "0.5"),  # a named mistake has its own points
+        ("(d, 4*d)", "(4*d, d, d)", "0"),  # another length: entries cannot be compared by position
+        ("(d, 5*d)", "(5*d, d)", "2"),  # follows from the student's own result
         ("(d, 5*d)", "(5*d, 3*d)", "1"),
         ("(d, 5*d)", "(4*d, d)", "2"),
         ("(d, 5*d)", "(4*d, 5*d)", "1"),
     ],
 )
 def test_right_entries_earn_their_part(hidden: str, shape: str, points: str) -> None:
-    """Beside the right tuple with which most entries are right, the student's own among them."""
+    """Right entries earn their share, compared with the closest right tuple or the carried one."""
     assert Decimal(points) == marked(shape=shape, hidden=hidden)["one.shape"].points
 
 
 def test_an_entry_that_nobody_can_decide_goes_to_a_person() -> None:
-    """Not to nought."""
+    """A tuple with an entry that cannot be decided needs manual review."""
     found = marked(shape="(max(3*d - 1, d^2 + 1) - d^2 - 1 + 4*d, d)")["one.shape"]
     assert Status.NEEDS_REVIEW is found.status
 
@@ -173,14 +173,14 @@ def test_an_entry_that_nobody_can_decide_goes_to_a_person() -> None:
     ],
 )
 def test_errors_in_the_rubric(old: str, new: str, message: str) -> None:
-    """What could never count is refused with the place."""
+    """Rules that could never apply are rejected with their place."""
     read = rubric(old, new)
     with pytest.raises(RubricError, match=message):
         FormulaCheck(read.get_question("one"), read)
 
 
 def test_slips_and_entries_are_planted() -> None:
-    """``verify`` tries both, and what was planted is worth what it says."""
+    """`verify` plants slips and wrong entries with their expected points."""
     read = rubric()
     check = FormulaCheck(read.get_question("one"), read)
     key = Answer("one", "code", 'number = "12*d^2"\nshape = "(4*d, d)"', changed=True)

@@ -1,4 +1,4 @@
-"""What people write beside a formula: a remark is read too, and whatever stays open needs manual review."""
+"""Test remarks next to a formula: they are read, and unclear ones need manual review."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MORE = "n_layers = {}\nd_ff = {}\nx = { domain = 'real' }\n"
 
 
 def check_of(accept: str, form: str = "formula", more: str = "") -> FormulaCheck:
-    """The check of an item whose right answer is given."""
+    """Return the check of an item with this right answer."""
     head = HEAD.replace("[assignment.assume]", MORE + "[assignment.assume]")
     rubric = parse_rubric(f"{head}form = '{form}'\naccept = ['{accept}']\n{more}".encode())
     return FormulaCheck(rubric.questions[0], rubric)
@@ -94,13 +94,13 @@ OPEN = [
 
 @pytest.mark.parametrize(("check", "text"), RIGHT, ids=[text for _, text in RIGHT])
 def test_what_a_person_reads_at_a_glance_is_right(check: FormulaCheck, text: str) -> None:
-    """A remark that agrees costs nothing."""
+    """A remark that agrees with the formula costs nothing."""
     assert Status.PASSED is result_of(check, text).status
 
 
 @pytest.mark.parametrize(("check", "text"), OPEN, ids=[text for _, text in OPEN])
 def test_what_contradicts_or_stays_open_needs_manual_review(check: FormulaCheck, text: str) -> None:
-    """It is neither zero without a person nor accepted."""
+    """A contradictory or unclear remark needs manual review, never zero or full points."""
     assert Status.NEEDS_REVIEW is result_of(check, text).status
 
 
@@ -115,7 +115,7 @@ def test_what_contradicts_or_stays_open_needs_manual_review(check: FormulaCheck,
     ],
 )
 def test_noise_of_floats_is_forgiven_and_told(text: str, status: Status) -> None:
-    """Only the last digits of a float are, and the student reads what it was taken for."""
+    """Rounding errors of floats are tolerated, and the message shows the number that was read."""
     result = result_of(NOISE, text)
     assert (status, status is Status.PASSED) == (result.status, result.code == "formula.float-noise")
 
@@ -130,7 +130,7 @@ def test_noise_of_floats_is_forgiven_and_told(text: str, status: Status) -> None
     ],
 )
 def test_numbers_are_freed_from_noise_only(text: str, exact: str) -> None:
-    """A number that has many digits of its own keeps them."""
+    """Only rounding errors are removed; a number with many digits stays unchanged."""
     assert exact == remove_float_noise(text)
 
 
@@ -147,5 +147,5 @@ def test_numbers_are_freed_from_noise_only(text: str, exact: str) -> None:
     ],
 )
 def test_a_missing_quote_in_one_line_does_not_lose_the_others(source: str, value: Literal | None) -> None:
-    """Each line stands for itself, unless another one may change what it says."""
+    """A missing quote in one line does not affect other lines, unless it may change their meaning."""
     assert value == find_answer_literal(source, "b")

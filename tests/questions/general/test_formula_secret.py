@@ -1,4 +1,4 @@
-"""Verdicts on formulas and shapes follow from the course secret, and from nothing that anybody can know."""
+"""Test that verdicts on formulas and shapes depend on the course secret, and on nothing public."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ KINDS: Mapping[str, type[FormulaCheck | ShapeCheck]] = {"formula": FormulaCheck,
 
 
 def check_of(question: str) -> FormulaCheck | ShapeCheck:
-    """The check of a rubric with this question."""
+    """Return the check of a rubric with this question."""
     rubric = parse_rubric((SYMBOLS + question).encode())
     return KINDS[rubric.questions[0].kind](rubric.questions[0], rubric)
 
 
 def status(check: FormulaCheck | ShapeCheck, text: object, draw: Draw | None) -> Status:
-    """What becomes of an answer that stands in the source."""
+    """Return the status of an answer given as a literal."""
     answer = Answer("q-answer", "code", f"answer = {text!r}", changed=True)
     (result,) = check.judge(Evidence(answer, (), draw=draw))
     return result.status
@@ -63,7 +63,7 @@ def status(check: FormulaCheck | ShapeCheck, text: object, draw: Draw | None) ->
 
 @pytest.mark.parametrize("question", [FORMULA, SHAPE], ids=["formula", "shape"])
 def test_points_that_can_be_looked_up_are_of_no_use(question: str) -> None:
-    """A formula that agrees where the code alone says is told as wrong where the secret says."""
+    """A formula that agrees only at publicly known points fails with a secret."""
     check = check_of(question)
     known = Points({"n": "positive integer", "d": "positive integer", "p": "probability"},
                    derive_key(SAMPLE.seed, "points")).exact  # fmt: skip
@@ -75,7 +75,7 @@ def test_points_that_can_be_looked_up_are_of_no_use(question: str) -> None:
 
 
 def test_a_verdict_does_not_follow_from_what_was_judged_before() -> None:
-    """Two checks that judge in another order, also with other secrets between, agree about all answers."""
+    """Verdicts do not depend on the order of judging, or on other secrets in between."""
     texts = ["-p*ln(p) - (1-p)*ln(1-p)", "-ln(p^p*(1-p)^(1-p))", "p*ln(p)", "max(p, 1-p)", "ln(p", "p^n"]
     draws = [Draw(bytes([number])) for number in range(6)]
     one, other = check_of(ENTROPY), check_of(ENTROPY)

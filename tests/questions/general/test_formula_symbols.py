@@ -1,4 +1,4 @@
-"""The kind ``formula``: symbols of one question beside those of the assignment."""
+"""Test the kind ``formula``: symbols of a single question, in addition to those of the assignment."""
 
 from __future__ import annotations
 
@@ -58,19 +58,19 @@ assume = ["heads"]
 
 
 def rubric(old: str = "", new: str = "") -> Rubric:
-    """The rubric with one place changed."""
+    """Return the rubric with one place changed."""
     assert old in RUBRIC
     return parse_rubric(RUBRIC.replace(old, new, 1).encode())
 
 
 def made(old: str, new: str) -> FormulaCheck:
-    """The check of the question with symbols of its own, in that rubric."""
+    """Return the check of the question with additional symbols, in that rubric."""
     read = rubric(old, new)
     return FormulaCheck(read.get_question("cost"), read)
 
 
 def judged(question: str, text: str) -> ItemResult:
-    """The result of a text."""
+    """Return the result of a text."""
     read = rubric()
     check = FormulaCheck(read.get_question(question), read)
     check.plan_calls(answer := Answer("a", "code", f"{question} = {text!r}", changed=True))
@@ -88,20 +88,20 @@ def judged(question: str, text: str) -> ItemResult:
     ],
 )
 def test_a_name_means_what_its_question_says(question: str, text: str, reading: str) -> None:
-    """The same letter is an alias in one question and a symbol in another; relations keep their meaning."""
+    """A letter may be an alias in one question and a symbol in another; relations keep their meaning."""
     result = judged(question, text)
     assert (Status.PASSED, reading) == (result.status, result.reading)
 
 
 @pytest.mark.parametrize("text", ["8*n", "C(d, 2)"])
 def test_other_questions_do_not_have_them(text: str) -> None:
-    """A symbol of one question is not known in another."""
+    """A symbol of one question is unknown in another."""
     result = judged("width", text)
     assert (Status.NEEDS_REVIEW, "unreadable.unknown-name") == (result.status, result.code)
 
 
 def test_a_rubric_can_let_unreadable_answers_earn_nothing() -> None:
-    """Where students were told beforehand that theirs could not be read."""
+    """With `unreadable = "zero"`, unreadable answers fail, because students were warned before."""
     read = rubric('answer = "width"\n', 'answer = "width"\nunreadable = "zero"\n')
     check = FormulaCheck(read.get_question("width"), read)
     answer = Answer("a", "code", "width = '8*zebra^2'", changed=True)
@@ -110,7 +110,7 @@ def test_a_rubric_can_let_unreadable_answers_earn_nothing() -> None:
 
 
 def test_the_two_are_never_mixed_up() -> None:
-    """The assignment's symbol and the question's own one differ."""
+    """A symbol of the assignment and one of the question are different."""
     assert Status.FAILED is judged("cost", "C(n, 2)*D + d").status
 
 
@@ -130,7 +130,7 @@ def test_the_two_are_never_mixed_up() -> None:
     ],
 )
 def test_what_is_ambiguous_in_one_question_is_refused(old: str, new: str, message: str | None) -> None:
-    """A spelling stands for one symbol within a question; across questions it may differ."""
+    """A spelling must be unique within a question; it may differ between questions."""
     if message is None:
         assert made(old, new).kind == "formula"
         return
@@ -139,7 +139,7 @@ def test_what_is_ambiguous_in_one_question_is_refused(old: str, new: str, messag
 
 
 def test_an_earlier_result_in_other_symbols_is_not_carried_forward() -> None:
-    """What is a symbol of its own there and another's alias here would be misread: the rubric is refused."""
+    """Carrying forward is rejected if a symbol of the earlier question is an alias here."""
     text = RUBRIC.replace("points = 3\n", "points = 4\n", 1)
     text += """
 [[question]]
@@ -160,7 +160,7 @@ accept = ["2*d_model"]
 
 
 def test_the_students_check_and_the_page_know_them() -> None:
-    """What students are shown before and after uses the question's own symbols."""
+    """The check for students and the pages use the symbols of the question."""
     read = rubric()
     source = build_student_check(read, forms=list_forms()).decode()
     line = next(line for line in source.splitlines() if line.startswith("SPECIFICATION = "))

@@ -1,4 +1,4 @@
-"""Test cells: what becomes of an outcome, and which of them can be judged outside."""
+"""Test cells: the result of each outcome, and which tests can be judged outside."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ code = "assert f(1) == 2"
 
 
 def judged(outcome: CellOutcome, *, style: str = "", changed: bool = True) -> tuple[str, str, Decimal]:
-    """Status, code and points of one test."""
+    """Return the status, code and points of one test."""
     check = check_of(QUESTION.replace("STYLE", style))
     given = answer("def f(n): return 2", changed=changed)
     (one,) = check.judge(Evidence(given, (), tests={"test": outcome}))
@@ -61,7 +61,7 @@ OUTCOMES = {
 
 @pytest.mark.parametrize("name", OUTCOMES)
 def test_what_becomes_of_an_outcome(name: str) -> None:
-    """Full points need a test that ran to its end with nothing odd; what is odd waits for a person."""
+    """Full marks need a test that ends without anything suspicious; otherwise it needs manual review."""
     outcome, expected = OUTCOMES[name]
     assert expected == judged(outcome)
 
@@ -79,7 +79,7 @@ def test_what_becomes_of_an_outcome(name: str) -> None:
     ids=lambda value: getattr(value, "value", value),
 )
 def test_a_box_that_ended_names_the_limit_it_met(ending: Ending, limit: str) -> None:
-    """Memory is told in megabytes; only the time of a test is the test's own."""
+    """Memory limits are stated in megabytes; the time limit is the one of the test."""
     check = check_of(QUESTION.replace("STYLE", "") + "seconds = 5\n")
     outcome = CellOutcome(ending=ending)
     (one,) = check.judge(Evidence(answer("def f(n): return 2"), (), tests={"test": outcome}))
@@ -87,25 +87,25 @@ def test_a_box_that_ended_names_the_limit_it_met(ending: Ending, limit: str) -> 
 
 
 def test_otter_knows_no_partial_credit() -> None:
-    """There a test passes or fails, whatever stands last."""
+    """A test in the style of otter has no partial credit, whatever its last value."""
     assert (Status.PASSED.value, "", Decimal(2)) == judged(CellOutcome(value=0.5), style='style = "otter"')
 
 
 def test_silence_is_not_full_marks() -> None:
-    """A cell left as it was has no answer where the test fails; where it passes a person looks."""
+    """An unchanged cell is no answer if the test fails, and needs manual review if it passes."""
     assert Status.NO_ANSWER.value == judged(CellOutcome(error="NameError"), changed=False)[0]
     assert Status.NEEDS_REVIEW.value == judged(CellOutcome(), changed=False)[0]
 
 
 def test_an_outcome_that_is_missing_is_our_fault() -> None:
-    """A test that was not run costs nothing."""
+    """A test that was not run needs manual review."""
     check = check_of(QUESTION.replace("STYLE", ""))
     (one,) = check.judge(Evidence(answer("x = 1"), ()))
     assert (Status.NEEDS_REVIEW, "review.fault") == (one.status, one.code)
 
 
 def test_an_empty_test_is_refused() -> None:
-    """A rubric states what is tested."""
+    """A rubric with an empty test is rejected."""
     with pytest.raises(RubricError, match="the test is empty"):
         check_of(QUESTION.replace("STYLE", "").replace("assert f(1) == 2", " "))
 
@@ -159,7 +159,7 @@ NOT_OUTSIDE = {
 
 
 def test_what_can_be_judged_outside() -> None:
-    """Calls, comparisons and classes can; what the other box alone has cannot, and it says why."""
+    """Calls, comparisons and classes can be judged outside; for other tests the reason is stated."""
     known = ("squares", "total", "scaled", "Net")
     assert {} == {code: why for code in OUTSIDE if (why := explain_unjudgeable(code, known))}
     found = {code: explain_unjudgeable(code, known) or "" for code in NOT_OUTSIDE}
@@ -167,7 +167,7 @@ def test_what_can_be_judged_outside() -> None:
 
 
 def test_imports_of_a_release_are_the_libraries_own() -> None:
-    """Names come with module and attribute; plots stay in the student's box."""
+    """Imports are listed with module and attribute, without plotting libraries."""
     sources = ["%pip install x\nimport numpy.linalg as la, os.path\nfrom torch import nn as layers", "def ("]
     found = {name: (module, attr) for name, module, attr in list_imports(sources)}
     assert {"la": ("numpy.linalg", ""), "os": ("os", ""), "layers": ("torch", "nn")}.items() <= found.items()
@@ -175,7 +175,7 @@ def test_imports_of_a_release_are_the_libraries_own() -> None:
 
 
 def test_changed_forms_fail_for_right_answers() -> None:
-    """Each form of a test that passes raises, or prints something else."""
+    """Each changed form of a passing test fails for the right answer."""
     code = "assert f(3) == 9\nassert f(2) > 1\nassert [4] == [f(2)]\nassert name == 'a'"
     forms = make_changed_forms(code)
     assert 5 == len(forms)
@@ -186,7 +186,7 @@ def test_changed_forms_fail_for_right_answers() -> None:
 
 
 def test_a_question_of_all_or_nothing() -> None:
-    """Where one test fails the others give nothing; where one waits they wait as well."""
+    """With `all_or_nothing`, one failed test costs all points, and one open test makes all wait."""
     second = '[[question.item]]\nid = "more"\npoints = 1\ntext = { en = "More" }\ncode = "assert g(1)"\n'
     check = check_of(QUESTION.replace("points = 2\nSTYLE", "points = 3\nall_or_nothing = true") + second)
     evidence = Evidence(answer("x = 1"), (), tests={"test": CellOutcome(), "more": CellOutcome(error="E")})

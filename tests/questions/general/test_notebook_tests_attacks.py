@@ -1,4 +1,4 @@
-"""Attacks on test cells earn nothing: outside they meet no test, inside they are disarmed."""
+"""Attacks on test cells earn nothing: outside they reach no test, inside they are disarmed."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ total = 55
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    """One for all attacks."""
+    """Return one sandbox for all attacks."""
     with Pool() as pool:
         yield pool.get_sandbox(Environment(preload=("numpy",)))
 
 
 def outcomes(sandbox: Sandbox, source: str, *, inside: bool) -> dict[str, CellOutcome]:
-    """What came of each test after a notebook of one answer."""
+    """Return the outcome of each test after a notebook with one answer."""
     tests = {
         name: CellTest(
             name, code, seconds=2, inside=inside, changed=make_changed_forms(code) if inside else ()
@@ -47,19 +47,19 @@ def outcomes(sandbox: Sandbox, source: str, *, inside: bool) -> dict[str, CellOu
 
 @pytest.mark.parametrize("place", ["outside", "inside"])
 def test_a_right_answer_earns_everything(sandbox: Sandbox, place: str) -> None:
-    """The tests that the attacks meet are fair."""
+    """A right answer passes the tests that the attacks face."""
     assert [*TESTS] == list_earned(outcomes(sandbox, RIGHT, inside=place == "inside"))
 
 
 def test_attacks_earn_nothing_outside(sandbox: Sandbox) -> None:
-    """No test runs where the attack is, and what it answers is plain data or a handle."""
+    """Tests outside receive only plain data or handles from the attacking answer."""
     assert len(ATTACKS) >= 40
     found = {name: list_earned(outcomes(sandbox, source, inside=False)) for name, source in ATTACKS.items()}
     assert {} == {name: tests for name, tests in found.items() if tests}
 
 
 def test_attacks_are_disarmed_inside(sandbox: Sandbox) -> None:
-    """A test that was disarmed passes with other constants as well, and goes to a person."""
+    """A disarmed test also passes with other constants, so it needs manual review."""
     found = {name: outcomes(sandbox, source, inside=True) for name, source in ATTACKS.items()}
     assert {} == {name: tests for name, one in found.items() if (tests := list_earned(one))}
     assert 20 <= sum(any(one.doubt for one in tests.values()) for tests in found.values())

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - attacks are read line by line
-"""Student code that gets a function of a test: it can call it, and reach nothing else of the judge's box."""
+"""Test student code that gets a function of a test: it can call it, but not reach the judge's box."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TESTS = {
     "optimizer": "import random\nrng = random.Random(7)\nassert use(rng, None) == random.Random(7).random()",
     "context": "with guard() as held:\n    assert held == 5",
 }
-"""Each asks for one right value."""
+"""Each test requires one right value."""
 RIGHT = """
 import random, contextlib
 def use(one, x):
@@ -107,35 +107,35 @@ return 42"""),
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    """One for all attacks."""
+    """Return one sandbox for all attacks."""
     with Pool() as pool:
         yield pool.get_sandbox(Environment(preload=("numpy",)))
 
 
 def outcomes(sandbox: Sandbox, source: str) -> dict[str, CellOutcome]:
-    """What came of each test."""
+    """Return the outcome of each test."""
     tests = {name: CellTest(name, code, seconds=1) for name, code in TESTS.items()}
     return run_cell_tests(sandbox, [source], tests, limits=Limits(cell_seconds=2, call_seconds=2))
 
 
 def test_a_right_answer_earns_everything(sandbox: Sandbox) -> None:
-    """The tests that the attacks meet are fair."""
+    """A right answer passes the tests that the attacks face."""
     assert [*TESTS] == list_earned(outcomes(sandbox, RIGHT))
 
 
 HONEST = {"an argument that adds up": ["function"]}
-"""Plain data arrives of what was handed over, so this does what is asked."""
+"""Student code receives plain data from the test, so this answer is right."""
 
 
 def test_attacks_earn_nothing(sandbox: Sandbox) -> None:
-    """Keys that were not handed out, messages out of turn and lies about arguments lead nowhere."""
+    """Unknown keys, messages out of turn and false arguments earn nothing."""
     assert len(ATTACKS) >= 20
     found = {name: list_earned(outcomes(sandbox, source)) for name, source in ATTACKS.items()}
     assert HONEST == {name: tests for name, tests in found.items() if tests}
 
 
 def test_a_function_is_forgotten_when_its_test_is_over(sandbox: Sandbox) -> None:
-    """What was kept of one test cannot be called in a cell, nor answered by another test."""
+    """A stored function of a test cannot be called in a later cell or answered by another test."""
     kept = "kept = []\ndef use(one, x):\n    kept.append(one)\n    return 42\n"
     late = "try:\n    kept[0](1)\n    late = 'called'\nexcept RuntimeError:\n    late = 'over'"
     first = {"keeps": CellTest("keeps", "assert use(lambda x: x, 1) == 42")}
@@ -145,7 +145,7 @@ def test_a_function_is_forgotten_when_its_test_is_over(sandbox: Sandbox) -> None
 
 
 def test_a_test_that_cannot_go_on_leaves_the_notebook_in_order(sandbox: Sandbox) -> None:
-    """It ends while its function is being called; later cells and tests run as ever, even where code resists."""
+    """A test that is stopped during a callback leaves later cells and tests intact."""
     kept = (
         "def use(one, x):\n    for _ in range(3):\n        try: one(x)\n        except BaseException: pass\n"
         "    return 42\n"
@@ -162,7 +162,7 @@ DEPTHS = {20: 6765, 300: 0}
 
 
 def test_deep_recursion_waits_for_a_person(sandbox: Sandbox) -> None:
-    """Python goes deeper than two boxes do together: no right answer is called wrong for it."""
+    """Deep recursion across both boxes needs manual review instead of failing a right answer."""
     source = (
         "def use(one, x=0):\n    known = {}\n    def asked(n):\n        if n not in known:\n"
         "            known[n] = one(n)\n        return known[n]\n    return asked\n"
@@ -175,7 +175,7 @@ def test_deep_recursion_waits_for_a_person(sandbox: Sandbox) -> None:
 
 
 def test_a_test_in_the_students_box_leaves_the_others_alone(sandbox: Sandbox) -> None:
-    """Values that both boxes keep stay what they are when a test between two others runs in one box."""
+    """A test that runs in the student's box leaves values of the other tests unchanged."""
     tests = {
         "before": CellTest("before", "a = use([1, 2])\nassert a == [2, 4]"),
         "inside": CellTest("inside", "assert use([3]) == [6]", inside=True),
@@ -186,14 +186,14 @@ def test_a_test_in_the_students_box_leaves_the_others_alone(sandbox: Sandbox) ->
 
 
 def test_sleeping_between_calls_has_an_end(sandbox: Sandbox) -> None:
-    """Each call of a test's function is short, and all of them together have one limit by the clock."""
+    """All calls of a test's function share one time limit."""
     source = "import time\ndef use(one, x):\n    while True:\n        time.sleep(0.3)\n        one(x)\n"
     tests = {"slow": CellTest("slow", "use(lambda x: x, 1)", seconds=1)}
     assert not run_cell_tests(sandbox, [source], tests)["slow"].passed
 
 
 def test_a_handed_over_function_looks_as_it_is(sandbox: Sandbox) -> None:
-    """Its parameters can be counted and passed by name, with their defaults; a generator can be sent values."""
+    """A passed function keeps its parameters and defaults; generators accept sent values."""
     source = (
         "import inspect\n"
         "def curry(one):\n    many = len(inspect.signature(one).parameters)\n"

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - tests are read line by line
-"""What a test sees of the student's objects is what they are by then, though it is told ahead and once."""
+"""Test that a test sees the current state of the student's objects, although values are sent in advance."""
 
 from __future__ import annotations
 
@@ -88,24 +88,24 @@ CHANGING = {
         "import torch\nfrom torch import nn\na=A()\nassert not a.t.requires_grad\na.on()\nassert a.t.requires_grad",
     ),
 }
-"""Solution and test; in one process each test passes."""
+"""Solution and test; each test passes in one process."""
 
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    """With torch."""
+    """Return a sandbox with torch."""
     with Pool() as pool:
         yield pool.get_sandbox(Environment(preload=("torch",), tests=True))
 
 
 def judged(sandbox: Sandbox, source: str, test: str) -> CellOutcome:
-    """What comes of the test in a box of its own."""
+    """Return the outcome of the test in its own box."""
     return run_cell_tests(sandbox, [source], {"t": CellTest("t", test)})["t"]
 
 
 @pytest.mark.parametrize("case", CHANGING)
 def test_attributes_are_what_they_are_by_then(sandbox: Sandbox, case: str) -> None:
-    """As in one process, and no test passes that claims another value."""
+    """Attributes have their current value as in one process, and a test of another value fails."""
     source, test = CHANGING[case]
     names: dict[str, object] = {"__name__": "__main__"}
     exec(source, names)

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
 @pytest.fixture(scope="module")
 def graders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Grader]]:
-    """Of the same course judged outside, and inside."""
+    """Return graders of the same course, with tests judged outside and inside."""
     with Pool() as pool:
         yield {
             place: Grader(
@@ -94,7 +94,7 @@ ANSWERS = {
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_marks_outside(graders: dict[str, Grader], name: str) -> None:
-    """Each answer earns what its tests say, at their places in the notebook."""
+    """Each answer earns the points of its tests, which run at their places in the notebook."""
     written, expected = ANSWERS[name]
     graded = sat(graders["outside"], **written)
     assert expected == told(graded), [one.staff for one in graded.score.items]
@@ -105,7 +105,7 @@ def test_marks_outside(graders: dict[str, Grader], name: str) -> None:
 def test_grade_does_not_run_a_test_again_that_is_known_to_run_out_of_time(
     place: str, graders: dict[str, Grader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All other tests run again, and every result comes out as before."""
+    """A test with a known timeout is skipped in the second run; all results stay the same."""
     ran: list[str] = []
     run_test = CellTester.run
 
@@ -124,7 +124,7 @@ def test_grade_does_not_run_a_test_again_that_is_known_to_run_out_of_time(
 
 
 def test_marks_inside(graders: dict[str, Grader]) -> None:
-    """The same tests in the student's own box give the same, and every result says where they ran."""
+    """Tests in the student's box give the same results, and each result says where the test ran."""
     graded = sat(graders["inside"])
     assert FULL == told(graded), [one.staff for one in graded.score.items]
     assert "namespaces, tests inside" == graded.score.isolation

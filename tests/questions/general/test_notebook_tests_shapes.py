@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - tests are read line by line
-"""Honest tests of many shapes, judged outside: they pass for right answers and fail for wrong ones."""
+"""Test that typical tests, judged outside, pass for right answers and fail for wrong ones."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ WRONG = {
     "return kind is not None": "return False",
     "[0, 1, 4]": "[0, 1, 2]",
 }  # fmt: skip
-"""What is another in an answer where everything is wrong."""
+"""Right text → wrong text, for an answer that fails every test."""
 
 REFUSED = {
     "a module that is not installed": "import absent_here\nassert softmax",
@@ -244,7 +244,7 @@ REFUSED = {
     "a transform of functions": "torch.func.grad(loss)(torch.ones(2))",
     "a hook on a tensor of the test's": "w = torch.ones(1, requires_grad=True)\nhooked(w)\nw.sum().backward()",
 }
-"""What cannot go to the student's code is no fault of theirs."""
+"""Tests that pass values which cannot be transferred to the student's code."""
 HOOKED = "\ndef hooked(t):\n    t.register_hook(lambda g: 2 * g)\n    return 1\n"
 LYING = """
 class Short(list):
@@ -256,25 +256,25 @@ short = Short()
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    """With the libraries of such courses."""
+    """Return a sandbox with numpy, torch and pandas."""
     with Pool() as pool:
         yield pool.get_sandbox(Environment(preload=("numpy", "torch", "pandas")))
 
 
 def outcomes(sandbox: Sandbox, source: str, shapes: Mapping[str, str] = SHAPES) -> dict[str, CellOutcome]:
-    """What came of each test."""
+    """Return the outcome of each test."""
     return run_cell_tests(sandbox, [source], {name: CellTest(name, code) for name, code in shapes.items()})
 
 
 def test_right_answers_pass(sandbox: Sandbox) -> None:
-    """Values arrive as what they are, and the rest does what Python would do."""
+    """All tests pass for right answers, without doubts."""
     found = outcomes(sandbox, RIGHT)
     assert {} == {name: one for name, one in found.items() if not one.passed or one.doubt}
     assert [*SHAPES] == [*found]
 
 
 def test_torch_may_be_imported_by_the_test() -> None:
-    """Where nothing is imported beforehand its gradients go through both boxes as well."""
+    """Gradients cross both boxes, also if the test itself imports torch."""
     asked = (
         "w = torch.ones(1, requires_grad=True)\nassert torch.autograd.grad(loss(w), w)[0].tolist() == [2.0]"
     )
@@ -286,7 +286,7 @@ def test_torch_may_be_imported_by_the_test() -> None:
 
 
 def test_wrong_answers_fail(sandbox: Sandbox) -> None:
-    """Each test notices what is wrong, and none is refused for it."""
+    """Each test fails for a wrong answer, and none is rejected."""
     source = RIGHT
     for right, wrong in WRONG.items():
         assert right in source, right
@@ -296,13 +296,13 @@ def test_wrong_answers_fail(sandbox: Sandbox) -> None:
 
 
 def test_what_cannot_be_handed_over_goes_to_a_person(sandbox: Sandbox) -> None:
-    """It is a limit of ours, and costs nobody points."""
+    """A value that cannot be transferred is rejected, so its test needs manual review."""
     found = outcomes(sandbox, RIGHT + HOOKED, REFUSED)
     assert [] == [name for name, one in found.items() if not one.refused]
 
 
 def test_containers_are_believed_what_they_hold(sandbox: Sandbox) -> None:
-    """A subclass that says another length or other members than it has earns nothing by it."""
+    """A subclass that overrides its length or membership earns nothing."""
     lies = {"length": "assert len(short) == 3", "members": "assert 7 in short"}
     found = outcomes(sandbox, LYING, lies)
     assert "does not hold" in found["length"].doubt

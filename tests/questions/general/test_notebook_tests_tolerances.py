@@ -1,4 +1,4 @@
-"""Objects that say of themselves what a tolerance wants to hear earn nothing unseen."""
+"""Test that objects which claim to be within a tolerance earn nothing without review."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ body["__getattr__"] = lie
 
 
 def derive(base: str, made: str) -> str:
-    """Return an answer that gives an object of a class that says of everything that it is right."""
+    """Return an answer that creates an object of a class whose comparisons are always true."""
     return (
         f"{_EVERYTHING}{_HIDDEN}Odd = type('Odd', ({base},), body)\ndef f(x): return {made} if x else 0.5\n"
     )
@@ -148,26 +148,26 @@ OBJECTS |= {
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    """One for all of them."""
+    """Return one sandbox for all tests."""
     with Pool() as pool:
         yield pool.get_sandbox(Environment(preload=("numpy",), tests=True))
 
 
 def run_tests(sandbox: Sandbox, source: str, codes: Mapping[str, str] = TOLERANCES) -> dict[str, CellOutcome]:
-    """Return what came of each test after a notebook of one answer."""
+    """Return the outcome of each test after a notebook with one answer."""
     limits, imports = Limits(cell_seconds=5, call_seconds=5), "import numpy as np"
     tests = {name: CellTest(name, code, seconds=5) for name, code in codes.items()}
     return run_cell_tests(sandbox, [imports, source], tests, limits=limits, imports=[imports])
 
 
 def test_tolerances_pass_for_a_number(sandbox: Sandbox) -> None:
-    """The tests are fair: a right answer earns each of them."""
+    """A right answer passes each of the tests."""
     assert [*TOLERANCES] == list_earned(run_tests(sandbox, RIGHT))
 
 
 @pytest.mark.parametrize("name", OBJECTS)
 def test_tolerances_do_not_believe_an_object(sandbox: Sandbox, name: str) -> None:
-    """What a student's class says of itself and a value of the test is never full marks."""
+    """Comparisons defined by a student's class never earn full marks."""
     assert [] == list_earned(run_tests(sandbox, OBJECTS[name]))
 
 
@@ -194,7 +194,7 @@ METHODS = {
 
 @pytest.mark.parametrize("name", ["all of it", "a list", "a named tuple", "the function is a class"])
 def test_methods_that_compare_are_believed_no_more_than_operators(sandbox: Sandbox, name: str) -> None:
-    """What is expected does not go to the student's code, by whatever name."""
+    """Expected values are not passed to methods of student code, whatever their names."""
     found = run_tests(sandbox, OBJECTS[name], METHODS)
     assert [] == list_earned(found)
     assert [] == [name for name, one in found.items() if not (one.refused or one.error or one.doubt)]
@@ -209,5 +209,5 @@ OPERATORS = {
 
 
 def test_operators_of_a_class_are_tested_as_ever(sandbox: Sandbox) -> None:
-    """What a student's operator gives is seen by the test and compared there."""
+    """The result of a student's operator is still compared by the test."""
     assert [*OPERATORS] == list_earned(run_tests(sandbox, SUMS, OPERATORS))

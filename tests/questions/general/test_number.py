@@ -1,4 +1,4 @@
-"""Numbers: what earns points, what is explained, what is asked back, and what a rubric may not say."""
+"""Test number questions: points, explanations, ambiguous answers, and errors in rubrics."""
 
 from __future__ import annotations
 
@@ -123,44 +123,44 @@ UNREAD = {
     *("no-number", "not-a-number", "unknown-unit", "unknown-unit-near", "too-large", "too-long"),
     *("comma", "form", "bool"),
 }
-"""What cannot be read needs manual review."""
+"""Codes of unreadable answers, which need manual review."""
 
 
 def one(question: str, written: object) -> ItemResult:
-    """The result of a literal in the cell."""
+    """Return the result of an answer given as a literal."""
     (item,) = judge(check_of(question), f"memory = {written!r}")
     return item
 
 
 def returned(question: str, given: object) -> ItemResult:
-    """The result of a value out of the sandbox."""
+    """Return the result of an answer whose value comes from the sandbox."""
     (item,) = judge(check_of(question), "memory = f()", [value(given)])
     return item
 
 
 @pytest.mark.parametrize("written", RIGHT, ids=repr)
 def test_notations_of_one_whole_number(written: object) -> None:
-    """Thousands of any kind, calculations, chains and remarks earn the points."""
+    """Thousands separators, calculations, chains of equations and remarks are accepted."""
     assert Status.PASSED == one(WHOLE, written).status
 
 
 @pytest.mark.parametrize("written", NAMED, ids=repr)
 def test_a_named_mistake_is_found_in_any_notation(written: object) -> None:
-    """The points of the mistake are earned, whatever stands beside the number."""
+    """A named mistake earns its points in any notation and with any remark."""
     item = one(WHOLE, written)
     assert (Status.FAILED, "no-biases", Decimal(1)) == (item.status, item.code, item.points)
 
 
 @pytest.mark.parametrize(("written", "code"), WRONG, ids=repr)
 def test_a_wrong_whole_number_earns_nothing(written: object, code: str) -> None:
-    """It is explained as far as that can be true of numbers of things."""
+    """A wrong whole number earns nothing, and the explanation suits whole numbers."""
     item = one(WHOLE, written)
     assert (Status.FAILED, f"number.{code}", Decimal(0)) == (item.status, item.code, item.points)
 
 
 @pytest.mark.parametrize(("written", "code"), IN_DOUBT, ids=repr)
 def test_what_is_in_doubt_needs_manual_review(written: object, code: str) -> None:
-    """Contradictions, ranges, alternatives, unknown words and what is no number are not decided here."""
+    """Contradictions, ranges, alternatives, unknown words and other texts need manual review."""
     item = one(WHOLE, written)
     assert (Status.NEEDS_REVIEW, f"number.{code}", Decimal(0)) == (item.status, item.code, item.points)
     zero = one(WHOLE.replace('answer = "memory"', 'answer = "memory"\nunreadable = "zero"'), written)
@@ -186,13 +186,13 @@ def test_what_is_in_doubt_needs_manual_review(written: object, code: str) -> Non
     ],
 )
 def test_other_whole_numbers(right: int, written: object, status: Status) -> None:
-    """Zero, small and huge numbers are read alike."""
+    """Zero, small and huge numbers are read correctly."""
     assert status is one(WHOLE.replace("2307", str(right)), written).status
 
 
 @given(st.integers(0, 10**18), st.sampled_from([",", ".", " ", "_", "'"]))
 def test_separators_do_not_change_a_number(number: int, separator: str) -> None:
-    """A number written with thousands separators is itself."""
+    """A number with thousands separators equals the number without them."""
     check = check_of(WHOLE.replace("2307", str(number)).partition("[[question.item.mistake]]")[0])
     (item,) = judge(check, f"memory = {f'{number:,}'.replace(',', separator)!r}")
     assert Status.PASSED is item.status
@@ -217,12 +217,12 @@ def test_separators_do_not_change_a_number(number: int, separator: str) -> None:
     ],
 )
 def test_whole_numbers_of_libraries(given: object, code: str) -> None:
-    """Scalars of NumPy and torch, and exact numbers of Python and SymPy are numbers."""
+    """Scalars of NumPy and torch, and exact numbers of Python and SymPy, count as numbers."""
     assert code == returned(WHOLE, given).code
 
 
 def test_a_reference_of_whole_numbers_leaves_no_decimals() -> None:
-    """If the reference says what is right, a mark between digits separates thousands all the same."""
+    """If a reference gives a whole number, a mark between digits still separates thousands."""
     asked = WHOLE.replace('answer = "memory"', 'answer = "memory"\nreference = "sizes:layer"')
     check = check_of(asked.replace("value = 2307\n", ""))
     for written in ("2.307", "2,307", 2307):
@@ -235,7 +235,7 @@ def test_a_reference_of_whole_numbers_leaves_no_decimals() -> None:
     "text", [*(one for one in RIGHT if isinstance(one, str)), "2307.5", "12 heads", "2304 (2307)"]
 )
 def test_students_are_told_how_a_whole_number_is_read(text: str) -> None:
-    """What runs in the notebook reads a text as the grader does."""
+    """The check in the notebook reads a text in the same way as the grader."""
     entry = {"kind": "number", "names": {"x": "whole"}, "answer": "x", "symbols": {}, "visible": []}
     report = examine("q", entry, {"x": text}, "en")
     is_read = text in RIGHT and text not in ("3 (768 + 1)", "2310-3", "2310 − 3")  # also right if in doubt
@@ -266,7 +266,7 @@ def test_students_are_told_how_a_whole_number_is_read(text: str) -> None:
     ],
 )
 def test_remarks_beside_a_quantity_are_read(written: str, code: str) -> None:
-    """Other units and roundings agree; two amounts that differ are left to a person."""
+    """Agreeing units and rounded values are accepted; two different amounts need manual review."""
     item = one(THREE_DIGITS, written)
     assert code == item.code
     is_open = code in ("number.contradiction", "number.not-a-number")
@@ -282,7 +282,7 @@ def test_remarks_beside_a_quantity_are_read(written: str, code: str) -> None:
     ],
 )  # fmt: skip
 def test_notations_of_one_quantity(written: object) -> None:
-    """Numbers, texts and pairs, in any unit of information, are compared exactly."""
+    """Numbers, texts and pairs in any unit of information are compared exactly."""
     assert (Status.PASSED, Decimal(2)) == (one(MEMORY, written).status, one(MEMORY, written).points)
 
 
@@ -315,7 +315,7 @@ def test_notations_of_one_quantity(written: object) -> None:
     ],
 )
 def test_a_wrong_quantity_is_explained(written: object, code: str, points: str) -> None:
-    """Named mistakes first, then what kind of misconception it is; nothing tells the right number."""
+    """Named mistakes are reported first, then the kind of misconception, but never the right number."""
     item = one(MEMORY, written)
     assert (code, Decimal(points)) == (item.code, item.points)
     is_open = code.removeprefix("number.") in UNREAD
@@ -328,7 +328,7 @@ def test_a_wrong_quantity_is_explained(written: object, code: str, points: str) 
 
 @pytest.mark.parametrize("written", ["497,759 MB", "498 mb", "1,244 MB"])
 def test_two_readings_are_asked_back(written: str) -> None:
-    """The student reads a question; a person decides where one of the readings is right."""
+    """A text with two readings is ambiguous. It needs manual review if one of the readings is right."""
     right = {"497,759 MB": "497.759", "498 mb": "498", "1,244 MB": "7"}[written]
     item = one(re.sub(r"497\.759232", right, MEMORY), written)
     status = Status.FAILED if right == "7" else Status.NEEDS_REVIEW
@@ -342,14 +342,14 @@ def test_two_readings_are_asked_back(written: str) -> None:
 
 
 def test_a_point_before_a_prefix_is_taken_for_decimals() -> None:
-    """1.244 MB is right where that is asked for; where thousands would be right, a person looks."""
+    """A point before a unit prefix marks decimals; if thousands would be right, the answer needs review."""
     assert Status.PASSED == one(MEMORY.replace("497.759232", "1.244"), "1.244 MB").status
     assert Status.NEEDS_REVIEW == one(MEMORY.replace("497.759232", "1244"), "1.244 MB").status
     assert Status.FAILED == one(MEMORY.replace("497.759232", "7"), "1.244 MB").status
 
 
 def test_a_question_may_state_the_decimal_mark() -> None:
-    """With a stated mark nothing is asked back."""
+    """If the rubric states the decimal mark, no answer is ambiguous."""
     stated = MEMORY.replace('unit = "MB"', 'unit = "MB"\ndecimal = "comma"')
     assert Status.PASSED == one(stated.replace("497.759232", "1.244"), "1,244 MB").status
     assert "number.thousand" == one(stated.replace("497.759232", "1.244"), "1.244 MB").code
@@ -372,13 +372,13 @@ def test_a_question_may_state_the_decimal_mark() -> None:
     ],
 )
 def test_units_may_be_required_or_forbidden(units: str, written: object, code: str) -> None:
-    """The unit's presence matters only where the number is right."""
+    """A missing or forbidden unit matters only if the number is right."""
     item = one(THREE_DIGITS.replace('unit = "MB"', f'unit = "MB"\nunits = "{units}"'), written)
     assert code == item.code
 
 
 def test_a_missing_unit_may_earn_something() -> None:
-    """Unit policies can be named in a mistake like any explanation."""
+    """A mistake in the rubric can give points for a missing unit."""
     rubric = THREE_DIGITS.replace('unit = "MB"', 'unit = "MB"\nunits = "required"')
     item = one(rubric.replace("diagnosis:binary-prefix", "diagnosis:unit-missing"), "498")
     assert ("prefix", Decimal(1)) == (item.code, item.points)
@@ -396,7 +396,7 @@ def test_a_missing_unit_may_earn_something() -> None:
     ],
 )
 def test_tolerances(tolerance: str, right: list[object], wrong: list[object]) -> None:
-    """Each form of tolerance, at its borders."""
+    """Test the limits of each form of tolerance."""
     rubric = MEMORY.replace("value =", f"tolerance = {tolerance}\nvalue =")
     assert [Status.PASSED] * len(right) == [one(rubric, written).status for written in right]
     assert [Status.FAILED] * len(wrong) == [one(rubric, written).status for written in wrong]
@@ -425,12 +425,12 @@ def test_tolerances(tolerance: str, right: list[object], wrong: list[object]) ->
     ],
 )
 def test_values_out_of_the_sandbox(given: object, code: str) -> None:
-    """Numbers of any library are numbers; everything else is refused by its type."""
+    """Numbers of any library are accepted; other values are rejected by type."""
     assert code == returned(MEMORY, given).code
 
 
 def test_whole_numbers_are_compared_exactly() -> None:
-    """One parameter more or less of a hundred billion is wrong, as an integer and as a text."""
+    """A count of a hundred billion that is off by one is wrong, as an integer and as a text."""
     rubric = (
         MEMORY.replace('"MB"', '"parameters"')
         .replace("497.759232", "175_000_000_001")
@@ -445,14 +445,14 @@ def test_whole_numbers_are_compared_exactly() -> None:
 
 
 def test_the_reading_is_kept() -> None:
-    """How an answer was read is part of the result, for the feedback."""
+    """The result records how the answer was read."""
     assert "497,759,232 B" == one(MEMORY, "497.759.232 bytes").reading
     assert "497.759232 MB" == one(MEMORY, 497.759232).reading
     assert "" == one(WHOLE, "2307 (2304)").reading
 
 
 def test_a_text_cell_holds_a_quantity() -> None:
-    """A markdown answer is read like a text."""
+    """A quantity in a markdown cell is read like a text."""
     for source in (
         "497.759232 MB",
         r"$497.759232\,\text{MB}$",
@@ -467,20 +467,20 @@ def test_a_text_cell_holds_a_quantity() -> None:
     "given", [26214400, 26214400.0, "26214400", "52428800/2", "25 MiB", OpaqueValue("Integer", "26214400")]
 )
 def test_references_of_any_form(given: object) -> None:
-    """The reference may give an integer, a float, a text with a fraction or a unit, or an expression."""
+    """The reference may return an integer, a float, a text with a fraction or a unit, or an expression."""
     (item,) = judge(check_of(REFERENCE), "cache_size = 26214400", (), [value(given)])
     assert Status.PASSED == item.status
 
 
 @pytest.mark.parametrize("given", [OpaqueValue("Fraction"), None, "many", float("nan"), [1, 2], "5 mb"])
 def test_a_reference_that_is_no_quantity_is_our_fault(given: object) -> None:
-    """A person decides; the student loses nothing."""
+    """If the reference does not return a quantity, the answer needs manual review."""
     (item,) = judge(check_of(REFERENCE), "cache_size = 1", (), [value(given)])
     assert (Status.NEEDS_REVIEW, Decimal(0)) == (item.status, item.points)
 
 
 def test_further_answers_and_the_most_telling_explanation() -> None:
-    """Each accepted value is right; a wrong answer is explained by the value that explains more."""
+    """Each accepted value is right, and the closest one explains a wrong answer."""
     rubric = MEMORY.replace("value =", 'accept = ["510 MB"]\nvalue =')
     assert Status.PASSED == one(rubric, "0.51 GB").status
     assert "number.thousand" == one(rubric, "510 GB").code
@@ -551,20 +551,20 @@ def test_further_answers_and_the_most_telling_explanation() -> None:
     ],
 )
 def test_errors_in_a_quantity_rubric_are_named(change: tuple[str, str], message: str) -> None:
-    """A rubric that cannot be right is refused when it is read, with question and reason."""
+    """An invalid rubric is rejected when it is read, with the question and the reason."""
     with pytest.raises(RubricError, match=f"question 'q'.*{message}"):
         check_of(MEMORY.replace(*change))
 
 
 def test_fractions_of_the_rubric_stay_exact() -> None:
-    """A third of a megabyte is a third."""
+    """Fractions in the rubric are compared exactly."""
     third = MEMORY.replace("value = 497.759232", 'value = "1/3"')
     assert Status.PASSED == one(third, "1/3 MB").status
     assert "number.digits" == one(third, "0.3333 MB").code
 
 
 def test_the_right_value_may_name_the_unit() -> None:
-    """Without a unit in the rubric, that of the right value is asked for."""
+    """Without a unit in the rubric, the unit of the right value is expected."""
     rubric = MEMORY.replace('unit = "MB"\n', "").replace("value = 497.759232", 'value = "497.759232 MB"')
     assert [Status.PASSED] * 2 == [one(rubric, written).status for written in (497.759232, "497759232 B")]
     with pytest.raises(RubricError, match="mb' is no answer of kind number"):
@@ -574,7 +574,7 @@ def test_the_right_value_may_name_the_unit() -> None:
 @pytest.mark.parametrize(("kind", "unit"), [("number", 'unit = "MB"\n'), ("number", ""), ("shape", "")])
 @pytest.mark.parametrize("text", ["", "  \n", "...", "$ $"])
 def test_a_text_without_content_is_no_answer(kind: str, unit: str, text: str) -> None:
-    """A blank text, or the dots that stood there, is nothing handed in, and no wrong answer."""
+    """A blank text or the original dots count as no answer, not as a wrong one."""
     question = f'[[question]]\nid = "q"\nkind = "{kind}"\npoints = 1\nanswer = "x"\n{unit}'
     value = "[2, 3]" if kind == "shape" else "7"
     item = f'[[question.item]]\nid = "i"\npoints = 1\ntext = {{ en = "X" }}\nvalue = {value}\n'
@@ -586,5 +586,5 @@ def test_a_text_without_content_is_no_answer(kind: str, unit: str, text: str) ->
     [(2.307, Status.NEEDS_REVIEW), (2307, Status.PASSED), (2.306, Status.FAILED), (23.07, Status.FAILED)],
 )
 def test_judge_reviews_a_thousands_point_in_a_float(written: float, status: Status) -> None:
-    """Where a comma marks decimals, ``2.307`` is how many people write 2307."""
+    """A float such as ``2.307`` needs manual review if it may mean 2307."""
     assert status is one(WHOLE, written).status

@@ -1,4 +1,4 @@
-"""Planted faults, graded through the whole pipeline and the real sandbox."""
+"""Test planted faults through the whole pipeline and the real sandbox."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
 
 
 def judge(grader: Grader, source: str) -> dict[str, ItemResult]:
-    """Grade an answer."""
+    """Return the results of an answer by item."""
     return {item.item: item for item in grade(grader, {"mean": source}).score.items}
 
 
@@ -41,7 +41,7 @@ def judge(grader: Grader, source: str) -> dict[str, ItemResult]:
 def test_every_fault_that_is_left_costs_its_points(
     grader: Grader, left: tuple[str, ...], earned: int
 ) -> None:
-    """No other item is touched."""
+    """A remaining fault costs its points and affects no other item."""
     file = grader.assignment.rubric.checks["mean"]
     results = judge(grader, f"{file.make_listing(left)}\n# mine")
     assert {name for name, result in results.items() if result.status is Status.FAILED} == set(left)
@@ -49,7 +49,7 @@ def test_every_fault_that_is_left_costs_its_points(
 
 
 def test_another_defect_is_a_remark_and_costs_nothing(grader: Grader) -> None:
-    """Staff read it beside the first item; where a fault is left, there is none."""
+    """Another defect costs nothing; staff see a remark, unless a planted fault is left."""
     source = "def mean(numbers):\n    return sum(numbers) / len(numbers) + (len(numbers) > 4)"
     results = judge(grader, source)
     assert {result.status for result in results.values()} == {Status.PASSED}
@@ -58,7 +58,7 @@ def test_another_defect_is_a_remark_and_costs_nothing(grader: Grader) -> None:
 
 
 def test_listing_that_is_handed_in_unchanged_is_no_answer(grader: Grader) -> None:
-    """Silence earns nothing, and nothing is run."""
+    """An unchanged listing is no answer and is not run."""
     release = grader.assignment.release_bytes[NAME].decode()
     assert "if number]" in release
     results = {item.item: item for item in grade(grader, {}).score.items}
@@ -66,7 +66,7 @@ def test_listing_that_is_handed_in_unchanged_is_no_answer(grader: Grader) -> Non
 
 
 def test_generate_refuses_a_listing_without_a_fault(tmp_path: Path) -> None:
-    """Everybody would get the points of it."""
+    """Generating a release fails if a fault is missing in the listing."""
     course = code_course(tmp_path, {"mean": (3, RIGHT)}, kind="repair")
     notebook = course.locate_source(NAME) / f"{NAME}.ipynb"
     text = notebook.read_text("utf-8")

@@ -1,4 +1,4 @@
-"""Shapes: what is read as one, and how a wrong one is explained."""
+"""Test shapes: accepted notations and explanations of wrong ones."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_notations_of_one_shape(written: str) -> None:
 
 @pytest.mark.parametrize("given", [Tensor(np.zeros((8, 12, 128, 64)), "float32"), np.zeros((8, 12, 128, 64))])
 def test_an_array_stands_for_its_shape(given: object) -> None:
-    """A tensor or array that was computed is taken by its shape."""
+    """A computed tensor or array counts as its shape."""
     assert Status.PASSED == judge(check_of(SCORES), "shape = scores", [value(given)])[0].status
 
 
@@ -79,7 +79,7 @@ def test_an_array_stands_for_its_shape(given: object) -> None:
     ],
 )
 def test_a_wrong_shape_is_explained(written: str, code: str, axes: str) -> None:
-    """The sentence says how the shape is wrong, and names axes, never sizes that are right."""
+    """The explanation names the wrong axes, but never a right size."""
     (item,) = judge(check_of(SCORES), f"shape = {written}")
     assert (code, axes) == (item.code, item.student.params.get("axes", ""))
     is_open = code in {"unreadable.unknown-name", "shape.form", "shape.placeholder", "shape.no-size"}
@@ -97,14 +97,14 @@ def test_a_wrong_shape_is_explained(written: str, code: str, axes: str) -> None:
     ],
 )
 def test_shapes_of_few_axes_are_explained_truly(right: str, written: str, code: str) -> None:
-    """One size is no product of several if there is none: (1,) where () is right."""
+    """A single axis is not explained as a product of several: (1,) for ()."""
     plain = SCORES.partition("[[question.item.mistake]]")[0].replace("[8, 12, 128, 64]", right)
     text = plain.replace('axes = ["batch", "heads", "length", "width"]\n', "")
     assert code == judge(check_of(text), f"shape = {written}")[0].code
 
 
 def test_a_named_shape_mistake_has_its_points() -> None:
-    """A named mistake wins over the general explanation."""
+    """A named mistake takes precedence over the general explanation."""
     (item,) = judge(check_of(SCORES), "shape = (8, 128, 64)")
     assert ("one-head", Decimal(1)) == (item.code, item.points)
 
@@ -123,13 +123,13 @@ def test_a_named_shape_mistake_has_its_points() -> None:
     ],
 )
 def test_symbolic_shapes(written: str, code: str) -> None:
-    """Entries may be formulas in the assignment's symbols, compared exactly."""
+    """Entries may be formulas in the symbols of the assignment and are compared exactly."""
     (item,) = judge(check_of(SYMBOLIC), f"shape = r'{written}'")
     assert code == item.code
 
 
 def test_huge_entries_are_not_printed() -> None:
-    """An axis of thousands of bits is wrong at bounded cost."""
+    """An axis with thousands of bits is rejected at bounded cost."""
     (item,) = judge(check_of(SCORES), "shape = f()", [value((8, 1 << 4000, 128, 64))])
     assert "shape.axis" == item.code
     (item,) = judge(check_of(SCORES), "shape = f()", [value((8, 1 << 5000, 128, 64))])
@@ -137,13 +137,13 @@ def test_huge_entries_are_not_printed() -> None:
 
 
 def test_too_many_axes_are_refused() -> None:
-    """A list of a million entries is no shape."""
+    """A list of a million entries is rejected."""
     (item,) = judge(check_of(SCORES), "shape = f()", [value([1] * 1_000_000)])
     assert (Status.FAILED, "shape.axis-count") == (item.status, item.code)
 
 
 def test_an_object_is_no_shape() -> None:
-    """What has no plain form is refused by its type."""
+    """An object without a plain form is rejected by its type."""
     (item,) = judge(check_of(SCORES), "shape = f()", [value(OpaqueValue("Linear"))])
     assert ("shape.form", "Linear") == (item.code, item.student.params["form"])
 
@@ -157,7 +157,7 @@ def test_an_object_is_no_shape() -> None:
     ],
 )
 def test_errors_in_a_shape_rubric_are_named(change: tuple[str, str], message: str) -> None:
-    """Axes, sizes and mistakes are checked when the rubric is read."""
+    """Axes, sizes and mistakes are validated when the rubric is read."""
     with pytest.raises(RubricError, match=message):
         check_of(SCORES.replace(*change))
 
@@ -208,19 +208,19 @@ GRANTED = ATTENTION.replace("value =", 'assume = ["heads"]\nvalue =')
     ],
 )
 def test_points_by_explanation(written: str, code: str, points: str) -> None:
-    """A named mistake may be about a family of explanations or about one; points follow."""
+    """A named mistake may refer to one explanation or to a family of them."""
     (item,) = judge(check_of(ATTENTION), f"shape = '{written}'")
     assert (code, Decimal(points)) == (item.code, item.points)
 
 
 def test_relations_that_are_granted_count() -> None:
-    """Under the granted relation, another expression of the same size is right."""
+    """An equal expression under a granted relation is right."""
     (item,) = judge(check_of(GRANTED), "shape = '(batch, n_heads, seq, d_model/n_heads)'")
     assert (Status.PASSED, "(batch, n_heads, seq, d_model/n_heads)") == (item.status, item.reading)
 
 
 def test_a_shape_of_symbols_is_read_back() -> None:
-    """Symbols are shown as they were read; numbers go without saying, and what is open has no reading."""
+    """Shapes with symbols are shown as they were read; plain numbers and open axes have no reading."""
     check = check_of(ATTENTION)
     assert (
         "(batch, 2*n_heads, 7)" == judge(check, "shape = r'$batch \\times 2 n_{heads} \\times 7$'")[0].reading
@@ -251,13 +251,13 @@ def test_a_shape_of_symbols_is_read_back() -> None:
     ],
 )
 def test_values_that_stand_for_shapes(given: object, code: str) -> None:
-    """Texts, numbers and expressions side by side; sizes left open are refused in words."""
+    """Texts, numbers and expressions may be mixed; open sizes are rejected with an explanation."""
     (item,) = judge(check_of(ATTENTION), "shape = f()", [value(given)])
     assert code == item.code
 
 
 def test_a_text_cell_holds_a_shape() -> None:
-    """A markdown answer is read like a text."""
+    """A shape in a markdown cell is read like a text."""
     check = check_of(ATTENTION)
     for source in (
         "(batch, n_heads, seq, d_head)",
@@ -267,7 +267,7 @@ def test_a_text_cell_holds_a_shape() -> None:
 
 
 def test_the_reason_never_names_a_right_size() -> None:
-    """No explanation to a student holds a size that the student did not write."""
+    """No explanation contains a size that the student did not write."""
     check = check_of(SCORES.replace("8, 12, 128, 64", "8, 12, 131, 67"))
     for wrong in (
         "(8, 131, 67)",
@@ -305,14 +305,14 @@ def test_the_reason_never_names_a_right_size() -> None:
 def test_errors_in_a_symbolic_shape_rubric_are_named(
     rubric: str, change: tuple[str, str], message: str
 ) -> None:
-    """Diagnoses, relations and heads are checked when the rubric is read."""
+    """Diagnoses, relations and the number of heads are validated when the rubric is read."""
     with pytest.raises(RubricError, match=message):
         check_of(rubric.replace(*change))
 
 
 @pytest.mark.parametrize("name", ["heads-not-split", "one-head", "batch-missing"])
 def test_a_diagnosis_that_can_never_be_made_is_refused(name: str) -> None:
-    """Without names, symbols or a number of heads, nothing can be said about heads or the batch."""
+    """A diagnosis that needs missing names, symbols or numbers of heads is rejected."""
     head = b'version = 1\n[assignment]\nname = "test"\npoints = 2\n'
     named = SCORES.replace("when = [8, 128, 64]", f'when = "diagnosis:{name}"')
     nameless = named.replace('axes = ["batch", "heads", "length", "width"]\n', "")
@@ -327,7 +327,7 @@ def test_a_diagnosis_that_can_never_be_made_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("written", ["(768)", "768", "(768,)", "[768]", "'(768,)'", "'768'"])
 def test_a_shape_with_one_axis_may_be_a_number(written: str) -> None:
-    """In Python, (768) is the number alone."""
+    """A shape with one axis may be a number, because `(768)` is a number in Python."""
     rubric = """
 [[question]]
 id = "q"

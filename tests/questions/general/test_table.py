@@ -1,4 +1,4 @@
-"""Tables: how rows are found, how cells are judged, and what they are worth together."""
+"""Test tables: finding rows, judging cells and dividing points."""
 
 from __future__ import annotations
 
@@ -103,17 +103,17 @@ NAMES = ("name", "shape", "count", "reason")
 
 
 def results(given: Any, rubric: str = TABLE) -> dict[str, ItemResult]:
-    """What a table that was computed is given, by item."""
+    """Return the results for a computed table, by item."""
     return {one.item: one for one in judge(check_of(rubric), "table = make()", [value(given)])}
 
 
 def points(given: Any, rubric: str = TABLE) -> tuple[str, ...]:
-    """The points of every item."""
+    """Return the points of each item."""
     return tuple(str(one.points.normalize()) for one in results(given, rubric).values())
 
 
 def changed(row: int, column: int, entry: Any) -> list[tuple[Any, ...]]:
-    """The right rows with another entry."""
+    """Return the right rows with one entry replaced."""
     rows = [list(one) for one in ROWS]
     rows[row][column] = entry
     return [tuple(one) for one in rows]
@@ -147,13 +147,13 @@ def changed(row: int, column: int, entry: Any) -> list[tuple[Any, ...]]:
     ids=lambda given: str(given)[:30],
 )
 def test_one_table_in_many_notations(given: Any) -> None:
-    """Lists, dictionaries by row and by column, Markdown and aligned text are one table."""
+    """Lists, dictionaries by row or column, Markdown and aligned text give the same table."""
     assert ("3", "3", "3", "3") == points(given)
     assert {"passed"} == {one.student.code for one in results(given).values()}
 
 
 def test_a_literal_needs_no_run() -> None:
-    """A list of tuples in the source, and a table in a text cell, are read where they stand."""
+    """A literal list of tuples and a table in a text cell are read without running code."""
     check = check_of(TABLE)
     source = f"table = {ROWS!r}"
     assert () == check.plan_calls(answer(source))
@@ -183,13 +183,13 @@ def test_a_literal_needs_no_run() -> None:
     ],
 )
 def test_a_wrong_cell_costs_its_part(given: Any, expected: tuple[str, ...], item: str, code: str) -> None:
-    """Every cell is worth an equal part, or all of them everything; the finding has its name."""
+    """With partial credit, each cell is worth an equal part; otherwise all of them must be right."""
     assert expected == points(given)
     assert code == results(given)[item].code
 
 
 def test_a_student_reads_which_entries_are_wrong() -> None:
-    """The number of right entries and the first wrong ones, without right values and unharmed by braces."""
+    """Students see the number of right entries and the first wrong ones, but no right values."""
     one = results(changed(0, 1, "{50257} x 768"))["shapes"]
     for language in ("en", "de"):
         assert "table [wte, shape]" in render_message(one.student, language)
@@ -199,7 +199,7 @@ def test_a_student_reads_which_entries_are_wrong() -> None:
 
 
 def test_names_that_are_asked_for_are_not_told() -> None:
-    """Where the names themselves are asked for, a missing row is counted, not named."""
+    """If the names are part of the answer, missing rows are counted and not named."""
     for one in results(ROWS[:2]).values():
         assert "c_attn" not in render_message(one.student, "en")
     free = TABLE.replace('columns = ["name"]', 'columns = ["shape"]\nrows = ["wte", "wpe", "c_attn"]')
@@ -208,7 +208,7 @@ def test_names_that_are_asked_for_are_not_told() -> None:
 
 
 def test_the_order_is_free_unless_the_rubric_says_so() -> None:
-    """Rows in any order are right."""
+    """The order of rows is free unless the rubric says otherwise."""
     assert ("3", "3", "3", "3") == points(ROWS[::-1], TABLE.replace('order = "given"', 'order = "free"'))
     assert ("1", "3", "3", "3") == points(ROWS[::-1])
 
@@ -230,13 +230,13 @@ def test_the_order_is_free_unless_the_rubric_says_so() -> None:
     ids=lambda given: str(given)[:20],
 )
 def test_what_is_no_table_is_named_and_needs_manual_review(given: Any, code: str) -> None:
-    """The form is named, and nothing is earned before somebody has looked at it."""
+    """A value that is not a table earns nothing and needs manual review."""
     for one in results(given).values():
         assert (Status.NEEDS_REVIEW, Decimal(0), code) == (one.status, one.points, one.code)
 
 
 def test_an_entry_that_cannot_be_read_needs_manual_review() -> None:
-    """Beside wrong ones as well, where entries count one by one."""
+    """An unreadable entry needs manual review, also next to wrong ones that count one by one."""
     parts, total = summed("", {"embeddings": 100, "layer": "many", "total": 7})
     assert (Status.NEEDS_REVIEW, Decimal(0)) == (parts.status, parts.points)
     assert Status.FAILED is total.status
@@ -244,19 +244,19 @@ def test_an_entry_that_cannot_be_read_needs_manual_review() -> None:
 
 @pytest.mark.parametrize("name", ["DataFrame", "Series", "Summary"])
 def test_an_object_whose_content_is_not_known_needs_manual_review(name: str) -> None:
-    """It may hold the right table."""
+    """An object with unknown content needs manual review, because it may hold the right table."""
     for one in results(OpaqueValue(name)).values():
         assert (Status.NEEDS_REVIEW, Decimal(0), "table.form") == (one.status, one.points, one.code)
 
 
 @pytest.mark.parametrize("given", [[], {}, "", None, [()], [(None, None)], [{}], "|  |  |"], ids=str)
 def test_an_empty_table_is_no_answer(given: Any) -> None:
-    """Nothing is there to judge."""
+    """An empty table counts as no answer."""
     assert {Status.NO_ANSWER} == {one.status for one in results(given).values()}
 
 
 def test_code_that_fails_is_the_students_own() -> None:
-    """An exception is FAILED with its own words."""
+    """An exception in the student's code fails the item."""
     (one, *_) = judge(check_of(TABLE), "table = make()", [error("ValueError", "bad")])
     assert (Status.FAILED, "raised") == (one.status, one.code)
 
@@ -299,7 +299,7 @@ credit = "all"
 
 
 def oracle(unit: str) -> dict[str, Any]:
-    """What the reference says: 100 + 12 * 10, and one known mistake."""
+    """Return reference values: 100 + 12 * 10, and one known mistake."""
 
     def form(number: int) -> Any:
         return f"{number} bytes" if unit else number
@@ -319,7 +319,7 @@ def oracle(unit: str) -> dict[str, Any]:
 
 
 def summed(unit: str, given: Any) -> list[ItemResult]:
-    """The results of parts and total."""
+    """Return the results of the items `parts` and `total`."""
     rubric = SUMS.replace('kind = "number"', f'kind = "number"\nunit = "{unit}"')
     return list(judge(check_of(rubric), "parts = f()", [value(given)], [value(oracle(unit))]))
 
@@ -343,7 +343,7 @@ def summed(unit: str, given: Any) -> list[ItemResult]:
 def test_a_sum_is_judged_by_the_own_rows(
     unit: str, rows: tuple[Any, ...], expected: tuple[int, int], code: str
 ) -> None:
-    """A total that fits wrong rows is right if at least one row is; the right total always is."""
+    """A total that fits wrong rows is right if at least one row is right; the right total always is."""
     written = " bytes" if unit else ""
     given = [
         (name, f"{number}{written}" if number is not None else None)
@@ -356,7 +356,7 @@ def test_a_sum_is_judged_by_the_own_rows(
 
 
 def test_a_known_mistake_is_named_in_a_cell() -> None:
-    """What the reference says about a cell explains the number in it, and the sum that follows from it."""
+    """A known mistake in a cell is named, and the sum that follows from it is accepted."""
     parts, total = summed("", {"embeddings": 100, "layer": 7, "total": 184})
     assert "counting.no-gate" == parts.code
     assert "table.own-sum" == total.student.code
@@ -364,7 +364,7 @@ def test_a_known_mistake_is_named_in_a_cell() -> None:
 
 @pytest.mark.parametrize("expected", [None, {"right": {}}, {"right": {"layer": 5}}])
 def test_a_reference_that_does_not_know_a_cell_is_our_fault(expected: Any) -> None:
-    """A person decides; nothing is lost."""
+    """If the reference lacks a cell, the items need manual review."""
     check = check_of(SUMS)
     given = [value({"embeddings": 100, "layer": 10, "total": 220})]
     results = judge(check, "parts = f()", given, [value(expected)])
@@ -372,7 +372,7 @@ def test_a_reference_that_does_not_know_a_cell_is_our_fault(expected: Any) -> No
 
 
 def test_an_undecided_entry_does_not_count_as_right() -> None:
-    """A missing row decides an item with credit for all; nobody knows whether the other entry is right."""
+    """A missing row fails an item with `credit = "all"`; an unjudged entry is not counted as right."""
     rubric = SUMS.replace('rows = ["embeddings", "layer"]', 'rows = ["embeddings", "layer"]\ncredit = "all"')
     given = [value({"embeddings": 100, "total": 220})]
     parts, _ = judge(check_of(rubric), "parts = f()", given, [value(None)])
@@ -399,14 +399,14 @@ def test_an_undecided_entry_does_not_count_as_right() -> None:
     ],
 )  # fmt: skip
 def test_errors_in_a_rubric_are_named(change: tuple[str, str], message: str) -> None:
-    """Question, row and column of what cannot be are named."""
+    """Errors in a rubric name the question, row and column."""
     assert change[0] in TABLE
     with pytest.raises(RubricError, match=message):
         check_of(TABLE.replace(change[0], change[1], 1))
 
 
 def test_points_that_cannot_be_divided_are_refused() -> None:
-    """Three cells cannot share one point."""
+    """One point cannot be divided between three cells."""
     rubric = TABLE.replace("points = 12", "points = 10").replace(
         'points = 3\ntext = { en = "The shapes" }', 'points = 1\ntext = { en = "The shapes" }'
     )
@@ -415,7 +415,7 @@ def test_points_that_cannot_be_divided_are_refused() -> None:
 
 
 def test_hostile_cells_are_wrong_answers() -> None:
-    """Huge numbers, nests and objects in any place cost their cells and nothing else."""
+    """Huge numbers, nested tuples and opaque objects cost only their own cells."""
     nest: Any = ()
     for _ in range(50):
         nest = (nest,)
@@ -442,7 +442,7 @@ def test_hostile_cells_are_wrong_answers() -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="|ab -\n\t;`*(),0wte{}", max_size=300))
 def test_any_text_is_judged(text: str) -> None:
-    """Whatever stands in a text cell, every item gets a result, and nothing is raised."""
+    """Every item gets a result for any text, and no exception is raised."""
     given_answer = Answer("q-answer", "markdown", text, changed=True)
     found = judge(check_of(TABLE), given_answer)
     assert ["names", "shapes", "counts", "reasons"] == [one.item for one in found]
@@ -490,7 +490,7 @@ extra = "refuse"
     ],
 )
 def test_a_line_may_give_a_name_and_its_entry(text: str) -> None:
-    """Rows with a colon, an equals sign, an arrow or a dash, each on its line or all on one."""
+    """Rows may use a colon, an equals sign, an arrow or a dash, on separate lines or on one."""
     assert points(text, PARTS) == ("2",)
 
 
@@ -504,19 +504,19 @@ def test_a_line_may_give_a_name_and_its_entry(text: str) -> None:
     ],
 )
 def test_such_lines_may_have_several_entries(text: str) -> None:
-    """Commas inside brackets belong to an entry."""
+    """Several entries per line are separated by commas, except commas inside brackets."""
     assert points(text) == ("3", "3", "3", "3")
 
 
 @pytest.mark.parametrize("text", ["first 1234567 second 8", "first: 1234567\nand so on", ": 8", "first:"])
 def test_lines_without_a_name_or_a_sign_are_no_table(text: str) -> None:
-    """Nothing is guessed where a line is no such row."""
+    """A line that does not have this form is not read as a row."""
     (found,) = results(text, PARTS).values()
     assert found.points < 2
 
 
 def test_true_rows_that_nobody_asked_for_cost_nothing() -> None:
-    """Rows that the rubric lets stand beside the others are no rows too many; any other row is."""
+    """Additional rows that the rubric allows cost nothing; any other additional row does."""
     rows = [("first", 1234567), ("second", 8)]
     beside = [("first.bias", 4), ("NORM_1", 8), ("norm_1.weight", 8)]
     assert points(rows + beside, PARTS) == ("2",)

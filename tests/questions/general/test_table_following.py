@@ -1,4 +1,4 @@
-"""Tables with ``following``: lines are judged one by one, and a mistake is followed through later lines."""
+"""Test tables with ``following``: lines are judged one by one, with errors carried forward."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SHORT = "(batch, n_heads, seq, seq)"
 
 
 def question(more: str = "", *, manual: bool = False) -> TableCheck:
-    """A question about six lines, a point each."""
+    """Return a question about six lines with a point each."""
     rows = "".join(f'[[question.row]]\nid = "{row}"\n' for row in RIGHT)
     check = check_of(
         "past = {}\n"
@@ -44,26 +44,26 @@ def question(more: str = "", *, manual: bool = False) -> TableCheck:
 
 
 def ask_reference(call: Call) -> Observation:
-    """Return what the listing gives, which must not fail."""
+    """Return the value that the reference computes, which must succeed."""
     observed = REFERENCE.ask([call])[0]
     assert observed.ok
     return observed
 
 
 def refuse(call: Call) -> Observation:
-    """Be a reference that must not be asked again."""
+    """Act as a reference that must not be called again."""
     raise AssertionError(call)
 
 
 def evidence_of(
     check: TableCheck, given: Answer, ask: Callable[[Call], Observation] = ask_reference
 ) -> Evidence:
-    """Return an answer with what the reference says."""
+    """Return evidence of an answer with the reply of the reference."""
     return Evidence(given, (), REFERENCE.ask(check.plan_reference_calls()), draw=DRAW, ask_reference=ask)
 
 
 def judged(check: TableCheck, own: Mapping[str, Any]) -> ItemResult:
-    """The result of the right table with some rows replaced; the reference is asked again."""
+    """Return the result of the right table with some rows replaced; the reference may be called again."""
     rows = [(row, shape) for row, shape in {**RIGHT, **own}.items() if shape is not None]
     given = answer(f"shapes = {rows!r}")
     assert () == check.plan_calls(given)
@@ -77,7 +77,7 @@ FOLLOWING = {"all_keys": "(batch, n_heads, seq, d_head)", "scores": SHORT, "weig
 
 
 def test_right_shapes_are_not_asked_about_again() -> None:
-    """All right is all points, and the reference is asked once."""
+    """A right table earns full points with a single call of the reference."""
     rows = list(RIGHT.items())
     (result,) = TOLD.judge(evidence_of(TOLD, answer(f"shapes = {rows!r}"), refuse))
     assert Status.PASSED is result.status
@@ -102,14 +102,14 @@ def test_right_shapes_are_not_asked_about_again() -> None:
 def test_a_misconception_is_followed(
     check: TableCheck, own: Mapping[str, Any], points: int, words: str
 ) -> None:
-    """A line that follows from own shapes is told or credited; a second misconception is one of its own."""
+    """A line that follows from the student's shapes is reported or credited; a new mistake still costs."""
     result = judged(check, own)
     assert Decimal(points) == result.points, result.staff
     assert words in render_message(result.student, "en")
 
 
 def test_nothing_is_credited_by_itself() -> None:
-    """A first line that is wrong follows from nothing, also where its numbers would be right."""
+    """A wrong first line is never credited, even if its numbers fit."""
     for shape in ("(batch, seq, d_model)", "(batch, seq, 3*n_heads*d_head)"):
         assert Decimal(5) == judged(CREDITED, {"qkv": shape}).points
 
@@ -118,7 +118,10 @@ def test_nothing_is_credited_by_itself() -> None:
     "told", [{}, {"follows": 3}, {"follows": {"scores": "x"}}, {"follows": {"scores": 3}}, None]
 )
 def test_a_second_answer_of_another_form_costs_nothing(told: Any) -> None:
-    """Where a line may be credited and the reference fails, a person decides; otherwise it stays wrong."""
+    """If the second call of the reference fails, a line that may be credited needs review.
+
+    Without credit, it stays wrong.
+    """
     rows = list({**RIGHT, "scores": SHORT}.items())
     given = answer(f"shapes = {rows!r}")
     for observed in (value(told), error("ValueError")):
@@ -128,21 +131,21 @@ def test_a_second_answer_of_another_form_costs_nothing(told: Any) -> None:
 
 
 def test_a_table_that_people_mark_is_not_asked_about_again() -> None:
-    """Without an item of its own the kind has nothing to follow."""
+    """If all items are marked manually, the reference is not called again."""
     check = question(manual=True)
     evidence = evidence_of(check, answer("shapes = [('qkv', '(1,)')]"), refuse)
     assert Status.NEEDS_REVIEW is check.judge(evidence)[0].status
 
 
 def test_a_reference_that_says_nothing_costs_nothing() -> None:
-    """Our own fault goes to a person, and nothing is asked again."""
+    """An empty reply of the reference needs manual review, and it is not called again."""
     given = answer(f"shapes = {list(RIGHT.items())!r}")
     evidence = Evidence(given, (), [value({"right": {}})], draw=DRAW, ask_reference=refuse)
     assert Status.NEEDS_REVIEW is TOLD.judge(evidence)[0].status
 
 
 def test_answers_that_are_no_table_are_not_asked_about() -> None:
-    """Nothing follows from an empty cell or a number."""
+    """For an empty cell or a number, the reference is not called again."""
     for given, status in (
         (answer("", changed=False), Status.NO_ANSWER),
         (answer("shapes = 3"), Status.NEEDS_REVIEW),
@@ -159,7 +162,7 @@ def test_answers_that_are_no_table_are_not_asked_about() -> None:
     ],
 )
 def test_errors_in_a_rubric_are_named(before: str, after: str, match: str) -> None:
-    """The column, the listing, and what is credited must be as they should."""
+    """Invalid columns, listings and credit options are rejected."""
     text = (
         '[[question]]\nid = "q"\nkind = "table"\npoints = 1\nanswer = "shapes"\n'
         'reference = "tracing.shapes:traced"\nconfig = { listing = "attention" }\nfollowing = "told"\n'

@@ -1,4 +1,4 @@
-"""Units: every prefix in every spelling, what is told apart, and what has two meanings."""
+"""Test units: every prefix in every spelling, distinct units, and ambiguous spellings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RATE = (("flop", 1), ("second", -1))
 
 
 def meanings(text: str) -> set[tuple[Fraction, tuple[tuple[str, int], ...]]]:
-    """Every factor and dimension that a unit may have, with the words before it multiplied in."""
+    """Return every factor and dimension that a unit may have, multiplied by preceding number words."""
     return {
         (one.scale * one.unit.factor, one.unit.dimension) for one in read_unit(text) if one.unit is not None
     }
@@ -32,7 +32,7 @@ def meanings(text: str) -> set[tuple[Fraction, tuple[tuple[str, int], ...]]]:
 
 @pytest.mark.parametrize("prefix", PREFIXES)
 def test_every_prefix_of_bytes_and_bits(prefix: str) -> None:
-    """The SI prefixes are powers of 1000, the others powers of 1024; a bit is an eighth of a byte."""
+    """SI prefixes are powers of 1000, the others powers of 1024; a bit is an eighth of a byte."""
     size = (1024 if prefix.endswith("i") else 1000) ** ("kMGTPE".index(prefix[0].replace("K", "k")) + 1)
     bytes_in_it = {(Fraction(size), BYTE)}
     for spelling in (f"{prefix}B", f"{LONG[prefix]}bytes", f"{LONG[prefix].title()}byte", f"{prefix}Bytes"):
@@ -47,7 +47,7 @@ def test_every_prefix_of_bytes_and_bits(prefix: str) -> None:
 
 @pytest.mark.parametrize("prefix", PREFIXES)
 def test_every_prefix_of_operations(prefix: str) -> None:
-    """FLOPS may be operations or operations per second; with /s there is no doubt."""
+    """FLOPS may mean operations or operations per second; with /s it is unambiguous."""
     size = Fraction(PREFIXES[prefix])
     for spelling in (f"{prefix}FLOPs", f"{prefix}FLOPS", f"{prefix}FLOP", f"{LONG[prefix]}flops"):
         assert {(size, FLOP), (size, RATE)} == meanings(spelling), spelling
@@ -86,7 +86,7 @@ def test_every_prefix_of_operations(prefix: str) -> None:
     ],
 )
 def test_units_in_words(text: str, factor: Fraction, dimension: tuple[tuple[str, int], ...]) -> None:
-    """English and German words, and units joined by a sign or by per."""
+    """English and German words are read, and units joined by a sign or by "per"."""
     assert (Fraction(factor), dimension) in meanings(text)
     assert 1 == len({one for one in meanings(text) if one[1] == dimension})
 
@@ -95,7 +95,7 @@ def test_units_in_words(text: str, factor: Fraction, dimension: tuple[tuple[str,
     ("text", "factor"), [("ms", 10**3), ("µs", 10**6), ("\u03bcs", 10**6), ("us", 10**6), ("ns", 10**9)]
 )
 def test_small_times(text: str, factor: int) -> None:
-    """Parts of a second, with either of Unicode's two micro signs."""
+    """Fractions of a second are read with both micro signs of Unicode."""
     assert {(Fraction(1, factor), (("second", 1),))} == meanings(text)
 
 
@@ -116,7 +116,7 @@ def test_small_times(text: str, factor: int) -> None:
     ],
 )
 def test_words_for_large_numbers(text: str, scales: list[int]) -> None:
-    """Without a unit, a prefix or a word scales the number; a German Billion is a thousand times ours."""
+    """A prefix or a word without a unit scales the number; a German Billion is an English trillion."""
     assert scales == [one.scale for one in read_unit(text) if one.unit is None]
 
 
@@ -139,7 +139,7 @@ def test_words_for_large_numbers(text: str, scales: list[int]) -> None:
     ],
 )
 def test_unknown_units_are_named(text: str, name: str, suggestion: str) -> None:
-    """What is not known is refused, with the nearest word where there is one."""
+    """An unknown unit is rejected, with a suggestion if there is a similar one."""
     with pytest.raises(Unreadable) as caught:
         read_unit(text)
     assert ("unknown-unit", name, suggestion) == (
@@ -148,7 +148,7 @@ def test_unknown_units_are_named(text: str, name: str, suggestion: str) -> None:
 
 
 def test_a_rubric_names_one_unit() -> None:
-    """The unit that is asked for has one meaning; a spelling with two is refused with both."""
+    """The unit in a rubric needs one meaning; a spelling with two is rejected with both."""
     assert ("MB", 10**6, BYTE) == (
         read_single_unit("MB").text,
         read_single_unit("MB").factor,
@@ -176,7 +176,7 @@ def test_a_rubric_names_one_unit() -> None:
     "text", ["MB", "Gibit", "FLOP", "TFLOP/s", "PF-days", "parameters", "M tokens", "B/token", "%", "days"]
 )
 def test_a_unit_is_written_so_that_it_can_be_read(text: str) -> None:
-    """Reading a unit's own text gives the unit again."""
+    """Reading a unit's own text gives the same unit."""
     unit = read_single_unit(text)
     assert (unit.factor, unit.dimension) in meanings(unit.text)
 
@@ -196,5 +196,5 @@ def test_a_unit_is_written_so_that_it_can_be_read(text: str) -> None:
 def test_what_is_counted_has_no_fractions(
     amount: Fraction, dimension: tuple[tuple[str, int], ...], *, can_be: bool
 ) -> None:
-    """There is no half parameter and no third of a bit; rates and times may be anything."""
+    """Parameters and bits are whole; rates and times may be fractions."""
     assert can_be == is_possible(amount, dimension)

@@ -1,4 +1,4 @@
-"""Text for a person: waiting, or left alone."""
+"""Test written answers: they need manual review, or are no answer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ cell = "q-remark"
 
 
 def test_a_text_waits_for_a_person() -> None:
-    """A written answer has no points yet; staff see its length and the guide."""
+    """A written answer needs manual review; staff see its length and the guide."""
     (idea, _) = judge(check_of(WRITTEN), answer("Attention is a weighted mean.", cell_type="markdown"))
     assert (Status.NEEDS_REVIEW, Decimal(0), Decimal(2)) == (idea.status, idea.points, idea.possible)
     assert "for a person: 5 words; Accept any wording." == idea.staff
@@ -49,21 +49,21 @@ def test_a_text_waits_for_a_person() -> None:
     ],
 )
 def test_a_cell_left_alone_needs_nobody(source: str, changed: bool) -> None:
-    """An unchanged or emptied cell, or a placeholder that was left, is no answer, with nothing to review."""
+    """An unchanged or empty cell, or a remaining placeholder, is no answer without review."""
     (idea, _) = judge(check_of(WRITTEN), answer(source, changed=changed, cell_type="markdown"))
     assert (Status.NO_ANSWER, Decimal(0)) == (idea.status, idea.points)
 
 
 @pytest.mark.parametrize(("changed", "status"), [(True, Status.NEEDS_REVIEW), (False, Status.NO_ANSWER)])
 def test_an_item_in_a_cell_of_its_own(changed: bool, status: Status) -> None:
-    """An item with a cell of its own is judged by that cell."""
+    """An item with its own cell is judged by that cell."""
     answers = {"q-remark": Answer("q-remark", "markdown", "Because.", changed)}
     results = check_of(WRITTEN).judge(Evidence(answer("text"), (), answers=answers))
     assert [Status.NEEDS_REVIEW, status] == [one.status for one in results]
 
 
 def test_words_of_the_list_suggest_and_give_nothing() -> None:
-    """A hit in the closed list is told to staff; there are no points without a person."""
+    """Listed words are reported to staff, but give no points without review."""
     listed = WRITTEN.replace("guide = ", 'suggest = ["weighted mean", "*mittel"]\nguide = ')
     (idea, _) = judge(check_of(listed), answer("A weighted\nMean.", cell_type="markdown"))
     assert (Status.NEEDS_REVIEW, Decimal(0)) == (idea.status, idea.points)
@@ -73,13 +73,13 @@ def test_words_of_the_list_suggest_and_give_nothing() -> None:
 
 
 def test_code_that_a_person_reads_is_never_a_placeholder() -> None:
-    """Only text cells can be placeholders: code that is an ellipsis is left to the person."""
+    """Code that is an ellipsis needs manual review, because only text cells can be placeholders."""
     (idea, _) = judge(check_of(WRITTEN), answer("...", cell_type="code"))
     assert Status.NEEDS_REVIEW is idea.status
 
 
 def test_nothing_is_run() -> None:
-    """Neither the student's nor the reference's box is asked."""
+    """Neither the student's nor the reference's box is called."""
     check = check_of(WRITTEN)
     assert ((), ()) == (check.plan_calls(answer("text")), check.plan_reference_calls())
 
@@ -96,13 +96,13 @@ def test_nothing_is_run() -> None:
     ],
 )
 def test_errors_in_a_written_rubric_are_named(change: tuple[str, str], message: str) -> None:
-    """Only a person can judge a text, and the rubric has to say so."""
+    """A rubric for a written answer must declare it as manual."""
     with pytest.raises(RubricError, match=message):
         check_of(WRITTEN.replace(*change))
 
 
 def test_what_is_stated_for_graders_is_read_in_every_kind() -> None:
-    """A manual item of another kind keeps its kind's keys; a wrong type and an unknown key are refused."""
+    """A manual item may also have the keys of its kind; wrong types and unknown keys are rejected."""
     mixed = """
 [[question]]
 id = "q"

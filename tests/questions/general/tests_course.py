@@ -1,4 +1,4 @@
-"""A course in nbgrader's manner, whose points hang on test cells."""
+"""A course in the manner of nbgrader, with points for test cells."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def write_tests_course(root: Path, *, inside: bool = False) -> Course:
 
 
 def sat(grader: Grader, *, timeouts: Mapping[str, int] | None = None, **answers: str) -> GradingResult:
-    """The right answers with some in the place of others, graded; one that is empty was left as it was."""
+    """Grade the right answers with some replaced; an empty answer leaves the cell unchanged."""
     written = {"squares": SQUARES, "scaled": SCALED, **answers}
     sources = {name: source for name, source in written.items() if source}
     paper = with_sources(grader.assignment.release_bytes[NAME], sources)
@@ -147,7 +147,7 @@ def sat(grader: Grader, *, timeouts: Mapping[str, int] | None = None, **answers:
 
 
 def told(graded: GradingResult) -> dict[str, tuple[str, str]]:
-    """Points and code of each item."""
+    """Return points and code of each item."""
     return {
         f"{one.question}.{one.item}": (f"{one.points.normalize():f}", one.code or one.status.value)
         for one in graded.score.items

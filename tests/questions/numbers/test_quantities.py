@@ -1,4 +1,4 @@
-"""Numbers with units: notations, the two conventions for decimals, limits, and reading back."""
+"""Test numbers with units: notations, decimal conventions, limits, and reading back."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FRACTIONS = st.builds(
 
 
 def amounts(text: str, unit: str = "", mark: str = "either") -> list[Fraction]:
-    """Every amount that a text may stand for."""
+    """Return every amount that the text may mean."""
     return [one.amount for one in read_quantity(text, read_single_unit(unit), mark).readings]  # type: ignore[arg-type]
 
 
@@ -57,7 +57,7 @@ def amounts(text: str, unit: str = "", mark: str = "either") -> list[Fraction]:
     ],
 )  # fmt: skip
 def test_notations_of_one_number_of_parameters(text: str) -> None:
-    """Plain, grouped, scientific, with words in two languages, in LaTeX, and with words around it."""
+    """Plain, grouped and scientific numbers, numbers with words, and LaTeX are read alike."""
     assert [Fraction(124439808)] == amounts(text, "parameters")
 
 
@@ -90,7 +90,7 @@ def test_notations_of_one_number_of_parameters(text: str) -> None:
     ],
 )
 def test_marks_between_digits(text: str, unit: str, expected: list[str]) -> None:
-    """Both conventions are tried; what cannot be meant is no reading."""
+    """Both decimal conventions are tried; impossible ones give no reading."""
     assert [Fraction(one) for one in expected] == amounts(text, unit)
 
 
@@ -114,7 +114,7 @@ def test_marks_between_digits(text: str, unit: str, expected: list[str]) -> None
     ],
 )
 def test_what_settles_a_reading(text: str, unit: str, *, settled: bool) -> None:
-    """A point before a prefix or an exponent stands before decimals; everything else stays open."""
+    """A point before a prefix or an exponent marks decimals; other cases stay ambiguous."""
     assert settled == read_quantity(text, read_single_unit(unit)).settled
 
 
@@ -135,7 +135,7 @@ def test_what_settles_a_reading(text: str, unit: str, *, settled: bool) -> None:
     ],
 )
 def test_what_is_asked_for_decides(text: str, asked: str, amount: int, *, has_unit: bool) -> None:
-    """A number alone counts in the unit asked for; B is a byte, or a billion of what has no bytes."""
+    """A number alone counts in the expected unit; B is a byte, or a billion if bytes make no sense."""
     (reading,) = read_quantity(text, read_single_unit(asked)).readings
     assert (amount, has_unit, read_single_unit(asked).dimension) == (
         reading.amount,
@@ -173,7 +173,7 @@ def test_what_is_asked_for_decides(text: str, asked: str, amount: int, *, has_un
     ],
 )
 def test_what_is_no_quantity_is_refused(text: str, code: str) -> None:
-    """Each with a code of its own, whatever its size."""
+    """Other texts are rejected with their code, whatever their size."""
     with pytest.raises(Unreadable) as caught:
         read_quantity(text, read_single_unit("s"))
     assert code == caught.value.code
@@ -181,7 +181,7 @@ def test_what_is_no_quantity_is_refused(text: str, code: str) -> None:
 
 @pytest.mark.parametrize("text", ["4-5 GB", "4–5 GB", "10 - 4 s", "768*3-3"])
 def test_a_difference_may_be_a_range(text: str) -> None:
-    """It is read as a difference, in doubt."""
+    """A difference that may be a range is read as a difference, with doubt."""
     assert "not-a-number" == read_quantity(text, read_single_unit("")).doubt
 
 
@@ -193,7 +193,7 @@ def test_a_difference_may_be_a_range(text: str) -> None:
     )
 )
 def test_any_text_is_read_or_refused(text: str) -> None:
-    """Reading is total, and what was read can be written."""
+    """Reading any text gives readings or `Unreadable`, and each reading can be written."""
     for read in (read_quantity, read_number):
         for unit in ("MB", ""):
             try:
@@ -206,7 +206,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 @given(FRACTIONS, st.sampled_from(UNITS), st.booleans())
 def test_reading_gives_back_what_was_written(number: Fraction, text: str, minus: bool) -> None:
-    """What is shown to the student can be read in one way only: as it was understood."""
+    """A quantity shown to the student can be read in one way only."""
     unit = read_single_unit(text)
     quantity = Quantity(
         -number if minus else number, unit.factor, unit.dimension, unit.text, has_unit=bool(text)
@@ -216,7 +216,7 @@ def test_reading_gives_back_what_was_written(number: Fraction, text: str, minus:
 
 
 def test_numbers_of_python_stay_exact() -> None:
-    """Integers of any size are what they are; a float is the decimal it is written as."""
+    """Integers of any size and decimal floats stay exact."""
     unit = read_single_unit("MB")
     assert 10**15 + 1 == from_number(10**15 + 1, unit).number
     assert (Fraction(1, 10), True) == (from_number(0.1, unit).number, from_number(0.1, unit).from_float)

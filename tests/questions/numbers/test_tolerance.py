@@ -1,4 +1,4 @@
-"""Tolerances are exact, and an explanation is only given when undoing the mistake gives the right amount."""
+"""Tolerances are exact, and an explanation is given only if undoing the mistake gives the right amount."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ RIGHT = "497.759232 MB"
 
 
 def quantity(text: str, unit: str = "MB") -> Quantity:
-    """A text as a quantity, with a point before decimals."""
+    """Read a text as a quantity with a decimal point."""
     return read_quantity(text, read_single_unit(unit), "point").readings[0]
 
 
 def differs(text: str, right: str = RIGHT, tolerance: Tolerance = EXACT, unit: str = "MB") -> str:
-    """The code of a wrong answer."""
+    """Return the code of a wrong answer."""
     return find_difference(quantity(text, unit), quantity(right, unit), tolerance)
 
 
@@ -49,7 +49,7 @@ def differs(text: str, right: str = RIGHT, tolerance: Tolerance = EXACT, unit: s
         ("497.759232 GB", "thousand"),
         ("497.759232 kB", "thousand"),
         ("497759232 KiB", "thousand"),
-        ("-497759232 MB", "wrong"),  # two misconceptions at once have no name
+        ("-497759232 MB", "wrong"),  # two misconceptions at once are not named
         ("49.7759232 MB", "power-of-ten"),
         ("497759232 KB", "thousand"),
         ("124.439808 MB", "wrong"),
@@ -57,7 +57,7 @@ def differs(text: str, right: str = RIGHT, tolerance: Tolerance = EXACT, unit: s
     ],
 )
 def test_misconceptions_with_bytes(text: str, code: str) -> None:
-    """Each misconception by itself has its name."""
+    """Each misconception about bytes has its code."""
     assert code == differs(text)
 
 
@@ -73,7 +73,7 @@ def test_misconceptions_with_bytes(text: str, code: str) -> None:
     ],
 )
 def test_misconceptions_with_ratios(text: str, right: str, code: str) -> None:
-    """A percentage for a ratio, and a ratio the wrong way round."""
+    """A percentage for a ratio and an inverted ratio have their codes."""
     assert code == differs(text, right, unit="%")
 
 
@@ -96,13 +96,13 @@ def test_misconceptions_with_ratios(text: str, right: str, code: str) -> None:
     ],
 )
 def test_three_digits(text: str, code: str) -> None:
-    """Within half a unit of the third digit, in the unit of the answer; explanations allow for rounding."""
+    """The tolerance is half a unit of the third digit; explanations allow for rounding."""
     assert code == differs(text, tolerance=Tolerance(digits=3))
 
 
 @given(st.decimals(min_value="0.000001", max_value="1e12", places=6), st.integers(1, 9))
 def test_a_rounded_answer_has_enough_digits(right: Decimal, digits: int) -> None:
-    """Rounding the right number to so many digits in any usual way is right; a full step more is not."""
+    """A number rounded to the required digits is right; one that is a full step off is wrong."""
     exact = Quantity(Fraction(right))
     for rounding in (ROUND_HALF_EVEN, ROUND_HALF_UP):
         answer = Fraction(right.normalize(Context(prec=digits, rounding=rounding)))
@@ -113,7 +113,7 @@ def test_a_rounded_answer_has_enough_digits(right: Decimal, digits: int) -> None
 
 @given(st.fractions(min_value=-1000, max_value=1000), st.integers(1, 12))
 def test_half_a_unit(number: Fraction, digits: int) -> None:
-    """It is five units of the first digit that is dropped, as the decimals of the number say."""
+    """Half a unit equals five units of the first dropped digit."""
     if number:
         leading = Decimal(number.numerator) / Decimal(number.denominator)
         assert Fraction(10) ** (leading.adjusted() - digits + 1) / 2 == compute_half_unit(number, digits)
@@ -121,14 +121,14 @@ def test_half_a_unit(number: Fraction, digits: int) -> None:
 
 @given(st.integers(-(10**18), 10**18), st.integers(-20, 20))
 def test_significant_digits(number: int, exponent: int) -> None:
-    """As many as the shortest decimal has, without zeros at either end."""
+    """Significant digits are those of the shortest decimal, without zeros at either end."""
     value = Fraction(number) * Fraction(10) ** exponent
     assert len(str(abs(number)).strip("0")) == count_significant_digits(value)
 
 
 @given(st.integers(1, 1 << 52), st.integers(1, 1000))
 def test_whole_numbers_stay_exact(right: int, off: int) -> None:
-    """No whole number counts for another one, be it an integer or a float."""
+    """A whole number never equals another one, as an integer or a float."""
     asked = read_single_unit("parameters")
     expected = from_number(right, asked)
     assert is_within_tolerance(from_number(right, asked), expected, EXACT)
@@ -140,7 +140,7 @@ def test_whole_numbers_stay_exact(right: int, off: int) -> None:
 
 
 def test_floats_are_forgiven_their_last_digits() -> None:
-    """0.1 + 0.2 is 0.3 where a float was handed in, and a text with that many digits is not."""
+    """Rounding errors of floats are tolerated: 0.1 + 0.2 equals 0.3 as a float, but not as a text."""
     asked = read_single_unit("s")
     assert is_within_tolerance(from_number(3.14e23, asked), quantity("3.14e23", "s"), EXACT)
     assert is_within_tolerance(from_number(float(1 << 55), asked), from_number(1 << 55, asked), EXACT)
@@ -159,7 +159,7 @@ def test_floats_are_forgiven_their_last_digits() -> None:
     st.sampled_from(["binary-prefix", "thousand", "bits-for-bytes"]),
 )
 def test_every_misconception_is_named_truly(amount: int, power: int, misconception: str) -> None:
-    """Whatever misconception is made, the explanation undoes it: applying it gives the right amount."""
+    """The explanation of each misconception is its inverse."""
     factor = {
         "binary-prefix": Fraction(1024, 1000) ** power,
         "thousand": Fraction(1000) ** power,

@@ -11,12 +11,12 @@ from torch import nn
 
 from reference.counting.decoder import Decoder
 
-if TYPE_CHECKING:  # half a second for whoever only collects the tests
+if TYPE_CHECKING:  # saves half a second if tests are only collected
     import transformers
 
 
 def config_of(model: Decoder) -> transformers.PretrainedConfig:
-    """The configuration of the real architecture that has such parts."""
+    """Return the configuration of the real architecture with these parts."""
     import transformers
 
     if model.n_positions:
@@ -52,7 +52,7 @@ def config_of(model: Decoder) -> transformers.PretrainedConfig:
 
 
 def build(model: Decoder, device: str = "meta") -> nn.Module:
-    """The real model; on the meta device its parameters have shapes and no memory."""
+    """Return the real model; on the meta device its parameters have shapes but no memory."""
     import transformers
 
     with torch.device(device):
@@ -65,10 +65,9 @@ def build(model: Decoder, device: str = "meta") -> nn.Module:
 
 
 def count(module: nn.Module, patterns: Mapping[str, str]) -> dict[str, int]:
-    """Parameters by component: the first pattern that is found in a parameter's name decides.
+    """Return parameters by component: the first pattern that matches a parameter's name decides.
 
-    Raises:
-        ValueError: a parameter belongs to no component.
+    Raises: ValueError: a parameter belongs to no component.
     """
     counts = dict.fromkeys(patterns, 0)
     for name, parameter in module.named_parameters():
@@ -80,5 +79,5 @@ def count(module: nn.Module, patterns: Mapping[str, str]) -> dict[str, int]:
 
 
 def size(parameters: Iterable[torch.Tensor]) -> int:
-    """How many numbers there are."""
+    """Return the total count of numbers."""
     return sum(parameter.numel() for parameter in parameters)

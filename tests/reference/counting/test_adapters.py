@@ -1,4 +1,4 @@
-"""Adapters have the parameters of real adapter modules put into real models."""
+"""Test that adapters have the parameters of real adapter modules in real models."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES = {
 
 
 def adapted(model: Decoder, rank: int, targets: tuple[str, ...]) -> int:
-    """Trainable parameters of a real, frozen model whose targets got two low-rank matrices each."""
+    """Return the trainable parameters of a frozen real model with two low-rank matrices per target."""
     from transformers.pytorch_utils import Conv1D
 
     built = real.build(model)
@@ -49,13 +49,13 @@ def adapted(model: Decoder, rank: int, targets: tuple[str, ...]) -> int:
 )
 @pytest.mark.parametrize("rank", [1, 8])
 def test_adapters_are_counted_right(name: str, targets: tuple[str, ...], rank: int) -> None:
-    """Two matrices for each target, of grouped and fused projections, too."""
+    """Each target has two matrices, also in grouped and fused projections."""
     model = Decoder.of(DECODERS[name])
     assert adapted(model, rank, targets) == sum(lora(model, rank, targets).values())
 
 
 def test_known_counts() -> None:
-    """Rank 8 on queries and values of Llama-3-8B, and on c_attn of GPT-2."""
+    """Rank 8 on queries and values of Llama-3-8B, and on c_attn of GPT-2, has the known counts."""
     assert 3_407_872 == sum(
         lora(Decoder.of(DECODERS["Llama-3-8B"]), 8, ("attention_q", "attention_v")).values()
     )
@@ -63,7 +63,7 @@ def test_known_counts() -> None:
 
 
 def test_every_expert_has_its_own() -> None:
-    """On the MLPs of Mixtral there are eight adapters in each layer."""
+    """The MLPs of Mixtral have eight adapters in each layer."""
     dense = {key: value for key, value in DECODERS["Mixtral-8x7B"].items() if "experts" not in key}
     (one,) = lora(Decoder.of(dense), 4, ("mlp_up",)).values()
     (eight,) = lora(Decoder.of(DECODERS["Mixtral-8x7B"]), 4, ("mlp_up",)).values()
@@ -71,6 +71,6 @@ def test_every_expert_has_its_own() -> None:
 
 
 def test_a_matrix_that_is_not_there_is_named() -> None:
-    """GPT-2 has no gate."""
+    """GPT-2 has no gate, and the error says so."""
     with pytest.raises(ValueError, match="no matrix 'mlp_gate'"):
         lora(Decoder.of(DECODERS["GPT-2"]), 4, ("mlp_gate",))

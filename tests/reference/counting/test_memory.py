@@ -1,4 +1,4 @@
-"""Bytes are those of real caches, real optimizers, and of what autograd really keeps."""
+"""Test that bytes equal those of real caches, real optimizers and tensors saved by autograd."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tests.reference.counting.test_operations import BATCH, GPT2, LENGTH, MODELS
 
 
 def size(tensor: Tensor) -> int:
-    """Bytes of its numbers."""
+    """Return the bytes of a tensor."""
     return tensor.numel() * tensor.element_size()
 
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_a_cache_has_the_bytes_of_its_real_tensors(name: str, dtype: str) -> None:
-    """Keys and values of all layers after a real forward pass."""
+    """The cache has the bytes of all keys and values after a real forward pass."""
     model = MODELS[name]
     built = real.build(model, "cpu").to(getattr(torch, dtype))
     with torch.no_grad():
@@ -39,7 +39,7 @@ def test_a_cache_has_the_bytes_of_its_real_tensors(name: str, dtype: str) -> Non
     [("Llama-2-7B", 524_288), ("Llama-3-8B", 131_072), ("Mixtral-8x7B", 131_072), ("Qwen2.5-7B", 57_344)],
 )
 def test_the_known_bytes_of_one_token(name: str, each: int) -> None:
-    """Published models in bfloat16."""
+    """Published models in bfloat16 have the known sizes."""
     assert each == memory.key_value_cache(Decoder.of(DECODERS[name]), 1)
 
 
@@ -56,7 +56,7 @@ def test_the_known_bytes_of_one_token(name: str, each: int) -> None:
 def test_training_keeps_the_bytes_of_real_weights_gradients_and_states(
     way: str, make: object, states: tuple[str, ...]
 ) -> None:
-    """One step of a tiny model: everything that is kept for its parameters, measured."""
+    """The bytes of weights, gradients and states equal those after one step of a tiny model."""
     model = MODELS["Llama, grouped"]
     built = real.build(model, "cpu").train()
     if way in ("adamw-bfloat16", "adamw-mixed"):
@@ -79,7 +79,7 @@ def test_training_keeps_the_bytes_of_real_weights_gradients_and_states(
 
 
 class _Block(nn.Module):
-    """A layer as Korthikanti et al. count it; flash: the scores are computed again in the backward pass."""
+    """A layer as Korthikanti et al. count it; flash: scores are recomputed in the backward pass."""
 
     def __init__(self, model: Decoder) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class _Block(nn.Module):
 
 
 def kept(model: Decoder, batch: int) -> int:
-    """Bytes that autograd keeps for one layer: each memory once, no weights, no norms' statistics."""
+    """Return the bytes that autograd keeps for one layer, without weights and statistics of norms."""
     block = _Block(model).bfloat16()
     own = {one.data_ptr() for one in block.parameters()}
     found: dict[int, Tensor] = {}
@@ -124,7 +124,7 @@ def kept(model: Decoder, batch: int) -> int:
 @pytest.mark.parametrize("model", [GPT2, replace(GPT2, d_ff=56), replace(GPT2, d_model=16, d_head=3)])
 @pytest.mark.parametrize("batch", [1, 3])
 def test_a_layer_keeps_what_autograd_keeps(model: Decoder, batch: int) -> None:
-    """The sum of the terms is what a real layer has saved for its backward pass."""
+    """The sum of the terms equals the bytes that a real layer saves for its backward pass."""
     assert kept(model, batch) == memory.layer_activations(model, LENGTH, batch)
 
 
@@ -140,7 +140,7 @@ def test_the_formula_of_the_paper() -> None:
 
 
 def test_checkpointing_keeps_the_inputs_and_one_layer() -> None:
-    """Layers under torch's checkpointing save their inputs only; the peak is one layer more."""
+    """With checkpointing, layers save only their inputs; the peak is one layer more."""
     from torch.utils.checkpoint import checkpoint
 
     blocks = [_Block(GPT2).bfloat16() for _ in range(3)]
@@ -155,6 +155,6 @@ def test_checkpointing_keeps_the_inputs_and_one_layer() -> None:
 
 @pytest.mark.parametrize("name", ["Llama, grouped", "Mixtral"])
 def test_other_layers_are_refused(name: str) -> None:
-    """The formula is not stretched to layers it was not made for."""
+    """Layers that the formula does not cover are rejected."""
     with pytest.raises(ValueError, match="multi-head attention"):
         memory.layer_activations(MODELS[name], 4)

@@ -1,4 +1,4 @@
-"""Operations are those that torch's flop counter counts on real models."""
+"""Test that operations equal those that torch's flop counter counts on real models."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ MODELS = {
 
 
 def counted(run: Callable[[], object]) -> int:
-    """What torch's counter counts while something runs."""
+    """Return the operations that torch counts during a call."""
     with FlopCounterMode(display=False) as counter:
         run()
     return int(counter.get_total_flops())
 
 
 def rotary_table(built: nn.Module, positions: int) -> int:
-    """The product that `transformers` makes rotary angles with; it is no part of the formulas."""
+    """Return the operations for rotary angles in `transformers`, which the formulas exclude."""
     rotary = getattr(built.get_submodule(built.base_model_prefix), "rotary_emb", None)
     if rotary is None:
         return 0
@@ -45,13 +45,13 @@ def rotary_table(built: nn.Module, positions: int) -> int:
 
 
 def tokens(model: Decoder, length: int = LENGTH) -> Tensor:
-    """Some tokens: (batch, length)."""
+    """Return random tokens: (batch, length)."""
     return torch.randint(0, model.n_voc, (BATCH, length), generator=torch.Generator().manual_seed(1))
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_forward_pass_costs_what_the_counter_counts(name: str) -> None:
-    """Weights and attention, for multi-head, grouped and single key heads, and for chosen experts."""
+    """Weights and attention are counted for multi-head, grouped and single key heads, and for experts."""
     model = MODELS[name]
     built = real.build(model, "cpu")
     with torch.no_grad():
@@ -61,7 +61,7 @@ def test_a_forward_pass_costs_what_the_counter_counts(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["GPT-2", "Llama, grouped", "Mixtral"])
 def test_a_training_step_costs_three_forward_passes(name: str) -> None:
-    """Forward and backward of a real model, counted."""
+    """A training step costs the counted forward and backward passes of a real model."""
     model = MODELS[name]
     built = real.build(model, "cpu")
 
@@ -72,7 +72,7 @@ def test_a_training_step_costs_three_forward_passes(name: str) -> None:
 
 
 def test_checkpointing_costs_the_layers_once_more() -> None:
-    """A real model with gradient checkpointing computes its layers twice, and its head once."""
+    """With gradient checkpointing, a real model computes its layers twice and its head once."""
     built = real.build(GPT2, "cpu").train()
     built.activation_checkpointing_enable()
 
@@ -83,7 +83,7 @@ def test_checkpointing_costs_the_layers_once_more() -> None:
 
 
 def test_causal_pairs_are_those_on_and_below_the_diagonal() -> None:
-    """Counted by enumeration."""
+    """Causal pairs equal those found by enumeration."""
     pairs = sum(1 for query in range(LENGTH) for key in range(LENGTH) if key <= query)
     assert operations.attention_products(GPT2, LENGTH, causal=True) == 4 * 3 * 6 * 4 * pairs
     difference = operations.forward(GPT2, LENGTH) - operations.forward(GPT2, LENGTH, causal=True)

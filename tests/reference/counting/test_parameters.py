@@ -1,4 +1,4 @@
-"""Every count is what the real model has, in total and component by component."""
+"""Test that every count equals that of the real model, in total and by component."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TOTALS = {
     "Mixtral-8x7B": 46_702_792_704,
     "Qwen3-30B-A3B": 30_532_122_624,
 }
-"""As published."""
+"""The published sizes."""
 
 T5_3B = families.T5(d_model=1024, n_heads=32, d_head=128, d_ff=16384, n_layers=24)
 
@@ -60,14 +60,14 @@ GATED_PARTS = {
 
 @pytest.mark.parametrize("name", DECODERS)
 def test_a_published_model_has_its_published_size(name: str) -> None:
-    """The formula, the real model's parameters and the published number are one."""
+    """The formula, the real model and the published size agree."""
     counts = parameters(Decoder.of(DECODERS[name]))
     assert TOTALS[name] == total(counts) == real.size(real.build(Decoder.of(DECODERS[name])).parameters())
 
 
 @pytest.mark.parametrize("name", DECODERS)
 def test_every_component_is_counted_right(name: str) -> None:
-    """Component by component the real model has what the formula says."""
+    """The formula agrees with the real model for each component."""
     model = Decoder.of(DECODERS[name])
     counts = parameters(model)
     if model.n_positions:
@@ -92,7 +92,7 @@ def test_every_component_is_counted_right(name: str) -> None:
 def test_any_sizes_are_counted_right(
     groups: int, kv_heads: int, sizes: tuple[int, ...], experts: tuple[int, int], flags: tuple[bool, bool]
 ) -> None:
-    """Also at unusual sizes: grouped heads, experts, tied or not, with and without norms of q and k."""
+    """Counts are right for grouped heads, experts, tied and untied heads, and norms of q and k."""
     n_voc, d_model, d_ff, n_layers = sizes
     tied, qk_norm = flags
     model = Decoder(
@@ -118,7 +118,7 @@ def test_any_sizes_are_counted_right(
     ("name", "active"), [("Mixtral-8x7B", 12_879_925_248), ("Qwen3-30B-A3B", 3_353_032_704)]
 )
 def test_active_parameters_are_those_of_a_model_with_the_chosen_experts_only(name: str, active: int) -> None:
-    """They are those of a real model with so many experts, and the remaining rows of the router."""
+    """Active parameters equal a real model with only the chosen experts, and the remaining router rows."""
     model = Decoder.of(DECODERS[name])
     fewer = real.build(replace(model, n_experts=model.n_active_experts))
     router = model.n_layers * model.d_model * (model.n_experts - model.n_active_experts)
@@ -126,13 +126,13 @@ def test_active_parameters_are_those_of_a_model_with_the_chosen_experts_only(nam
 
 
 def test_without_experts_all_parameters_are_active() -> None:
-    """A dense model computes every token with everything."""
+    """In a dense model all parameters are active."""
     model = Decoder.of(DECODERS["Llama-3-8B"])
     assert parameters(model) == active_parameters(model)
 
 
 def test_an_untied_head_and_two_more_tokens() -> None:
-    """GPT-2 with a head of its own, and with two special tokens added, has the known totals."""
+    """GPT-2 has the known totals with an untied head, and with two special tokens added."""
     config = DECODERS["GPT-2"]
     assert 163_037_184 == total(parameters(Decoder.of({**config, "tied": False})))
     assert 124_441_344 == total(parameters(Decoder.of({**config, "n_voc": 50259})))
@@ -140,7 +140,7 @@ def test_an_untied_head_and_two_more_tokens() -> None:
 
 
 def test_bert_base() -> None:
-    """BERT-base: every component and the total are those of the real encoder."""
+    """Every component and the total of BERT-base equal those of the real encoder."""
     import transformers
 
     with torch.device("meta"):
@@ -166,7 +166,7 @@ def test_bert_base() -> None:
     "sizes", [families.T5(), T5_3B, families.T5(d_head=48, gated=True, tied=False, n_layers=3)]
 )
 def test_t5(sizes: families.T5) -> None:
-    """T5-small, and a gated T5 with narrow heads: every component is that of the real model."""
+    """Every component of T5-small and of a gated T5 with narrow heads equals the real model."""
     import transformers
 
     config = transformers.T5Config(
@@ -183,7 +183,7 @@ def test_t5(sizes: families.T5) -> None:
     with torch.device("meta"):
         model = transformers.T5ForConditionalGeneration(config)
     model.tie_weights()
-    if not sizes.tied:  # the library ties every T5; the published version 1.1 has a head of its own
+    if not sizes.tied:  # the library ties every T5, but the published version 1.1 has an untied head
         model.lm_head = nn.Linear(sizes.d_model, sizes.n_voc, bias=False, device="meta")
     patterns = {
         "token_embeddings": "^shared",
@@ -203,7 +203,7 @@ def test_t5(sizes: families.T5) -> None:
 
 @pytest.mark.parametrize("sizes", [families.EncoderDecoder(), families.EncoderDecoder(64, 3, 40)])
 def test_the_transformer_of_torch(sizes: families.EncoderDecoder) -> None:
-    """``nn.Transformer``: every component is that of the real module."""
+    """Every component of ``nn.Transformer`` equals that of the real module."""
     with torch.device("meta"):
         model = nn.Transformer(sizes.d_model, 8, sizes.n_layers, sizes.n_layers, sizes.d_ff, batch_first=True)
     patterns = {"norms": "norm", "biases": "bias$", "attention": "attn", "mlp": "linear"}
@@ -224,12 +224,12 @@ def test_the_transformer_of_torch(sizes: families.EncoderDecoder) -> None:
     ],
 )
 def test_a_configuration_that_cannot_be_is_refused(change: dict[str, object], message: str) -> None:
-    """A misspelt name, a negative size and a wrong type are named."""
+    """A misspelt name, a negative size and a wrong type are reported."""
     with pytest.raises(ValueError, match=message):
         Decoder.of({**DECODERS["GPT-2"], **change})
 
 
 def test_a_missing_size_is_named() -> None:
-    """A configuration without a needed size says which."""
+    """A configuration without a required size names it."""
     with pytest.raises(ValueError, match="n_layers"):
         Decoder.of({"n_voc": 1, "d_model": 1, "n_heads": 1, "d_head": 1, "d_ff": 1})

@@ -1,4 +1,4 @@
-"""The draw: fair, the same everywhere, and different for everybody."""
+"""Test that the draw is fair, reproducible and different for each student."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ print(drawn("ada").label, drawn("\\u4e94").label)
 
 
 def drawn(student: str, secret: bytes = SECRET, assignment: str = "variants-practice") -> Variant:
-    """A student's variant of the practice sheet."""
+    """Return a student's variant of the practice sheet."""
     assert SHEET.draws is not None
     counts = SHEET.planted
     return draw_variant(secret, assignment, student, SHEET.draws, catalogues=CATALOGUES, counts=counts)
@@ -39,18 +39,18 @@ def drawn(student: str, secret: bytes = SECRET, assignment: str = "variants-prac
 
 @cache
 def everybody() -> tuple[Variant, ...]:
-    """The variants of a great many students."""
+    """Return the variants of many students."""
     return tuple(drawn(f"student-{number}") for number in range(STUDENTS))
 
 
 def table(**draws: object) -> Draws:
-    """Draws without a rubric."""
+    """Return draws without a rubric."""
     where = draws.pop("where", [])
     return read_draws({"draw": draws, "where": where}, "rubric")
 
 
 def test_the_same_in_every_process() -> None:
-    """Another process, with another seed of Python's hashing, draws the same variants."""
+    """Another process with another hash seed draws the same variants."""
     for seed in ("1", "2"):
         done = subprocess.run(
             [sys.executable, "-c", CODE],
@@ -64,7 +64,7 @@ def test_the_same_in_every_process() -> None:
 
 
 def test_the_draw_is_the_one_that_was_handed_out() -> None:
-    """A change of the way variants are drawn would change everybody's: these two are written down."""
+    """Two variants are stored here, because changing the way of drawing would change released variants."""
     draws = table(
         d={"integers": [1, 2, 3, 4, 5], "common": 1},
         w={"choices": ["a", "b", "c"], "common": "a"},
@@ -83,7 +83,7 @@ def test_the_draw_is_the_one_that_was_handed_out() -> None:
 
 
 def test_students_assignments_and_secrets_draw_apart() -> None:
-    """Another id, however alike, another assignment, another course: another draw."""
+    """Another id, assignment or course gives another draw, even if they are similar."""
     ids = [
         "ada",
         "Ada",
@@ -103,13 +103,13 @@ def test_students_assignments_and_secrets_draw_apart() -> None:
 
 
 def test_length_and_boundaries_of_names_do_not_run_together() -> None:
-    """Assignment ``ab`` of student ``c`` is not assignment ``a`` of student ``bc``."""
+    """Assignment ``ab`` of student ``c`` does not equal assignment ``a`` of student ``bc``."""
     assert drawn("c", assignment="ab") != drawn("bc", assignment="a")
 
 
 @pytest.mark.slow
 def test_everybody_gets_an_equally_hard_sheet() -> None:
-    """Over ten thousand students each has four faults, and each condition holds."""
+    """For ten thousand students, each variant has four faults and satisfies all conditions."""
     for variant in everybody():
         values, faults = variant.values, variant.faults["decoder"]
         assert 4 == len(set(faults))
@@ -121,7 +121,7 @@ def test_everybody_gets_an_equally_hard_sheet() -> None:
 
 
 def test_every_set_of_faults_is_drawn_equally_often() -> None:
-    """Of all sets of four none is preferred."""
+    """All sets of four faults are equally frequent."""
     admissible = [tuple(fault.id for fault in chosen) for chosen in combinations(CATALOGUES["repair"], 4)]
     counts = Counter(variant.faults["decoder"] for variant in everybody())
     assert set(counts) <= set(admissible)
@@ -130,7 +130,7 @@ def test_every_set_of_faults_is_drawn_equally_often() -> None:
 
 @pytest.mark.parametrize("name", ["batch", "length", "n_layers", "factor", "most_tokens"])
 def test_every_value_is_drawn_about_equally_often(name: str) -> None:
-    """Over ten thousand students every value occurs, none a third more or less often than its share."""
+    """Over ten thousand students every value occurs, within a third of its expected share."""
     assert SHEET.draws is not None
     counts = Counter(variant.values[name] for variant in everybody())
     possible = SHEET.draws.drawn[name].values
@@ -140,21 +140,21 @@ def test_every_value_is_drawn_about_equally_often(name: str) -> None:
 
 
 def test_every_pair_of_sizes_that_fits_is_drawn_equally_often() -> None:
-    """Conditions leave what satisfies them equally likely."""
+    """Values that satisfy the conditions are equally frequent."""
     counts = Counter((variant.values["d_model"], variant.values["n_heads"]) for variant in everybody())
     assert 21 == len(counts)
-    # Two further conditions take a little more from some pairs than from others.
+    # Two further conditions remove slightly more of some pairs than of others.
     share = STUDENTS / len(counts)
     assert all(share * 0.75 < count < share * 1.25 for count in counts.values()), counts
 
 
 def test_nearly_everybody_has_a_sheet_of_their_own() -> None:
-    """Of ten thousand sheets nearly all differ."""
+    """Nearly all of ten thousand sheets differ."""
     assert len({variant.label for variant in everybody()}) > 0.98 * STUDENTS
 
 
 def assert_even(counts: Sequence[int]) -> None:
-    """Chi-squared of equal shares within six standard deviations of its mean."""
+    """Assert that chi-squared of equal shares is within six standard deviations of its mean."""
     share = sum(counts) / len(counts)
     squared = sum((count - share) ** 2 / share for count in counts)
     freedom = len(counts) - 1
@@ -162,7 +162,7 @@ def assert_even(counts: Sequence[int]) -> None:
 
 
 def test_integers_are_unbiased_at_awkward_bounds() -> None:
-    """A bound that does not divide the generator's range prefers no value."""
+    """All values are equally frequent if the bound does not divide the generator's range."""
     draws = table(n={"integers": {"from": 0, "to": 6}, "common": 0})
     counts = Counter(
         draw_variant(SECRET, "a", str(one), draws, catalogues={}, counts={}).values["n"]
@@ -172,7 +172,7 @@ def test_integers_are_unbiased_at_awkward_bounds() -> None:
 
 
 def test_more_faults_than_there_are_are_refused() -> None:
-    """The message says how many there are."""
+    """The message states how many faults exist."""
     draws = table(f={"faults": "q"})
     faults = [Fault(name, {}) for name in "abc"]
     every = draw_variant(SECRET, "a", "x", draws, catalogues={"q": faults}, counts={"f": 3})

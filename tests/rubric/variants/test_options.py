@@ -1,4 +1,4 @@
-"""What a rubric may say about variants, and what is refused with which words."""
+"""Test the options for variants in a rubric, and the messages for invalid ones."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ def read(text: str) -> Rubric:
 
 
 def changed(old: str, new: str) -> Rubric:
-    """The rubric with one place changed."""
+    """Read the rubric with one place changed."""
     assert 1 == RUBRIC.count(old), old
     return read(RUBRIC.replace(old, new))
 
 
 def test_the_common_variant_stands_in_the_rubric_as_read() -> None:
-    """Without a student the common values are put in, and the items are those of the file."""
+    """Without a student, the common values are inserted, and the items are those of the file."""
     rubric = read(RUBRIC)
     assert 4 * 512**2 == rubric.get_question("count").items[0].options["value"]
     assert {"en": "With GELU"} == rubric.get_question("count").items[0].text
@@ -84,7 +84,7 @@ def test_the_common_variant_stands_in_the_rubric_as_read() -> None:
 
 
 def test_a_personal_rubric_is_a_plain_one() -> None:
-    """With a variant its own values and faults stand there, with the same points, cells and total."""
+    """A personal rubric has the variant's values and faults, with the same points, cells and total."""
     common = read(RUBRIC)
     rubric = common.make_personal(OWN, {"repair": FAULTS})
     assert 4 * 256**2 == rubric.get_question("count").items[0].options["value"]
@@ -97,7 +97,7 @@ def test_a_personal_rubric_is_a_plain_one() -> None:
 
 
 def test_questions_without_placeholders_are_the_very_same() -> None:
-    """What does not depend on the variant is not made again."""
+    """Questions that do not depend on the variant are reused."""
     common = read(
         RUBRIC.replace('value = "⟦4*d_model**2⟧"', "value = 5").replace("With ⟦activation⟧", "With")
     )
@@ -148,13 +148,13 @@ def test_questions_without_placeholders_are_the_very_same() -> None:
     ],
 )
 def test_errors_are_named(old: str, new: str, message: str) -> None:
-    """Every error stops with the place, what was expected, and the nearest known name."""
+    """Each error states its place, the expected form and the closest known name."""
     with pytest.raises(RubricError, match=message):
         changed(old, new)
 
 
 def test_without_the_table_nothing_is_a_placeholder() -> None:
-    """A rubric that draws nothing may use the brackets as it likes, and has no variant."""
+    """A rubric without draws may contain the brackets literally, and has no variant."""
     head, question = RUBRIC[: RUBRIC.index("[variant]")], RUBRIC[RUBRIC.index("[[question]]") :]
     text = (
         head.replace("points = 4", "points = 2") + question[: question.index('[[question]]\nid = "repair"')]

@@ -1,4 +1,4 @@
-"""Placeholders: what is filled in, and what is refused."""
+"""Test placeholders: the inserted values, and rejected placeholders."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VALUES = {"d_model": 768, "n_heads": 12, "activation": "GELU"}
     ],
 )
 def test_values_stand_where_placeholders_were(text: str, filled: str | None) -> None:
-    """Names and whole-number expressions are replaced; nothing of Python, LaTeX or Markdown is touched."""
+    """Names and integer expressions are replaced; Python, LaTeX and Markdown stay unchanged."""
     assert (filled if filled is not None else text.replace("⟦d_model⟧", "768")) == fill_text(
         text, VALUES, "here"
     )
@@ -51,13 +51,13 @@ def test_values_stand_where_placeholders_were(text: str, filled: str | None) -> 
     ],
 )
 def test_what_is_no_placeholder_is_named(text: str, message: str) -> None:
-    """Unknown names, halves and everything but whole-number arithmetic are refused, with the place."""
+    """Unknown names, fractions and other operations are rejected with the place."""
     with pytest.raises(RubricError, match=message):
         fill_text(text, VALUES, "here")
 
 
 def test_a_placeholder_alone_is_a_number() -> None:
-    """In a table a text that is nothing but a placeholder becomes the value; keys and numbers stay."""
+    """In a table, a text that is only a placeholder becomes the value; keys and numbers stay unchanged."""
     table = {"value": "⟦d_model⟧", "when": ["⟦d_model⟧", "⟦d_model⟧ "], "rtol": 0.5, "flag": True}
     assert {"value": 768, "when": [768, "768 "], "rtol": 0.5, "flag": True} == fill_table(
         table, VALUES, "here"
@@ -67,7 +67,7 @@ def test_a_placeholder_alone_is_a_number() -> None:
 
 
 def notebook(*sources: str) -> bytes:
-    """A notebook of code cells called a, b and c."""
+    """Return a notebook with code cells called a, b and c."""
     cells = [
         {"cell_type": "code", "metadata": {"nbgrader": {"grade_id": name}}, "source": source}
         for name, source in zip("abc", sources, strict=False)
@@ -76,19 +76,19 @@ def notebook(*sources: str) -> bytes:
 
 
 def filled(source: bytes, **listings: Listing) -> list[str]:
-    """The sources after filling in."""
+    """Return the sources after inserting values."""
     return [cell["source"] for cell in json.loads(fill_notebook(source, VALUES, "sheet", listings))["cells"]]
 
 
 def test_a_notebook_is_filled_cell_by_cell() -> None:
-    """Every cell's placeholders are replaced; an unknown one names notebook, cell and grade_id."""
+    """Placeholders are replaced in every cell; an unknown one names notebook, cell and grade_id."""
     assert ["x = 768", "y"] == filled(notebook("x = ⟦d_model⟧", "y"))
     with pytest.raises(RubricError, match=r"notebook 'sheet', cell 2 \(b\): .*'width' is not drawn"):
         filled(notebook("x", "⟦width⟧"))
 
 
 def test_a_listing_is_exchanged_where_it_stands() -> None:
-    """The common listing is replaced by the variant's; where it does not stand once, the cell is named."""
+    """The common listing is replaced by the variant's; if it does not occur once, the cell is named."""
     assert ["before\nown\nafter"] == filled(notebook("before\ncommon\nafter"), a=Listing("common", "own"))
     for source in ("nothing", "common common"):
         with pytest.raises(NotebookError, match=r"cell 1 \(a\): expected the listing .* found it [02] times"):
@@ -98,6 +98,6 @@ def test_a_listing_is_exchanged_where_it_stands() -> None:
 
 
 def test_a_label_is_read_back() -> None:
-    """What is written into a notebook's metadata is what is read; a notebook without it says nothing."""
+    """A label is read back from the metadata; without one, the label is empty."""
     assert "abc" == read_label(label_release(notebook("x"), "abc"))
     assert "" == read_label(notebook("x")) == read_label(b"not a notebook")

@@ -1,4 +1,4 @@
-"""A reference that knows mistakes: a wrong number is named, and never by the wrong name."""
+"""Test references that know mistakes: a wrong number is never attributed to the wrong mistake."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ ORACLE: dict[str, Any] = {
 
 
 def told(rubric: str, given: Any, oracle: Any = None) -> ItemResult:
-    """What a student is told about a dictionary with this number."""
+    """Return the result for a dictionary with this number."""
     observed = [value({"total": given})]
     return judge(check_of(rubric), "counts = f()", observed, [value(ORACLE if oracle is None else oracle)])[0]
 
 
 def test_the_reference_is_called_with_the_config() -> None:
-    """One call, with the dictionary of the rubric; decimals arrive as floats."""
+    """The reference is called once with the dictionary of the rubric; decimals arrive as floats."""
     (call,) = check_of(COUNT).plan_reference_calls()
     assert ({"model": {"n_layers": 2}, "share": 0.5},) == call.args
 
@@ -71,12 +71,12 @@ def test_the_reference_is_called_with_the_config() -> None:
     ],
 )
 def test_a_number_is_named_by_the_mistake_that_leads_to_it(given: Any, code: str) -> None:
-    """One mistake is named; of several only what they share; a number that none leads to has no name."""
+    """A number is explained by its mistake; several mistakes are explained by what they share."""
     assert code == told(COUNT, given).student.code
 
 
 def test_the_sentence_does_not_tell_the_right_number() -> None:
-    """Neither the right number nor that of another mistake is in the parameters of a sentence."""
+    """The message contains neither the right number nor that of another mistake."""
     one = told(COUNT, 70)
     assert {"what": "counts", "value": "70"} == one.student.params
     assert "no-gate" in one.staff
@@ -84,7 +84,7 @@ def test_the_sentence_does_not_tell_the_right_number() -> None:
 
 
 def test_a_rubric_gives_points_for_a_known_mistake() -> None:
-    """``diagnosis:no-gate`` stands for it, with points and another sentence."""
+    """``diagnosis:no-gate`` gives a known mistake points and another message."""
     rubric = COUNT + '[[question.item.mistake]]\ncode = "gate"\nwhen = "diagnosis:no-gate"\npoints = 1\n'
     one = told(rubric + 'text = { en = "Look at the MLP." }\n', 70)
     assert (Decimal(1), "gate", Status.FAILED) == (one.points, one.code, one.status)
@@ -92,7 +92,7 @@ def test_a_rubric_gives_points_for_a_known_mistake() -> None:
 
 
 def test_a_diagnosis_that_is_not_known_is_refused() -> None:
-    """A misspelt one is named with a suggestion."""
+    """A misspelt diagnosis is rejected with a suggestion."""
     rubric = (
         COUNT + '[[question.item.mistake]]\ncode = "gate"\nwhen = "diagnosis:no-gat"\ntext = { en = "-" }\n'
     )
@@ -104,7 +104,7 @@ def test_a_diagnosis_that_is_not_known_is_refused() -> None:
     "oracle", [None, 7, [], {}, {"right": {}}, {"right": {"total": "x"}}, {"right": 100}]
 )
 def test_an_oracle_that_says_nothing_is_our_fault(oracle: Any) -> None:
-    """Without a right number a person decides, whatever was given."""
+    """Without a right number from the reference, any answer needs manual review."""
     observed = [value({"total": 100})]
     (one,) = judge(check_of(COUNT), "counts = f()", observed, [value(oracle)])
     assert (Status.NEEDS_REVIEW, Decimal(0)) == (one.status, one.points)
@@ -116,7 +116,7 @@ def test_an_oracle_that_says_nothing_is_our_fault(oracle: Any) -> None:
     "mistakes", [None, 3, "no-gate", [3, None, {}], [{"code": ["x"], "values": 3}], {"a": 1}]
 )
 def test_malformed_mistakes_are_left_out(mistakes: Any) -> None:
-    """What is right is still known."""
+    """Malformed mistakes of the reference are ignored, and the right number is still used."""
     oracle = {"right": {"total": 100}, "mistakes": mistakes}
     assert Status.PASSED == told(COUNT, 100, oracle).status
     assert "number.wrong" == told(COUNT, 70, oracle).code
@@ -144,7 +144,7 @@ QUANTITY = COUNT.replace(
     ],
 )
 def test_a_quantity_is_named_in_any_unit(given: Any, code: str) -> None:
-    """Where a unit explains the number as well, neither of the two is claimed."""
+    """A mistake is recognised in any unit; if a unit explains the number too, neither is reported."""
     oracle = {
         "right": {"total": "8000000000 bytes"},
         "mistakes": [
@@ -163,13 +163,13 @@ def test_a_quantity_is_named_in_any_unit(given: Any, code: str) -> None:
     ],
 )
 def test_errors_in_a_rubric_are_named(change: tuple[str, str], message: str) -> None:
-    """A config without a reference is refused."""
+    """A config without a reference is rejected."""
     with pytest.raises(RubricError, match=message):
         check_of(COUNT.replace(*change))
 
 
 def test_a_path_leads_into_nested_entries() -> None:
-    """Of a table: by row, then by column; a path that leads nowhere says nothing."""
+    """A path addresses an entry of a table by row and column; an unknown path gives no value."""
     oracle = {"right": {"row": {"count": 5}}}
     assert 5 == read_reply(oracle, ("row", "count")).right
     assert read_reply(oracle, ("row", "shape")).right is None

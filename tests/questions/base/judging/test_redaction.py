@@ -1,4 +1,4 @@
-"""What a student's page repeats of what a box said, where hidden inputs could stand in it."""
+"""Test what a student's page repeats of a box's output, which may contain hidden inputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SOURCE = 'class NoMask(ValueError): pass\ndef f(k):\n    raise NoMask("no mask a
 
 
 def page(code: str, /, **params: Phrase) -> str:
-    """Both sentences of a result with these words, as a page shows them."""
+    """Return both translations of a result's message with these words, as on a page."""
     result = ItemResult("q", "i", Status.FAILED, Decimal(0), Decimal(1), Message(code, params), "staff", code)
     (shown,) = redact_results([result], [SOURCE])
     assert ("staff", code) == (shown.staff, shown.code)
@@ -27,7 +27,7 @@ def page(code: str, /, **params: Phrase) -> str:
     "text", ["128", "k is 128", "no mask at all 128", "x" * 120, "a1 b2 c3", "mat1 and mat2 (10x128)"]
 )
 def test_texts_of_exceptions_are_not_repeated(text: str) -> None:
-    """Whatever an exception says of its own: the kind of it is told, and how to see the rest."""
+    """The text of an exception is not shown; the message gives its type and how to see the rest."""
     shown = page("raised", what="f [one]", error="RuntimeError", text=text)
     assert text not in shown
     assert "stopped with RuntimeError. The error message is not shown" in shown
@@ -35,21 +35,21 @@ def test_texts_of_exceptions_are_not_repeated(text: str) -> None:
 
 
 def test_what_stands_in_the_notebook_is_repeated() -> None:
-    """A text or a class of the student's own, word for word."""
+    """A text or class name from the student's notebook is shown literally."""
     shown = page("raised", what="f [one]", error="NoMask", text="no mask at all")
     assert "f [one] stopped with NoMask: no mask at all" in shown
 
 
 @pytest.mark.parametrize("name", ["K128", "k_1_2_8", "Secret", "RuntimeError128", "NoMask 12345"])
 def test_names_of_classes_are_not_a_letterbox(name: str) -> None:
-    """A class that is made in the call, and named after what it was called with, is not named."""
+    """A class that is created and named during the call is not named, because its name may leak inputs."""
     shown = page("raised", what="f", error=name, text="–")
     assert name not in shown
     assert "f stopped with an exception." in shown
 
 
 def test_staff_reads_all() -> None:
-    """The whole text, and the name."""
+    """Staff see the whole text and the name."""
     _, finding = read_observed([Observation(ok=False, error="K128", message="k = 128")], 0, "f")
     assert finding is not None
     assert "f: K128: k = 128" == finding.staff

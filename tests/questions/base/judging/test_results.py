@@ -1,4 +1,4 @@
-"""What a finding is worth."""
+"""Test the points of a finding."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ value = 7
 
 
 def test_a_deduction_takes_points_away_and_gives_none() -> None:
-    """Only where something was found; what a person has to look at costs nothing yet."""
+    """A deduction is subtracted only after a failure, gives no points, and waits for manual review."""
     question = parse_rubric(RUBRIC).get_question("one")
     right, loud = question.items
     found = {

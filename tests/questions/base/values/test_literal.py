@@ -1,4 +1,4 @@
-"""Reading plain literals from the source of an answer cell."""
+"""Read plain literals from the source of an answer cell."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from autograder.questions.base.values.literal import (
     ],
 )
 def test_plain_literals(source: str, value: object) -> None:
-    """The last assignment at top level counts; other lines that only read it do not matter."""
+    """The last assignment at top level counts; lines that only read the name do not matter."""
     assert Literal(value) == find_answer_literal(source, "x")
 
 
@@ -97,13 +97,13 @@ def test_plain_literals(source: str, value: object) -> None:
     ],
 )
 def test_everything_else_is_left_to_the_sandbox(source: str) -> None:
-    """What would have to be run to be known, or is not Python, has no literal; nothing is raised."""
+    """A value that needs execution, or invalid Python, has no literal and raises no exception."""
     assert None is find_answer_literal(source, "x")
 
 
 @given(st.text(max_size=200))
 def test_any_text_is_a_cell(source: str) -> None:
-    """Whatever stands in a cell, the result is a literal or None."""
+    """Any text of a cell gives a literal or None."""
     found = find_answer_literal(source, "x")
     assert found is None or isinstance(found, Literal)
 
@@ -117,7 +117,7 @@ PLAIN = st.recursive(
 
 @given(PLAIN)
 def test_written_values_are_read_back(value: object) -> None:
-    """What Python writes for a plain value is read as that value."""
+    """The repr of a plain value is read as that value."""
     try:
         source = f"x = {value!r}"
         source.encode()
@@ -133,7 +133,7 @@ PIECES = st.sampled_from(_SIGNS + _RARER)
 
 @given(st.lists(PIECES, max_size=9).map("".join))
 def test_plain_cells_are_read_as_the_parser_reads_them(source: str) -> None:
-    """What is read without the parser is what the parser reads."""
+    """The fast reader without the parser agrees with the parser."""
     texts = read_plain_texts(source)
     if texts is not None:
         for name in ("x", "None"):

@@ -1,4 +1,4 @@
-"""Texts that people read: whether they say anything, what is in them, which are equal."""
+"""Test prose: whether texts are empty, what they contain, and which are equal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from autograder.questions.base.values import prose
     ],
 )
 def test_what_says_nothing(text: str) -> None:
-    """Placeholders, signs alone and the marks of an empty list are no answer."""
+    """Placeholders, punctuation alone and the marks of an empty list are no answer."""
     assert prose.is_unwritten_text(text)
 
 
@@ -50,7 +50,7 @@ def test_what_says_nothing(text: str) -> None:
     ],
 )
 def test_what_says_something(text: str) -> None:
-    """A number, a letter, a sign of a formula or one filled line is an answer for a person."""
+    """A number, a letter, a sign of a formula or one filled line is an answer."""
     assert not prose.is_unwritten_text(text)
 
 
@@ -68,7 +68,7 @@ def test_what_says_something(text: str) -> None:
     ],
 )
 def test_trivial_differences(one: str, other: str) -> None:
-    """Case, space, punctuation, emphasis and Unicode's variants do not make another answer."""
+    """Case, spaces, punctuation, emphasis and Unicode variants do not make a different answer."""
     assert prose.to_canonical(one) == prose.to_canonical(other)
 
 
@@ -80,20 +80,20 @@ def test_trivial_differences(one: str, other: str) -> None:
     ],
 )
 def test_differences_that_mean_something(one: str, other: str) -> None:
-    """Signs of formulas, digits and words make another answer."""
+    """Signs of formulas, digits and words make a different answer."""
     assert prose.to_canonical(one) != prose.to_canonical(other)
 
 
 @given(st.text(max_size=200))
 def test_the_form_of_a_form_is_itself(text: str) -> None:
-    """Taking differences away twice takes away no more, whatever was written."""
+    """The canonical form of any text is stripped, and checking it for content raises nothing."""
     form = prose.to_canonical(text)
     assert form == form.strip()
     assert prose.is_unwritten_text(text) in (True, False)
 
 
 def test_differences_count_beyond_what_is_looked_at() -> None:
-    """Of a very long text the beginning counts without trifles, the rest letter for letter."""
+    """Only the beginning of a very long text is normalised; the rest is compared literally."""
     begin = "A word, " * 3000
     shouted = begin.upper()[: prose.MOST] + begin[prose.MOST :]
     assert prose.to_canonical(begin + "end") == prose.to_canonical(shouted + "end")
@@ -101,7 +101,7 @@ def test_differences_count_beyond_what_is_looked_at() -> None:
 
 
 def test_words_of_a_closed_list() -> None:
-    """Whole words, beginnings and ends, and words in a row are found, wherever they stand."""
+    """Whole words, prefixes, suffixes and sequences of words are found anywhere."""
     text = "A SET has no order; Reihenfolgen, Wortreihenfolge, reset; end\n token; fester Größe"
     sought = ["set", "*reihenfolge*", "end token", "ord", "fest* größe"]
     found = [text[start:end] for start, end in prose.find_spans(text, sought)]
@@ -109,6 +109,6 @@ def test_words_of_a_closed_list() -> None:
 
 
 def test_signs_in_a_closed_list_are_literal() -> None:
-    """Nothing in an entry is a pattern but the star at its ends; overlapping finds are one."""
+    """Only the star at the ends of an entry is special; overlapping matches are merged."""
     assert [] == prose.find_spans("aaa", ["a.a", "(a", "[a-z]"])
     assert [(0, 3)] == prose.find_spans("a b c", ["a b", "b", "*b*"])
