@@ -283,3 +283,9 @@ def call_all(inputs: Sequence[Tensor], calls: Sequence[tuple[Any, Mapping[str, i
 def list_weights(model: Module) -> list[list[Any]]:
     """Return name and shape of every weight, in the order of the vector."""
     return [[name, list(weight.shape)] for name, weight in model.named_parameters()]
+
+
+def list_learning(model: Module) -> list[str]:
+    """Return the names of the weights that have a gradient other than zero."""
+    weights = model.named_parameters()
+    return [name for name, weight in weights if weight.grad is not None and weight.grad.any()]

@@ -101,12 +101,23 @@ class StudentModel:
 
     def list_weights(self) -> list[list[Any]]:
         """Return name and shape of every weight, in the order of the vector."""
-        weights: list[list[Any]] = get_objects().run_beside(models.list_weights, self.handle)
-        return weights
+        return list_weights(self.handle)
 
     def count_weights(self, *, buffers: bool = False) -> int:
         """Return the number of weights, or of all numbers in the state with its buffers."""
         return int(get_objects().run_beside(models.count_weights, self.handle, buffers))
+
+
+def list_weights(model: Any) -> list[list[Any]]:
+    """Return name and shape of every weight of a model of the student's, or of another one."""
+    weights: list[list[Any]] = get_objects().run_beside(models.list_weights, model)
+    return weights
+
+
+def list_learning(model: Any) -> list[str]:
+    """Return the names of the weights of a model of the student's that have a gradient other than zero."""
+    names: list[str] = get_objects().run_beside(models.list_learning, model)
+    return names
 
 
 def make_models(kind: Any, sizes: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
