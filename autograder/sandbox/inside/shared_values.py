@@ -444,7 +444,7 @@ class _NumpyGenerator:
 
     def get_state(self) -> Any:
         """Return its state, as `np.random.get_state` does."""
-        generator = np.random.get_bit_generator()
+        generator = np.random.get_bit_generator()  # type: ignore[attr-defined] # it lacks a declaration
         is_usual = type(generator) is np.random.MT19937
         memory = ctypes.string_at(generator.ctypes.state_address, _SIZE_OF_STATE) if is_usual else None
         # A spare normal number, which is not in this memory, can be used up while the memory stays the same;
