@@ -86,6 +86,47 @@ def run_model(model: Module, inputs: Sequence[Any], options: Mapping[str, Any]) 
     return output.detach().clone() if isinstance(output, torch.Tensor) else output
 
 
+def run_each(
+    model: Module,
+    inputs: Sequence[Tensor],
+    calls: Sequence[Sequence[int]],
+    weights: Tensor | None,
+    options: Mapping[str, Any],
+) -> list[Any]:
+    """Return the outputs of forward passes one after another, until one raises an exception.
+
+    Args:
+        model: of the student.
+        inputs: of all passes; each pass gets copies.
+        calls: for each pass its seed, and the indices of its inputs.
+        weights: all weights of these passes, in one vector; None for those that the model has.
+        options: as for `run_model`.
+
+    Returns:
+        The outputs of at least one pass.
+
+    Raises:
+        Exception: whatever the first pass raises.
+    """
+    before = None if weights is None else get_weights(model)
+    outputs: list[Any] = []
+    try:
+        if weights is not None:
+            set_weights(model, weights)
+        for seed, *indices in calls:
+            try:
+                output = run_model(model, [inputs[index] for index in indices], {**options, "seed": seed})
+            except Exception:
+                if not outputs:
+                    raise
+                break
+            outputs.append(output)
+    finally:
+        if before is not None:
+            set_weights(model, before)
+    return outputs
+
+
 def _copy_tensor(value: Any) -> Any:
     """Return a copy of a tensor, which the student's code may change; return anything else unchanged."""
     return value.clone() if isinstance(value, torch.Tensor) else value
@@ -161,20 +202,24 @@ def find_slopes(model: Module, inputs: Sequence[Any], options: Mapping[str, Any]
     return torch.cat([slope.flatten() for slope in slopes])
 
 
-def find_own_weights(
-    model: Module, usual: Sequence[Any], special: Sequence[Any], options: Mapping[str, Any]
-) -> Tensor:
-    """Return a mask of the weights that influence the output of special inputs, but not of usual ones.
+def find_used_weights(model: Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> Tensor:
+    """Return a mask of the weights that influence the output."""
+    used: Tensor = find_slopes(model, inputs, options) != 0
+    return used
 
-    For example the rows of a table that only special words read, whatever the name of the table.
+
+def find_idle_weights(model: Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> Tensor:
+    """Return a mask of the weights that do not influence the output, whatever the other weights are.
+
+    For example the rows of a table of words that are not in the inputs, whatever the name of the table.
     """
     weights = get_weights(model)
-    idle = find_slopes(model, usual, options) == 0
+    idle = ~find_used_weights(model, inputs, options)
     for seed in (1, 2):  # a feature of a hidden layer may sleep by chance
         move_weights(model, 1.0, 1.0, seed)
-        idle &= find_slopes(model, usual, options) == 0
+        idle &= ~find_used_weights(model, inputs, options)
         set_weights(model, weights)
-    return idle & (find_slopes(model, special, options) != 0)
+    return idle
 
 
 def get_weights(model: Module) -> Tensor:
@@ -238,3 +283,9 @@ def call_all(inputs: Sequence[Tensor], calls: Sequence[tuple[Any, Mapping[str, i
 def list_weights(model: Module) -> list[list[Any]]:
     """Return name and shape of every weight, in the order of the vector."""
     return [[name, list(weight.shape)] for name, weight in model.named_parameters()]
+
+
+def list_learning(model: Module) -> list[str]:
+    """Return the names of the weights that have a gradient other than zero."""
+    weights = model.named_parameters()
+    return [name for name, weight in weights if weight.grad is not None and weight.grad.any()]

@@ -41,6 +41,33 @@ class StudentModel:
         """Return the output of a forward pass, as the student's code returns it."""
         return get_objects().run_beside(models.run_model, self.handle, list(inputs), self._options | options)
 
+    def run_each(
+        self,
+        calls: Sequence[Sequence[Tensor]],
+        *,
+        seeds: Sequence[int] | None = None,
+        weights: Tensor | None = None,
+    ) -> Iterator[Any]:
+        """Run forward passes in few steps; yield their outputs, as the student's code returns them.
+
+        An exception is raised when the output of the pass that raises it is requested.
+
+        Args:
+            calls: the inputs of each pass.
+            seeds: of each pass; 1 if they are not given.
+            weights: all weights of these passes, in one vector; the model keeps its own.
+        """
+        seeds = seeds or [1] * len(calls)
+        done = 0
+        while done < len(calls):
+            inputs, positions = _share_inputs(calls[done : done + get_objects().most_together])
+            numbered = [[seed, *indices] for seed, indices in zip(seeds[done:], positions, strict=False)]
+            outputs = get_objects().run_beside(
+                models.run_each, self.handle, inputs, numbered, weights, self._options
+            )
+            done += _check_outputs(outputs, positions)
+            yield from outputs
+
     def find_slopes(self, *inputs: Any, **options: Any) -> Tensor:
         """Return the derivative of the output's sum of squares by every weight, in one vector."""
         slopes = fetch_tensor(
@@ -49,12 +76,19 @@ class StudentModel:
         _assert_finite(slopes)
         return slopes
 
-    def find_own_weights(self, usual: Sequence[Any], special: Sequence[Any], **options: Any) -> Tensor:
-        """Return a mask of the weights that influence the output of special inputs, but not of usual ones."""
+    def find_used_weights(self, *inputs: Any, **options: Any) -> Tensor:
+        """Return a mask of the weights that influence the output."""
+        return self._find_weights(models.find_used_weights, inputs, options)
+
+    def find_idle_weights(self, *inputs: Any, **options: Any) -> Tensor:
+        """Return a mask of the weights that do not influence the output, whatever the others are."""
+        return self._find_weights(models.find_idle_weights, inputs, options)
+
+    def _find_weights(
+        self, find: Callable[..., Any], inputs: Sequence[Any], options: Mapping[str, Any]
+    ) -> Tensor:
         return fetch_tensor(
-            get_objects().run_beside(
-                models.find_own_weights, self.handle, list(usual), list(special), self._options | options
-            )
+            get_objects().run_beside(find, self.handle, list(inputs), {**self._options, **options})
         )
 
     def get_weights(self) -> Tensor:
@@ -67,12 +101,23 @@ class StudentModel:
 
     def list_weights(self) -> list[list[Any]]:
         """Return name and shape of every weight, in the order of the vector."""
-        weights: list[list[Any]] = get_objects().run_beside(models.list_weights, self.handle)
-        return weights
+        return list_weights(self.handle)
 
     def count_weights(self, *, buffers: bool = False) -> int:
         """Return the number of weights, or of all numbers in the state with its buffers."""
         return int(get_objects().run_beside(models.count_weights, self.handle, buffers))
+
+
+def list_weights(model: Any) -> list[list[Any]]:
+    """Return name and shape of every weight of a model of the student's, or of another one."""
+    weights: list[list[Any]] = get_objects().run_beside(models.list_weights, model)
+    return weights
+
+
+def list_learning(model: Any) -> list[str]:
+    """Return the names of the weights of a model of the student's that have a gradient other than zero."""
+    names: list[str] = get_objects().run_beside(models.list_learning, model)
+    return names
 
 
 def make_models(kind: Any, sizes: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
@@ -100,19 +145,32 @@ def call_all(calls: Sequence[tuple[Any, Mapping[str, Tensor]]]) -> Iterator[Any]
     """
     done = 0
     while done < len(calls):
-        inputs: dict[int, tuple[int, Tensor]] = {}
-        named = []
-        for function, tensors in calls[done : done + get_objects().most_together]:
-            for tensor in tensors.values():
-                # Calls may share an input, which is sent once.
-                inputs.setdefault(id(tensor), (len(inputs), tensor))
-            named.append((function, {name: inputs[id(tensor)][0] for name, tensor in tensors.items()}))
-        outputs = get_objects().run_beside(models.call_all, [tensor for _, tensor in inputs.values()], named)
-        if type(outputs) is not list or not 0 < len(outputs) <= len(named):  # the student's word
-            raise Unclear("the calls brought no list of outputs")
+        batch = calls[done : done + get_objects().most_together]
+        inputs, positions = _share_inputs([list(tensors.values()) for _, tensors in batch])
+        named = [
+            (function, dict(zip(tensors, indices, strict=True)))
+            for (function, tensors), indices in zip(batch, positions, strict=True)
+        ]
+        outputs = get_objects().run_beside(models.call_all, inputs, named)
+        done += _check_outputs(outputs, named)
         yield from outputs
-        # A call that raises ends the batch; it comes first in the next one, and raises there.
-        done += len(outputs)
+
+
+def _share_inputs(calls: Sequence[Sequence[Tensor]]) -> tuple[list[Tensor], list[list[int]]]:
+    """Return the inputs of several calls, each once, and their indices for each call."""
+    inputs: dict[int, tuple[int, Tensor]] = {}
+    for tensors in calls:
+        for tensor in tensors:
+            inputs.setdefault(id(tensor), (len(inputs), tensor))
+    indices = [[inputs[id(tensor)][0] for tensor in tensors] for tensors in calls]
+    return [tensor for _, tensor in inputs.values()], indices
+
+
+def _check_outputs(outputs: Any, calls: Sequence[Any]) -> int:
+    """Return how many calls were made: one that raises comes first in the next step, and raises there."""
+    if type(outputs) is not list or not 0 < len(outputs) <= len(calls):  # the student's word
+        raise Unclear("the calls brought no list of outputs")
+    return len(outputs)
 
 
 def fetch_tensor(value: Any) -> Tensor:
@@ -357,7 +415,7 @@ def assert_dropout(
     A dropped feature zeroes the derivatives of the weights before it, so that the position of the dropout and
     the module that applies it do not matter::
 
-        weights = model.find_own_weights(usual, special)      # the rows of words that occur once
+        weights = model.find_idle_weights(*usual) & model.find_used_weights(*special)  # of words used once
         training = StudentModel(student.Decoder, sizes_with_dropout, train=True)
         training.set_weights(model.get_weights())
         assert_dropout(training, special, weights)

@@ -13,7 +13,7 @@ from pathlib import Path
 from autograder.core.extensions import name_package
 from autograder.questions import list_foreign_entries
 
-GRADING_VERSION = 9
+GRADING_VERSION = 10
 """The version of grading. Stored results of another version are computed again.
 
 Raise it by one with every change after which a verdict, the points or a student sentence of a result can

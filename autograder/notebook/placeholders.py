@@ -8,6 +8,7 @@ Jupyter students run it to start anew, not to withdraw them.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal
@@ -84,7 +85,7 @@ def find_skipped_lines(cells: Sequence[Cell | Markdown], release: Release) -> li
     return skipped
 
 
-def list_stubs(release: Release) -> set[str]:
+def list_stubs(release: Release) -> frozenset[str]:
     """Return the statements, dumped, that define a name in an empty answer."""
     return _list_placeholders(release)[1]
 
@@ -158,18 +159,19 @@ def _find_stubs_below(
     return tuple(spans)
 
 
-def _list_placeholders(release: Release) -> tuple[set[str], set[str]]:
+@functools.lru_cache(maxsize=16)  # a class has one, and to parse it takes as long as a submission
+def _list_placeholders(release: Release) -> tuple[frozenset[str], frozenset[str]]:
     """Return the statements by which a release marks empty answers: those that raise, those that define."""
     sources = (cell.source for cell in release.cells if cell.is_answer and cell.cell_type == "code")
     trees = [tree for tree in map(parse_cell, sources) if tree]
-    raises = {
+    raises = frozenset(
         ast.dump(statement)
         for tree in trees
         for body in _list_bodies(tree)
         for statement in body
         if isinstance(statement, ast.Raise)
-    }
-    stubs = {ast.dump(statement) for tree in trees for statement in tree.body if _is_stub(statement)}
+    )
+    stubs = frozenset(ast.dump(statement) for tree in trees for statement in tree.body if _is_stub(statement))
     return raises, stubs
 
 

@@ -10,6 +10,7 @@ something in its code. A name that a rubric asks for is evidence, too.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterable, Sequence
 
@@ -22,7 +23,7 @@ from autograder.notebook.displaced_answers import MOST_TEXTS, SearchedNotebook, 
 from autograder.notebook.document import RawCell, name_cells, normalize_source
 from autograder.notebook.duplicate_cells import parse_cell
 from autograder.notebook.headings import find_labelled
-from autograder.notebook.release import ReleaseCell
+from autograder.notebook.release import Release, ReleaseCell
 
 _FEWEST_WORDS = 3
 _FEWEST_WORDS_IN_CODE = 5
@@ -46,7 +47,7 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 class _NonAnswers(Struct, frozen=True):
     """Content that a cell may have without being an answer."""
 
-    given_texts: set[str]
+    given_texts: frozenset[str]
     """Lines and texts of the release."""
     asked_names: set[str]
     """Names that answers define."""
@@ -176,7 +177,11 @@ def _find_added(notebook: SearchedNotebook, kind: str) -> set[int]:
     defined = set[str]().union(*map(find_changed_names, code))
     used, needed = _collect_used_names(notebook.cells)
     non_answers = _NonAnswers(
-        _collect_given_lines(notebook), answer_names, used, needed if kind == "code" else used, defined
+        _collect_given_lines(notebook.release),
+        answer_names,
+        used,
+        needed if kind == "code" else used,
+        defined,
     )
     taken = {
         index
@@ -253,7 +258,7 @@ def _find_unassigned_texts(notebook: SearchedNotebook) -> set[int]:
     certain = {index for index, names in notebook.named.items() if owners.get(index, set()).issuperset(names)}
     certain.update(notebook.places.values())
     read = {index for index in owners if index < end or index in certain}
-    given_lines = _collect_given_lines(notebook)
+    given_lines = _collect_given_lines(notebook.release)
     return {
         index
         for index in notebook.own_cells
@@ -263,10 +268,11 @@ def _find_unassigned_texts(notebook: SearchedNotebook) -> set[int]:
     }
 
 
-def _collect_given_lines(notebook: SearchedNotebook) -> set[str]:
+@functools.lru_cache(maxsize=16)  # as `placeholders` does
+def _collect_given_lines(release: Release) -> frozenset[str]:
     """Return the lines of the release, and the texts in its code."""
-    given_lines = {line.strip() for cell in notebook.release.cells for line in cell.source.split("\n")}
-    trees = [parse_cell(cell.source) for cell in notebook.release.cells if cell.cell_type == "code"]
+    given_lines = frozenset(line.strip() for cell in release.cells for line in cell.source.split("\n"))
+    trees = [parse_cell(cell.source) for cell in release.cells if cell.cell_type == "code"]
     nodes = (node for tree in trees if tree for node in ast.walk(tree) if isinstance(node, ast.Constant))
     return given_lines.union(node.value.strip() for node in nodes if isinstance(node.value, str))
 
@@ -276,7 +282,7 @@ def _is_text(cell: RawCell) -> bool:
     return cell.cell_type != "code" or bool(_TEXT_MAGIC.match(cell.source))
 
 
-def _has_text(cell: RawCell, given_lines: set[str]) -> bool:
+def _has_text(cell: RawCell, given_lines: frozenset[str]) -> bool:
     """Decide whether a text cell contains more than given lines."""
     source = _TEXT_MAGIC.sub("", cell.source, count=1)
     return any(re.search(r"\w", line) for line in source.split("\n") if line.strip() not in given_lines)
@@ -297,7 +303,7 @@ def _find_shared_cells(notebook: SearchedNotebook, original: ReleaseCell) -> set
     # A copy in the right place is better evidence than a neighbour with room.
     if copied := {index for index in parts if _is_text(notebook.cells[index])}:
         return copied
-    given_lines, shared = _collect_given_lines(notebook), set[int]()
+    given_lines, shared = _collect_given_lines(notebook.release), set[int]()
     before = answers.index(original.grade_id) - 1
     if before >= 0 and not notebook.is_blank(answers[before]):
         answer_names = notebook.get_names(answers[before])
@@ -319,7 +325,7 @@ def _find_shared_cells(notebook: SearchedNotebook, original: ReleaseCell) -> set
     return shared
 
 
-def _count_paragraphs(text: str, given_lines: set[str]) -> int:
+def _count_paragraphs(text: str, given_lines: frozenset[str]) -> int:
     """Count the paragraphs with words or a picture; lists, tables and code belong to the paragraph above."""
     blocks = _BLANK_LINES.split(_END_OF_LIST.sub(_split_before_sentence, text.strip()))
     own_blocks = (
@@ -337,7 +343,7 @@ def _split_before_sentence(match: re.Match[str]) -> str:
     return f"{match[1]}\n\n" if match[2].isupper() else match[0]
 
 
-def _has_explanation(source: str, given_lines: set[str], answer_names: set[str]) -> bool:
+def _has_explanation(source: str, given_lines: frozenset[str], answer_names: set[str]) -> bool:
     """Decide whether code has a longer text outside of its functions and classes.
 
     Args:
@@ -376,7 +382,7 @@ def _is_prose(cell: RawCell) -> bool:
     tree = parse_cell(cell.source) if cell.cell_type == "code" else None
     if tree is None:
         return cell.cell_type == "code" and _has_sentences(cell.source)
-    return all(map(_is_shown_text, tree.body)) and _has_explanation(cell.source, set(), set())
+    return all(map(_is_shown_text, tree.body)) and _has_explanation(cell.source, frozenset(), set())
 
 
 def _has_sentences(source: str) -> bool:

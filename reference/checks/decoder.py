@@ -125,19 +125,19 @@ def sum_up(trial, layers=1):
 def check_sum(trial):
     """Check with a last word that no attention sees: its embedding is nothing, then huge on either side."""
     n = 11
-    model, memory = trial.make(), trial.normal(n, n, WIDTH)
-    tokens = trial.words(n, n)
+    memory, tokens = trial.normal(n, n, WIDTH), trial.words(n, n)
     tokens[:, -1] = USUAL + torch.arange(n) % (WIDTH - USUAL)
     others, last = (tokens + 1) % USUAL, tokens.clone()
     others[:, -1], last[:, -1] = tokens[:, -1], tokens[:, -1].roll(1)
     seen, own = torch.ones(n, 1, 1, n, dtype=torch.bool), make_causal_mask(n, n)
     seen[..., -1], own[..., -1, 1:] = False, False
-    weights = model.get_weights()
-    mask = model.find_own_weights(trial.once(trial.many_words), (tokens, memory, seen, own), features=USUAL)
+    model, weights = trial.model(), trial.once(trial.get_weights, 1)
+    idle = trial.once(trial.idle_weights, 1)
+    mask = idle & model.find_used_weights(tokens, memory, seen, own, features=USUAL)
 
     def both(size, other):
-        model.set_weights(torch.where(mask, size, weights))
-        outputs = (trial.scored(model, words, memory, seen, own) for words in (tokens, other))
+        calls = [(words, memory, seen, own) for words in (tokens, other)]
+        outputs = trial.score_each(model, calls, weights=torch.where(mask, size, weights))
         return find_moved(*outputs)[:, -1].any()
 
     if not both(torch.zeros_like(weights), others) and holds(self_mask):
@@ -153,7 +153,7 @@ def check_every_layer(trial):
     """
     if 2 not in trial.depths or not all(holds(check) for check in (self_mask, cross_value)):
         return
-    grown, used = trial.weights(trial.model(), trial.model(2), trial.inputs(trial.tokens, trial.memory))
+    grown, used = trial.once(trial.grown_weights)
     if used < grown / 2:
         return
     effects = [drown(trial, layers) for layers in (1, 2)]
@@ -165,16 +165,13 @@ def drown(trial, layers):
     """Return how far other words, and the memory, move the last word's scores if its embedding is huge."""
     last, huge = PLACE == N - 1, trial.words(N, N, USUAL, WIDTH)
     own = make_causal_mask(N, N) & ~torch.eye(N, dtype=torch.bool) | (torch.arange(N * N) == 0).view(N, N)
-    mask, model = trial.once(trial.special_weights, layers), trial.make(layers)
-    weights = model.get_weights()
-    model.set_weights(torch.where(mask, 1e6 * weights, weights))
-    usual, others, memory = (
-        trial.scored(model, torch.where(last, huge, tokens), memory, None, own)
-        for tokens, memory in (
-            (trial.tokens, trial.memory),
-            (trial.others, trial.memory),
-            (trial.tokens, trial.moved),
-        )
+    mask, weights = trial.once(trial.special_weights, layers), trial.once(trial.get_weights, layers)
+    words, others = (torch.where(last, huge, tokens) for tokens in (trial.tokens, trial.others))
+    calls = ((words, trial.memory), (others, trial.memory), (words, trial.moved))
+    usual, others, memory = trial.score_each(
+        trial.model(layers),
+        [(*call, None, own) for call in calls],
+        weights=torch.where(mask, 1e6 * weights, weights),
     )
     return measure_change(usual, others)[:, -1].max(), measure_change(usual, memory)[:, -1].max()
 
@@ -303,8 +300,8 @@ def orders_differ(trial, model, length):
     swapped = tokens.clone()
     swapped[pair, pair], swapped[pair, pair + 1] = tokens[pair, pair + 1], tokens[pair, pair]
     memory = trial.memory[:1, :1].expand(pairs, length, -1)
-    outputs = (trial.run(model, words, memory, None, all_open(pairs, length)) for words in (tokens, swapped))
-    there = find_moved(*outputs)
+    calls = [(words, memory, None, all_open(pairs, length)) for words in (tokens, swapped)]
+    there = find_moved(*trial.run_each(model, calls))
     there[pair, pair], there[pair, pair + 1] = False, False
     return bool(there.any(1).all())
 
@@ -322,12 +319,14 @@ def shape_order(student, reference, draw):
     """Check with one word everywhere: texts are alike, places differ, longer texts begin as shorter ones."""
     trial = follow_words(student, draw)
     model = trial.model()
-    outputs = (trial.run(model, trial.tokens, trial.memory, seed=seed) for seed in (1, 2))
+    outputs = trial.run_each(model, [(trial.tokens, trial.memory)] * 2, seeds=(1, 2))
     if find_moved(*outputs).any() and not trial.once(trial.finds_new_weights):
         raise Unclear("the output is another one each time")
-    for texts, length in ((2, 9), (9, 2), (1, 5), (3, 1)):
+    sizes = ((2, 9), (9, 2), (1, 5), (3, 1))
+    outputs = trial.run_each(model, [make_equal_texts(trial, *size) for size in sizes])
+    for texts, length in sizes:
         try:
-            output = first_of_many(trial, model, texts, length)
+            output = next(outputs)
         except NotFiniteError:
             raise
         except (RuntimeError, IndexError, Unclear) as error:
@@ -336,7 +335,7 @@ def shape_order(student, reference, draw):
         if find_moved(output[:1], output[-1:]).any():
             raise Wrong("the same text is another one in another row")
         if length > 1 and not find_moved(output[:, :1], output[:, 1:2]).any():
-            output = first_of_many(trial, model, texts, length, trial.normal(1, length, WIDTH))
+            output = trial.run(model, *make_equal_texts(trial, texts, length, trial.normal(1, length, WIDTH)))
             if not find_moved(output[:, :1], output[:, 1:2]).any() and not has_relative_places(trial):
                 raise Wrong("all places are alike")
     if all(holds(check) for check in (self_mask, cross_mask, cross_value, small_residual)):
@@ -345,21 +344,23 @@ def shape_order(student, reference, draw):
 
 def compare_lengths(trial, model):
     """Check that a longer text begins as a shorter one, with a memory of another length."""
+    sizes = ((4, 2), (1, 4), (3, 1))
+    calls = [(torch.full(size, 2), trial.memory[:1, :7].expand(size[0], -1, -1)) for size in sizes]
+    outputs = trial.run_each(model, [(torch.full((2, 5), 2), trial.memory[:2, :7]), *calls])
     try:
-        whole = trial.run(model, torch.full((2, 5), 2), trial.memory[:2, :7])
+        whole = next(outputs)
     except (RuntimeError, IndexError) as error:
         raise Wrong(f"words and memory of two lengths: {error}") from error
-    for texts, length in ((4, 2), (1, 4), (3, 1)):
-        shorter = trial.run(model, torch.full((texts, length), 2), trial.memory[:1, :7].expand(texts, -1, -1))
+    for (_, length), shorter in zip(sizes, outputs, strict=True):
         if find_moved(whole[:1, :length], shorter[:1]).any():
             raise Wrong("where the same text is longer, it begins otherwise")
 
 
-def first_of_many(trial, model, texts, length, memory=None):
-    """Return the output of equal texts of one word; all places of the memory are alike unless it is given."""
+def make_equal_texts(trial, texts, length, memory=None):
+    """Return equal texts of one word as inputs; all places of the memory are alike unless it is given."""
     memory = trial.memory[:1, :1] if memory is None else memory
     seen, own = torch.ones(texts, 1, 1, length, dtype=torch.bool), make_causal_mask(texts, length)
-    return trial.run(model, torch.full((texts, length), 2), memory.expand(texts, length, -1), seen, own)
+    return torch.full((texts, length), 2), memory.expand(texts, length, -1), seen, own
 
 
 @fault(
@@ -378,7 +379,7 @@ def embedding_dropout(student, reference, draw):
     if own.sum() != (WIDTH - USUAL) * WIDTH:
         raise Unclear("the words have no table as wide as the model: what is dropped cannot be seen in it")
     training = trial.make(dropout=0.5, train=True)
-    training.set_weights(model.get_weights())
+    training.set_weights(trial.once(trial.get_weights, 1))
     try:
         assert_dropout(training, trial.once(trial.special_words), own, features=USUAL)
     except Wrong:
@@ -390,7 +391,8 @@ def embedding_dropout(student, reference, draw):
     n = 10 + WIDTH
     longer = trial.inputs(trial.words(n, n), trial.normal(n, n, WIDTH), None, all_open(n, n))
     try:
-        places = model.find_own_weights(trial.once(trial.many_words), longer, features=USUAL)
+        idle = trial.once(trial.idle_weights, 1)
+        places = idle & model.find_used_weights(*longer, features=USUAL)
     except IndexError:
         return
     slopes = training.find_slopes(*longer, features=USUAL, seed=2, texts=1)
@@ -402,13 +404,15 @@ def drops_what_is_mixed(trial):
     """Return whether without layers scores are random, but no feature of words or places is dropped."""
     training = trial.make(layers=0, dropout=0.5, train=True)
     inputs = trial.once(trial.special_words)
-    outputs = [trial.run(training, *inputs, seed=seed) for seed in (1, 2)]
+    outputs = [*trial.run_each(training, [inputs] * 2, seeds=(1, 2))]
     if not find_moved(*outputs).any() or (outputs[0] == 0).any():
         return False
     n = 10 + WIDTH
     longer = trial.inputs(trial.words(n, n), trial.normal(n, n, WIDTH))
+    model = trial.make(layers=0)
+    idle = model.find_idle_weights(*trial.once(trial.many_words), features=USUAL)
     for special, texts in ((inputs, None), (longer, 1)):  # rows of words, and of places
-        own = trial.make(layers=0).find_own_weights(trial.once(trial.many_words), special, features=USUAL)
+        own = idle & model.find_used_weights(*special, features=USUAL)
         slopes = training.find_slopes(*special, features=USUAL, seed=2, texts=texts) * own
         if int(slopes.count_nonzero()) < 0.98 * int(own.sum()):
             return False
@@ -428,9 +432,7 @@ def cross_value(student, reference, draw):
     """Check that a memory of one place moves the output, and that places which change seats move nothing."""
     trial = try_out(student, draw)
     for layers in trial.depths:
-        model = trial.model(layers)
-        outputs = (run_on_one_place(trial, model, memory) for memory in (trial.memory, trial.moved))
-        if not find_moved(*outputs).any():
+        if not find_moved(*run_on_one_place(trial, trial.model(layers))).any():
             raise Wrong("the memory is not fetched")
     check_long_memory(trial)
     if trial.once(trial.has_memory_rows):
@@ -445,16 +447,18 @@ def cross_value(student, reference, draw):
             return
 
 
-def run_on_one_place(trial, model, memory):
-    """Return what comes of a memory of one place, so that it does not matter where is looked."""
+def run_on_one_place(trial, model):
+    """Return what comes of two memories of one place, so that it does not matter where is looked."""
+    memories = [memory[:1, :1] for memory in (trial.memory, trial.moved)]
     try:
-        return trial.run(model, trial.tokens[:1, :1], memory[:1, :1])
+        return [*trial.run_each(model, [(trial.tokens[:1, :1], memory) for memory in memories])]
     except Unclear:
         raise
     except (
         Exception
     ):  # it does not work for one text or word, which is another fault: many equal places do as well
-        return trial.run(model, trial.tokens, memory[:1, :1].expand(N, N, -1))
+        calls = [(trial.tokens, memory.expand(N, N, -1)) for memory in memories]
+        return [*trial.run_each(model, calls)]
 
 
 def check_long_memory(trial):
@@ -463,9 +467,8 @@ def check_long_memory(trial):
     moved = torch.cat((trial.memory[:, :-1], trial.moved[:, -1:]), 1)
     inputs = trial.tokens[:, :half], trial.memory, torch.ones(N, 1, 1, N, dtype=torch.bool), all_open(N, half)
     try:
-        outputs = [
-            trial.run(trial.model(), inputs[0], memory, *inputs[2:]) for memory in (trial.memory, moved)
-        ]
+        calls = [(inputs[0], memory, *inputs[2:]) for memory in (trial.memory, moved)]
+        outputs = [*trial.run_each(trial.model(), calls)]
     except (RuntimeError, IndexError, Unclear):
         return  # masks that are exchanged do not fit: that is another fault
     if not find_moved(*outputs).any() and holds(cross_mask):
@@ -490,7 +493,7 @@ def output_head(student, reference, draw):
         raise Wrong("two layers do not work")
     if trial.once(trial.finds_new_weights):
         raise Wrong("the head is another one in each pass")
-    if (width := trial.run(trial.model(2), trial.tokens, trial.memory).shape[2]) != WORDS:
+    if (width := trial.once(trial.plain, 2).shape[2]) != WORDS:
         raise Wrong(f"with two layers {width} numbers for {WORDS} words")
     few, many = trial.model(), trial.make(n_tokens=140)
     assert_head(few, many, trial.inputs(trial.tokens, trial.memory), (WORDS, 140), WIDTH)

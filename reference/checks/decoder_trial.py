@@ -109,26 +109,27 @@ class Trial:
             own = show_only_to_itself(make_causal_mask(texts, length), torch.arange(length) == 0)
         return tokens, memory, seen, own
 
-    def run(self, model, tokens, memory, seen=None, own=None, seed=1):
+    def run(self, model, tokens, memory, seen=None, own=None):
         """Return scores; or if something else is returned, what a module gave with a row for each word."""
-        output = model.run(*self.inputs(tokens, memory, seen, own), seed=seed)
-        if output is None:
-            raise Unclear("no module gives a row for each word")
-        output = fetch_tensor(output)
-        if not output.isfinite().all():
-            raise NotFiniteError("NaN or infinity in the output")
-        return output
+        return next(self.run_each(model, [(tokens, memory, seen, own)]))
 
-    def scored(self, model, *inputs):
-        """Return the scores of usual words, in which no row of the others has a part."""
-        return self.run(model, *inputs)[..., :USUAL]
+    def run_each(self, model, calls, **options):
+        """Yield what `run` returns for each call; all passes are made in one step."""
+        yield from map(check_output, model.run_each([self.inputs(*call) for call in calls], **options))
+
+    def score_each(self, model, calls, **options):
+        """Yield the scores of usual words, in which no row of the others has a part."""
+        return (output[..., :USUAL] for output in self.run_each(model, calls, **options))
+
+    def plain(self, layers):
+        return self.run(self.model(layers), self.tokens, self.memory)
 
     def find_depths(self):
         """Return one layer and two; if two do not work at all, what one does is judged."""
         try:
-            self.run(self.make(2), self.tokens, self.memory)
+            self.once(self.plain, 2)
         except Exception:
-            self.run(self.make(1), self.tokens, self.memory)
+            self.once(self.plain, 1)
             return (1,)
         return (1, 2)
 
@@ -136,13 +137,14 @@ class Trial:
         """Leave to manual review what works in float32 alone."""
         usual = self.inputs(self.tokens, self.memory)
         try:
-            self.make().run(*usual)
+            self.model().run(*usual)
         except Exception as error:
             single = [value.float() if value.is_floating_point() else value for value in usual]
             try:
                 self.make(dtype="float32").run(*single)
             except Exception:
                 self.options = {"inner": 1, "raises": True}
+                self.known.clear()
                 self.raised = f"it raises in each call: {error}"
                 return
             raise Unclear(f"it works in float32 alone: {error}") from error
@@ -151,7 +153,7 @@ class Trial:
         """Return why what is returned is no score for each word, or "": then what a module gave is judged."""
         if self.raised:
             return self.raised
-        model = self.make()
+        model = self.model()
         first = (PLACE == 0).expand(N, 1, 1, N)
         for texts, length in ((N, N), (2, 5)):
             try:
@@ -189,20 +191,18 @@ class Trial:
     def refuse_another_training(self):
         """Leave to manual review what gives something else in training, though nothing is dropped."""
         model = self.make(train=True, drops=False)
-        first, second = (self.run(model, self.tokens, self.memory, seed=seed) for seed in (1, 2))
-        usual = self.run(self.model(), self.tokens, self.memory)
-        if not find_moved(first, second).any() and find_moved(usual, first).any():
+        first, second = self.run_each(model, [(self.tokens, self.memory)] * 2, seeds=(1, 2))
+        if not find_moved(first, second).any() and find_moved(self.once(self.plain, 1), first).any():
             raise Unclear("in training mode it computes something else, where nothing is dropped")
 
     def finds_new_weights(self):
         """Return whether the head is another one in each pass: scores are random, what it is given is not."""
 
-        def is_random(**options):
-            model = self.make(**options)
-            outputs = [model.run(*self.inputs(self.tokens, self.memory), seed=seed) for seed in (1, 2)]
+        def is_random(model):
+            outputs = [*model.run_each([self.inputs(self.tokens, self.memory)] * 2, seeds=(1, 2))]
             return all(isinstance(output, Tensor) for output in outputs) and find_moved(*outputs).any()
 
-        return is_random() and not all(is_random(inner=number) for number in (1, 2))
+        return is_random(self.model()) and not all(is_random(self.make(inner=number)) for number in (1, 2))
 
     def has_no_part(self):
         """Return whether no other word or memory arrives, and a second layer brings nothing."""
@@ -211,15 +211,16 @@ class Trial:
         if word[LATER].any() or (memory & ~torch.eye(N, dtype=torch.bool)).any():
             return False
         try:
-            grown, used = self.weights(self.model(), self.model(2), self.inputs(self.tokens, self.memory))
+            grown, used = self.once(self.grown_weights)
         except Exception:
             return False
         return grown > 0 == used
 
-    def weights(self, model, more, inputs):
+    def grown_weights(self):
         """Return how many weights a second layer brings, and how many more have a part."""
-        used = [int(one.find_slopes(*inputs).count_nonzero()) for one in (model, more)]
-        return more.count_weights() - model.count_weights(), used[1] - used[0]
+        inputs = self.inputs(self.tokens, self.memory)
+        first, second = (self.model(layers).find_slopes(*inputs) for layers in (1, 2))
+        return second.numel() - first.numel(), int(second.count_nonzero()) - int(first.count_nonzero())
 
     def masks(self, number):
         """Return the memory's and the target's mask.
@@ -230,20 +231,25 @@ class Trial:
         seen = self.seen_2 if number == 1 else (PLACE == 0).expand(N, N) if number == 3 else self.seen
         return seen[:, None, None], (self.own, self.own_2, eye, self.own)[number]
 
-    def usual(self, layers, number):
-        return self.run(self.once(self.masked_model, layers), self.tokens, self.memory, *self.masks(number))
+    def changed_inputs(self):
+        """Return inputs; then word b of text b is another one; then place b of its memory."""
+        word, place = change_one_place(self.tokens, self.others), change_one_place(self.memory, self.moved)
+        return (self.tokens, self.memory), (word, self.memory), (self.tokens, place)
+
+    def masked_outputs(self, layers, number):
+        masks = self.masks(number)
+        calls = [self.inputs(*inputs, *masks) for inputs in self.changed_inputs()]
+        return [*self.once(self.masked_model, layers).run_each(calls)]
 
     def moved_by_word(self, layers, number):
         """Return for (text b, place) what moves with word b of text b."""
-        changed = change_one_place(self.tokens, self.others)
-        output = self.run(self.once(self.masked_model, layers), changed, self.memory, *self.masks(number))
-        return find_moved(self.once(self.usual, layers, number), output)
+        usual, word, _ = self.once(self.masked_outputs, layers, number)
+        return find_moved(check_output(usual), check_output(word))
 
     def moved_by_memory(self, layers, number):
         """Return for (text b, place) what moves with place b of the memory of text b."""
-        changed = change_one_place(self.memory, self.moved)
-        output = self.run(self.once(self.masked_model, layers), self.tokens, changed, *self.masks(number))
-        return find_moved(self.once(self.usual, layers, number), output)
+        usual, _, place = self.once(self.masked_outputs, layers, number)
+        return find_moved(check_output(usual), check_output(place))
 
     def reads_hidden_places(self):
         """Return whether a place of the memory that both masks hide moves other places."""
@@ -262,18 +268,19 @@ class Trial:
         hidden = (PLACE == 3) | (PLACE == 4)
         masks = torch.ones(N, 1, 1, N, dtype=torch.bool), show_only_to_itself(all_open(N, N), hidden)
         memory = self.memory[:1, :1].expand(N, N, -1)
-        outputs = (self.run(self.model(1), one, memory, *masks) for one in (self.tokens, words))
-        return find_moved(*outputs) & ~hidden
+        calls = [(one, memory, *masks) for one in (self.tokens, words)]
+        return find_moved(*self.run_each(self.model(1), calls)) & ~hidden
 
-    def with_memory(self, layers, memory, seen):
-        """Return the output where all words are seen, and this of the memory."""
-        return self.run(self.model(layers), self.tokens, memory, seen.expand(N, 1, 1, N), all_open(N, N))
+    def with_memories(self, layers, memories, seen):
+        """Yield the outputs where all words are seen, and this of the memory."""
+        masks = seen.expand(N, 1, 1, N), all_open(N, N)
+        return self.run_each(self.model(layers), [(self.tokens, memory, *masks) for memory in memories])
 
     def swapped(self, layers):
         """Return where the output moves when two places of the memory change their order."""
         memory = self.memory.clone()
         memory[:, [3, 4]] = memory[:, [4, 3]]
-        return find_moved(*(self.with_memory(layers, one, MIDDLE) for one in (self.memory, memory)))
+        return find_moved(*self.with_memories(layers, (self.memory, memory), MIDDLE))
 
     def pooled(self, layers):
         """Return whether the memory is read, and it is no matter which place is moved, with any mask."""
@@ -283,16 +290,20 @@ class Trial:
         first, second = self.memory.clone(), self.memory.clone()
         first[:, 3] = self.moved[:, 3]
         second[:, 4] += self.moved[:, 3] - self.memory[:, 3]
-        usual, first, second = (
-            self.with_memory(layers, memory, seen) for memory in (self.memory, first, second)
-        )
+        usual, first, second = self.with_memories(layers, (self.memory, first, second), seen)
         return bool(find_moved(usual, first)[:, 5:].any()) and not find_moved(first, second)[:, 5:].any()
 
     def special_weights(self, layers):
         """Return a mask of the weights that only special words read: their rows of a table."""
-        return self.model(layers).find_own_weights(
-            self.once(self.many_words), self.once(self.special_words), features=USUAL
-        )
+        idle = self.once(self.idle_weights, layers)
+        return idle & self.model(layers).find_used_weights(*self.once(self.special_words), features=USUAL)
+
+    def idle_weights(self, layers):
+        """Return a mask of the weights that many usual words do not read."""
+        return self.model(layers).find_idle_weights(*self.once(self.many_words), features=USUAL)
+
+    def get_weights(self, layers):
+        return self.model(layers).get_weights()
 
     def special_words(self):
         """Return many words, and each special one in one place."""
@@ -304,38 +315,43 @@ class Trial:
     def many_words(self):
         return self.inputs(self.words(10, 10), 4 * self.normal(10, 10, WIDTH))
 
-    def small_model(self, layers):
-        """Return a model in which attention brings little, and a residual sum all that was there before."""
-        return self.make(layers, scale=self.once(self.find_small_scale))
+    def small_outputs(self, layers, scale):
+        """Return outputs where attention brings little, and a residual sum all that was there before."""
+        return [
+            *self.make(layers, scale=scale).run_each([self.inputs(*one) for one in self.changed_inputs()])
+        ]
 
     def find_small_scale(self):
         """Return how small matrices are made; so small that hardly anything arrives is too small."""
-        small = self.make(scale=0.003)
-        changed = change_one_place(self.tokens, self.others)
-        outputs = (self.run(small, tokens, self.memory) for tokens in (self.tokens, changed))
-        return 0.003 if measure_change(*outputs).diagonal()[INNER].min() > 1e-14 else 0.05
-
-    def small_usual(self, layers):
-        return self.run(self.once(self.small_model, layers), self.tokens, self.memory)
+        usual, word, _ = map(check_output, self.once(self.small_outputs, 1, 0.003))
+        return 0.003 if measure_change(usual, word).diagonal()[INNER].min() > 1e-14 else 0.05
 
     def small_effect(self, layers):
         """Return for (text b, place) how far word b moves the places of text b, with small weights."""
-        changed = change_one_place(self.tokens, self.others)
-        output = self.run(self.once(self.small_model, layers), changed, self.memory)
-        return measure_change(self.once(self.small_usual, layers), output)
+        usual, word, _ = self.once(self.small_outputs, layers, self.once(self.find_small_scale))
+        return measure_change(check_output(usual), check_output(word))
 
     def has_memory_rows(self):
         """Return whether with small weights a row follows its place of the memory, and not its word."""
-        changed = change_one_place(self.memory, self.moved)
-        output = self.run(self.once(self.small_model, 1), self.tokens, changed)
-        memory = measure_change(self.once(self.small_usual, 1), output)
+        usual, _, place = self.once(self.small_outputs, 1, self.once(self.find_small_scale))
+        memory = measure_change(check_output(usual), check_output(place))
         own, others = memory.diagonal(), memory - memory.diagonal().diag_embed()
         word = self.once(self.small_effect, 1).diagonal()
         return bool(own[INNER].min() > 100 * max(word[INNER].max(), others.max()))
 
     def reads_memory(self, layers):
-        outputs = (self.run(self.model(layers), self.tokens, memory) for memory in (self.memory, self.moved))
-        return bool(find_moved(*outputs).any())
+        calls = [(self.tokens, memory) for memory in (self.memory, self.moved)]
+        return bool(find_moved(*self.run_each(self.model(layers), calls)).any())
+
+
+def check_output(output):
+    """Return an output; it must be a tensor of finite numbers."""
+    if output is None:
+        raise Unclear("no module gives a row for each word")
+    output = fetch_tensor(output)
+    if not output.isfinite().all():
+        raise NotFiniteError("NaN or infinity in the output")
+    return output
 
 
 def all_open(texts, length):

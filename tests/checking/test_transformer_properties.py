@@ -128,11 +128,11 @@ def check_dropout(defect: str) -> None:
     """Check that dropout removes the effect of some weights."""
     usual, special = (TOKENS, MEMORY), (torch.full((1, N), 9), MEMORY[:1])
     model, training = make(defect), make(defect, sizes=(WORDS, 0.5), train=True)
-    weights = model.find_own_weights(usual, special)
+    idle = model.find_idle_weights(*usual)
+    assert (idle & model.find_used_weights(*special)).sum() >= WIDTH
     training.set_weights(model.get_weights())
     special = (torch.where(torch.arange(N) == 0, 9, TOKENS[:1]), MEMORY[:1])
-    assert weights.sum() >= WIDTH
-    assert_dropout(training, special, model.find_own_weights(usual, special))
+    assert_dropout(training, special, idle & model.find_used_weights(*special))
 
 
 def check_swap(defect: str) -> None:
@@ -255,3 +255,18 @@ def test_slopes_that_are_not_finite_reach_no_weight() -> None:
 
     with pytest.raises(Wrong, match="not finite"):
         assert_gradients_reach(StudentModel(Endless, (WORDS,)), (TOKENS, MEMORY))
+
+
+def test_passes_in_one_step_give_what_single_passes_give() -> None:
+    """Also with other weights, which the model has for these passes alone."""
+    model, other = make(""), make("", seed=5)
+    calls = [(TOKENS, MEMORY), (TOKENS[:1, :2], MEMORY[:1])]
+    for output, call in zip(model.run_each(calls), calls, strict=True):
+        assert torch.equal(output, model.run(*call))
+    for output, call in zip(model.run_each(calls, weights=other.get_weights()), calls, strict=True):
+        assert torch.equal(output, other.run(*call))
+        assert not torch.equal(output, model.run(*call))
+    outputs = model.run_each([calls[0], (TOKENS + WORDS, MEMORY)])
+    assert torch.equal(next(outputs), model.run(*calls[0]))
+    with pytest.raises(IndexError):
+        next(outputs)

@@ -40,3 +40,16 @@ def test_keep_states_puts_all_generators_back() -> None:
         random.gauss(0, 1)
         np.random.seed(2)
     assert before == (random.getstate(), np.random.get_state()[1].tolist())
+
+
+def test_the_second_normal_number_of_numpy_counts_as_a_move() -> None:
+    """It is kept beside the words of the generator, which stay the same when it is used."""
+    np.random.seed(0)
+    seen = Generators()
+    np.random.standard_normal()
+    assert ["numpy"] == [*seen.collect_moved_states()]
+    with keep_states():
+        kept = np.random.standard_normal()
+    assert {} == seen.collect_moved_states()
+    assert kept == np.random.standard_normal()
+    assert ["numpy"] == [*seen.collect_moved_states()]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import ctypes
 import hashlib
 import importlib
 import json
@@ -430,6 +431,42 @@ _PYTHONS: Any = random.getstate.__self__  # type: ignore[attr-defined]
 """Python's global generator, even if a notebook replaces it."""
 
 
+_SIZE_OF_STATE = 2500
+"""Bytes of NumPy's Mersenne Twister: 624 words and a position."""
+
+
+class _NumpyGenerator:
+    """NumPy's global generator; only a state that has moved is read in full, because that takes 30 µs."""
+
+    def __init__(self) -> None:
+        self._memory: bytes | None = None
+        self._state: Any = None
+
+    def get_state(self) -> Any:
+        """Return its state, as `np.random.get_state` does."""
+        generator = np.random.get_bit_generator()  # type: ignore[attr-defined] # it lacks a declaration
+        is_usual = type(generator) is np.random.MT19937
+        memory = ctypes.string_at(generator.ctypes.state_address, _SIZE_OF_STATE) if is_usual else None
+        # A spare normal number, which is not in this memory, can be used up while the memory stays the same;
+        # without one, only code that puts back a state of its own could bring one there.
+        if memory is None or memory != self._memory or self._state[3]:
+            self._memory, self._state = memory, np.random.get_state()
+        return self._state
+
+    def restore_state(self, state: Any) -> None:
+        """Put it into a state that it had."""
+        if self.get_state() is not state:
+            self.set_state(state)
+
+    def set_state(self, state: Any) -> None:
+        """Put it into a state."""
+        np.random.set_state(state)
+        self._memory = None
+
+
+_NUMPYS = _NumpyGenerator()
+
+
 class Generators:
     """The global generators of a box, and the states that the other box last knew."""
 
@@ -446,7 +483,7 @@ class Generators:
             self._random = pythons
             version, numbers, spare = pythons
             states["random"] = [version, np.array(numbers, np.int64), spare]
-        numpys: Any = np.random.get_state()
+        numpys = _NUMPYS.get_state()
         state = (numpys[1].tobytes(), *map(int, numpys[2:4]), float(numpys[4]))
         if state != self._numpy:
             self._numpy = state
@@ -472,7 +509,7 @@ class Generators:
             version, numbers, spare = states["random"]
             _PYTHONS.setstate((version, tuple(map(int, numbers)), spare))
         if "numpy" in states:
-            np.random.set_state(("MT19937", np.array(states["numpy"][0], np.uint32), *states["numpy"][1:]))
+            _NUMPYS.set_state(("MT19937", np.array(states["numpy"][0], np.uint32), *states["numpy"][1:]))
         if "torch" in states:
             torch = sys.modules["torch"]
             torch.set_rng_state(torch.from_numpy(np.array(states["torch"], np.uint8)))
@@ -484,13 +521,13 @@ class Generators:
 @contextlib.contextmanager
 def keep_states() -> Iterator[None]:
     """Restore the present states of the global generators afterwards."""
-    pythons, numpys = _PYTHONS.getstate(), np.random.get_state()
+    pythons, numpys = _PYTHONS.getstate(), _NUMPYS.get_state()
     torch = sys.modules.get("torch")
     torchs = None if torch is None else torch.default_generator.get_state()
     try:
         yield
     finally:
         _PYTHONS.setstate(pythons)
-        np.random.set_state(numpys)
+        _NUMPYS.restore_state(numpys)
         if torch is not None and torchs is not None:
             torch.default_generator.set_state(torchs)
