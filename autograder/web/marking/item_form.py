@@ -15,7 +15,6 @@ from autograder.core.errors import AutograderError
 from autograder.core.wording import Phrase
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.sanitise import clean_input
-from autograder.questions import written
 from autograder.service import versions
 from autograder.service.item_changes import EditedItem, change_items, list_editable_items
 from autograder.service.marking import answers
@@ -114,7 +113,7 @@ def edit_items(request: HttpRequest, visit: Visit, offer: Offer, place: int) -> 
     row = pages.get_place(offer, place)
     rubric = assignment_details.get_assignment(offer).rubric
     cell = answers.find_cell(rubric, row.notebook, row.cell)
-    if cell is None or cell.question.kind != written.KIND.name:
+    if cell is None or not pages.has_editable_items(cell):
         raise Http404
     question, languages = cell.question, rubric.assignment.languages
     _, data = versions.load_rubric_file(offer.version)
