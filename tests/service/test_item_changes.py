@@ -10,19 +10,21 @@ from msgspec.structs import replace
 
 from autograder import rubric as rubrics
 
-RUBRICS = sorted(Path("rubrics").glob("*.toml"))
+RUBRICS = [path for path in sorted(Path("rubrics").glob("*.toml")) if 'kind = "written"' in path.read_text()]
 LANGUAGES = ("en", "de")
 NEW = {"en": 'Quotes " and \\', "de": "Zwei\nZeilen ü"}
 
 
 @pytest.mark.parametrize("path", RUBRICS, ids=lambda path: path.stem)
-def test_every_shipped_written_question_can_be_edited(path: Path, service_database: object) -> None:
+def test_written_questions_of_shipped_rubrics_can_be_edited(path: Path, service_database: object) -> None:
     """The first item gets other points, text and guide, the last one goes, and one is added."""
     from autograder.service import item_changes
 
     data = path.read_bytes()
     rubric, reference = rubrics.load_rubric(path), Path("reference")
-    for question in (question for question in rubric.questions if question.kind == "written"):
+    written = [question for question in rubric.questions if question.kind == "written"]
+    # Each edit reads the whole file, and questions in the middle are no other case.
+    for question in {question.id: question for question in (*written[:1], *written[-1:])}.values():
         items = item_changes.list_editable_items(data, question.id, LANGUAGES)
         assert data == item_changes.edit_items(data, question.id, items, LANGUAGES)
         first = replace(items[0], points=items[0].points + Decimal("0.25"), text=NEW, guide=NEW)
