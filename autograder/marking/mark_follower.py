@@ -41,7 +41,10 @@ class MarkFollower(Struct, frozen=True):
             automatic: the automatic points under it; None: no item of the cell was decided.
         """
         question = self._find_question(name)
-        rescaled_items = {item_id: self._scale_item(question, item_id, mark) for item_id in mark.items}
+        known = {item.id for item in question.items}
+        rescaled_items = {
+            item_id: self._scale_item(question, item_id, mark) for item_id in mark.items if item_id in known
+        }
         items = {item_id: points for item_id, (points, _) in rescaled_items.items()}
         worth = {item_id: of for item_id, (_, of) in rescaled_items.items()}
         if mark.points is None:
@@ -52,11 +55,11 @@ class MarkFollower(Struct, frozen=True):
             mark.items,
             {item_id: mark.worth.get(item_id, worth[item_id]) for item_id in items},
         )
+        verdicts = collect_verdicts(question, name[1], self.score)
+        new_points = compute_cell_points(question, name[1], verdicts, items)
         if follows:
-            new_points = compute_cell_points(
-                question, name[1], collect_verdicts(question, name[1], self.score), items
-            )
             points = points if new_points is None else new_points
+        again = again or bool(mark.items and new_points is None)
         # The automatic points changed for another reason than the points of items.
         if get_settled_points(compute_automatic_points(self.score, self.rubric)[name]) != automatic:
             again = again or not (follows and self._has_same_verdicts(question, name[1]))
@@ -72,10 +75,10 @@ class MarkFollower(Struct, frozen=True):
 
     def _scale_item(self, question: Question, item: str, mark: PersonMark) -> tuple[Decimal, Decimal]:
         """Return the points of an item, and the possible points."""
-        now = next((rubric_item.points for rubric_item in question.items if rubric_item.id == item), None)
-        points, worth = mark.items[item], mark.worth.get(item, now)
-        if now is None or worth is None or now == worth:
-            return points, points if worth is None else worth
+        now, points = question.get_item(item).points, mark.items[item]
+        worth = mark.worth.get(item, now)
+        if now == worth:
+            return points, worth
         return scale_points(points, worth, now), now
 
     def _has_same_verdicts(self, question: Question, cell: str) -> bool:

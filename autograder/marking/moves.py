@@ -213,6 +213,12 @@ def compare_rubrics(before: Rubric, after: Rubric) -> Iterator[RubricChange]:
     for old, new in zip(before.questions, after.questions, strict=True):
         if old.title != new.title:
             yield RubricChange(new.id, "", old.points, new.points, old.title, new.title)
-        for was, will in zip(old.items, new.items, strict=False):
-            if (was.points, was.text) != (will.points, will.text):
-                yield RubricChange(new.id, will.id, was.points, will.points, was.text, will.text)
+        earlier, later = ({item.id: item for item in question.items} for question in (old, new))
+        # An item that only one of them has is worth nothing in the other.
+        for name in {**later, **earlier}:
+            (worth_before, text_before), (worth_after, text_after) = (
+                (items[name].points, items[name].text) if name in items else (NOTHING, {})
+                for items in (earlier, later)
+            )
+            if (worth_before, text_before) != (worth_after, text_after):
+                yield RubricChange(new.id, name, worth_before, worth_after, text_before, text_after)

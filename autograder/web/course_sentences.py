@@ -127,6 +127,7 @@ COURSES: Mapping[str, str | tuple[str, str]] = {
     "web.trial-same": ("Nothing changes for 1 student.", "Nothing changes for {number} students."),
     "web.trial-nobody": "No marks change.",
     "web.trial-changes": "Changes in the rubric",
+    "web.trial-rubric": "Download this version's rubric (for the course folder)",
     "web.trial-class": "Effect on the class",
     "web.trial-difference": "Difference",
     "web.trial-grade": "grade {grade}",

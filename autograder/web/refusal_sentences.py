@@ -71,6 +71,12 @@ _TRIALS: Mapping[str, str] = {
         "a result of this trial was written by another version of this software; retry the trial"
     ),
     "web.trial-new-attempt": "there is a new attempt; try again when it is graded",
+    "web.items-outdated": (
+        "another version has come into use since you opened this page; open it again in another tab, and "
+        "copy your changes"
+    ),
+    "web.items-tried": "version {number} is being tried; apply or discard it first",
+    "web.items-unchanged": "nothing was changed",
 }
 _WEBHOOKS: Mapping[str, str] = {
     "web.webhook-too-many": "there are already {most} webhooks, which is the maximum",

@@ -480,6 +480,7 @@ _LOG: Mapping[str, str] = {
     "web.log-times": "dates changed",
     "web.log-marking-plan": "double marking changed",
     "web.log-version": "version imported",
+    "web.log-change-items": "items changed",
     "web.log-try-version": "trial of a version started",
     "web.log-apply-version": "version applied",
     "web.log-drop-version": "version discarded",

@@ -35,7 +35,7 @@ from autograder.web import (
     version_trials,
 )
 from autograder.web.guard import allow_anyone
-from autograder.web.marking import consistency, groups
+from autograder.web.marking import consistency, groups, item_form
 from autograder.web.marking import pages as marking
 from autograder.web.rest.api import API
 from autograder.web.site import BASE
@@ -100,6 +100,7 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/a/<str:assignment>/again", staff.grade_again, name="grade-again"),
     path("staff/a/<str:assignment>/of/<str:who>/", staff.show_feedback, name="staff-feedback"),
     path("staff/trials/<int:trial>/", version_trials.show_trial, name="trial"),
+    path("staff/trials/<int:trial>/rubric.toml", version_trials.download_rubric, name="trial-rubric"),
     path("staff/trials/<int:trial>/progress", version_trials.show_progress, name="trial-progress"),
     path("staff/trials/<int:trial>/apply", version_trials.apply_trial, name="trial-apply"),
     path("staff/trials/<int:trial>/drop", version_trials.drop_trial, name="trial-drop"),
@@ -143,6 +144,7 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/a/<str:assignment>/mark/<int:place>/groups/gather", groups.merge_groups, name="mark-gather"),
     path("staff/a/<str:assignment>/mark/<int:place>/groups/out", groups.take_out, name="mark-take-out"),
     path("staff/a/<str:assignment>/mark/answers/<int:answer>/group", groups.show_group, name="mark-group"),
+    path("staff/a/<str:assignment>/mark/<int:place>/items/", item_form.edit_items, name="mark-edit-items"),
     path("staff/a/<str:assignment>/mark/<int:place>/plan", consistency.set_plan, name="mark-plan"),
     path("staff/a/<str:assignment>/statistics/", consistency.show_statistics, name="statistics"),
 ]

@@ -6,9 +6,11 @@ Head TAs can look at a trial; only instructors can apply or drop it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import PurePosixPath
 
 from django.contrib import messages as notices
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 
 from autograder.core.errors import AutograderError
@@ -18,7 +20,7 @@ from autograder.service import trials, versions
 from autograder.service.models import Role, VersionTrial
 from autograder.web import assignment_details
 from autograder.web.guard import Visit, require_role
-from autograder.web.responses import render_page
+from autograder.web.responses import make_download, render_page
 from autograder.web.site import choose_language, get_words
 
 
@@ -50,6 +52,14 @@ def show_trial(request: HttpRequest, visit: Visit, trial: int) -> HttpResponse:
         "when": assignment_details.make_time_formatter(version_trial.offer, choose_language(request)),
     }
     return render_page(request, "trial.html", context)
+
+
+@require_role(Role.HEAD_TA)
+def download_rubric(_: HttpRequest, visit: Visit, trial: int) -> HttpResponseBase:
+    """Return the rubric of the version as a file."""
+    version = _get_trial(visit, trial).version
+    path, data = versions.load_rubric_file(version)
+    return make_download(data, PurePosixPath(path).name)
 
 
 @require_role(Role.HEAD_TA)

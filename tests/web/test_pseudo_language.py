@@ -64,7 +64,7 @@ def full(at: Small, locale: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, 
 
     from autograder.service import audit, program_keys
     from autograder.service.marking import answers, mark_entry, regrade_requests
-    from autograder.service.models import CellMark, Member, Scope
+    from autograder.service.models import CellMark, CellPlace, Member, Scope
     from autograder.service.models_results import Webhook
     from autograder.service.refusals import RequestRefused
 
@@ -129,6 +129,7 @@ def full(at: Small, locale: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, 
         "kind": "account",
         "person": at.account("student").pk,
         "place": row.place_id,
+        "written": CellPlace.objects.get(course=record, cell="thoughts").pk,
         "answer": row.pk,
         "trial": trial.pk,
         "draft": draft.pk,
@@ -176,6 +177,8 @@ def test_every_page_speaks_it(at: Small, full: dict[str, Any]) -> None:
     seen, left = set(), []
     for name, reader in PAGES.items():
         parts = {**full, "number": full["request"] if name == "request" else full["number"]}
+        if name == "mark-edit-items":
+            parts["place"] = full["written"]
         place = reverse(name, kwargs={key: parts[key] for key in _keys(name)})
         with contextlib.closing(clients[reader].get(place, follow=True)) as answer:
             assert 200 == answer.status_code, name

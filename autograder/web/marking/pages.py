@@ -22,6 +22,7 @@ from autograder.pages.feedback.answers import list_runs_about
 from autograder.pages.feedback.labels import Labels
 from autograder.pages.feedback.sanitise import clean_input
 from autograder.pages.feedback.student_page import render_cells
+from autograder.questions import load_kind
 from autograder.rubric import Rubric
 from autograder.service.marking import answers, assignees, comments, mark_entry, queue
 from autograder.service.marking.answers import MarkableCell
@@ -68,6 +69,11 @@ def load_answer(offer: Offer, answer: int) -> AnswerContext:
     if cell is None:
         raise Http404
     return AnswerContext(offer, row, cell, rubric)
+
+
+def has_editable_items(cell: MarkableCell) -> bool:
+    """Decide whether items can be changed in the pages: only those that hold nothing a program reads."""
+    return load_kind(cell.question.kind).form == "written"
 
 
 def load_graded(row: CellMark) -> GradingResult | None:
@@ -342,6 +348,7 @@ def _render_answer_page(
         "which": which,
         "waiting": queue.count_waiting(row.place, request.user, mine=which == "mine"),
         "comments": comments.list_offered(row.place),
+        "editable": visit.has_role(Role.HEAD_TA) and has_editable_items(answer_context.cell),
         "blank_notes": [{"first": "", "last": "", "text": ""}] * _BLANK_NOTES,
     }
     return render_page(request, "mark_answer.html", context, status)

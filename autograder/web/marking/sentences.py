@@ -50,6 +50,22 @@ MARKING: Mapping[str, str | tuple[str, str]] = {
     "web.mark-as-written": "Plain text",
     "web.mark-outputs": "Outputs",
     "web.mark-items": "Items",
+    "web.items-edit": "Edit items",
+    "web.items-told": (
+        "Saving makes a new version of the assignment. If students have submitted, it is first tried on the "
+        "whole class, and you see whose marks would change. Marks of the remaining items stay and follow "
+        "their points; points of a removed item are dropped. If you add an item, marked answers are flagged "
+        "for another look. The points of the question and of the assignment follow the items."
+    ),
+    "web.items-new": "Further item (optional)",
+    "web.items-points": "Points",
+    "web.items-text": "Title ({language})",
+    "web.items-guide": "Guide for markers ({language})",
+    "web.items-remove": "Remove this item",
+    "web.items-save": "Save as a new version",
+    "web.items-refused": "Not saved: {reason}",
+    "web.items-none": "A question needs at least one item.",
+    "web.items-offered": "The items were changed. Nobody has submitted yet, so the new version is in use.",
     "web.mark-item": "Item",
     "web.mark-hint": "Words to look for (a hint, not a mark):",
     "web.mark-guide": "Guide",

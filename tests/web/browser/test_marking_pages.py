@@ -81,6 +81,42 @@ def test_a_trial_by_keys(at: Small, reader: Callable[..., Reader], language: str
 
 
 @LANGUAGES
+def test_items_are_changed_by_keys(at: Small, reader: Callable[..., Reader], language: str) -> None:
+    """From an answer to the form, past a refused number, to the trial of the new version."""
+    from autograder.service.models import CellMark
+
+    course.handed_in(at.offer, "ada", course.answered(at.folder, thoughts="Ada thinks."))
+    course.graded_without_a_box(at.offer)
+    row = CellMark.objects.get(place__course=at.record, student="ada", place__cell="thoughts")
+    one = reader(locale=language)
+    one.is_known(at, "head-ta")
+    one.goto(f"{at.base}staff/a/small/mark/answers/{row.pk}/")
+    one.looks("items-link")
+    form = f"mark/{row.place_id}/items/"
+    one.page.locator(f'a[href$="{form}"]').focus()
+    with one.page.expect_navigation():
+        one.page.keyboard.press("Enter")
+    one.looks("items-form")
+
+    def save(points: str, status: int = 0) -> None:
+        one._expected = status
+        one.page.locator("#id_items-0-points").focus()
+        one.page.keyboard.press("Control+A")
+        one.page.keyboard.type(points)
+        with one.page.expect_navigation():
+            one.page.keyboard.press("Enter")
+
+    save("NaN", 422)
+    assert "NaN" == one.page.locator("#id_items-0-points").input_value()
+    one.looks("items-refused")
+    save("2,5")
+    assert "/staff/trials/" in one.page.url
+    one.looks("items-trial")
+    trial = at.offer.trials.get()
+    assert b"points = 2.5" in one.page.request.get(f"{address(at, trial)}rubric.toml").body()
+
+
+@LANGUAGES
 def test_the_bench_beside_an_answer(
     at: Small, bench: Bench, reader: Callable[..., Reader], language: str
 ) -> None:
