@@ -1,4 +1,4 @@
-"""The documentation is true: commands exist, links lead somewhere, tables agree, the tutorial works."""
+"""Commands, links, tables and the tutorial of the documentation are correct."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ COMMANDS: dict[str, Any] = dict(vars(typer.main.get_command(app))["commands"])
 
 
 def anchors(text: str) -> set[str]:
-    """The names of a page's headings, as code hosts make them."""
+    """Return the anchors of a page's headings, as code hosts generate them."""
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
