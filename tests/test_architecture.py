@@ -239,9 +239,7 @@ SHARED = {"base", "closed_lists", "numbers"}
 
 
 def kind_of(module: str) -> str:
-    """Return a module's kind, such as ``shape`` for ``autograder.questions.shape.options``, or an empty
-    string.
-    """
+    """Return a module's kind, ``shape`` for ``autograder.questions.shape.options``, or an empty string."""
     name = module.removeprefix("autograder.questions.").split(".")[0]
     return name if module.startswith("autograder.questions.") and name not in SHARED else ""
 

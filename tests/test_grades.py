@@ -95,9 +95,7 @@ COMMENT = ItemResult(
     ],
 )
 def test_an_item_worth_nothing_holds_nothing_back(marks: dict[CellName, PersonMark], final: bool) -> None:
-    """An open item worth nothing keeps the grade final, unless a manual mark in its cell must be reviewed
-    again.
-    """
+    """An open item worth nothing keeps the grade final, unless a mark in its cell needs another review."""
     course = rubric(toml=COMMENTS)
     score = middling().score
     score = replace(score, items=(*score.items, COMMENT))
@@ -203,9 +201,7 @@ def late(deduction: Deduction, score: Score | None = None) -> Standing:
 
 
 def test_what_being_late_costs_is_taken_off_exactly() -> None:
-    """The late penalty is a percentage of possible or earned points, or points, capped at the earned
-    points.
-    """
+    """The penalty is in points or in percent of possible or earned points, up to the earned points."""
     half = middling().score
     earned = compute_standing(half, EXAM).earned
     for amount, unit, taken in (
@@ -292,7 +288,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_marks_come_back_from_nbgraders_gradebook(path: Path) -> None:
-    """Marks, extra credit and comments are read exactly as typed; cells without manual changes are omitted."""
+    """Marks, extra credit and comments are read as typed; untouched cells are omitted."""
     from nbgrader.api import Gradebook as Formgrader
 
     with Formgrader(f"sqlite:///{path}") as theirs:

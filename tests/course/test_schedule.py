@@ -62,7 +62,7 @@ def handed(student: str, text: str, name: str = "x") -> Handin:
 
 
 def test_everybody_has_a_window(course: Course) -> None:
-    """Extra minutes extend the common end, another start keeps the length, and a stated end overrides both."""
+    """Extra minutes extend the common end, another start keeps the length, a stated end overrides both."""
     schedule = schedule_of(course)
     ends = {
         student: schedule.get_window(student).end.astimezone(UTC) for student in ("zoe", "ada", "bob", "eve")

@@ -371,9 +371,7 @@ def test_a_digest_is_the_same_where_grading_found_the_same() -> None:
     ],
 )
 def test_a_digest_tells_everything_apart_that_grading_found(other: ItemResult) -> None:
-    """A digest depends on item, status, points, reading, code, choice and the student's message with its
-    values.
-    """
+    """A digest depends on item, status, points, reading, code, choice and the message with its values."""
     assert hash_results([said("n")]) != hash_results([other])
 
 

@@ -242,7 +242,7 @@ ADDED_AT: dict[str, Callable[[Cells, dict[str, Any], str], object]] = {
 def test_read_loses_nothing_that_was_added_beside_a_blank_answer(
     grade_id: str, added: str, place: str, emptied: bool
 ) -> None:
-    """Any cell added below a blank answer is shown with it in manual review; other answers are judged as
+    """A cell added below a blank answer is shown with it in manual review; other answers are judged as
     usual.
     """
 
@@ -256,7 +256,7 @@ def test_read_loses_nothing_that_was_added_beside_a_blank_answer(
     assert ADDED[added]["source"] in text_of(submission, grade_id)
     is_taken = (
         ADDED[added]["cell_type"] != "code" and grade_id == "why"
-    )  # the text directly below its answer cell belongs to it
+    )  # the text below its answer cell is certain
     assert lost(submission) == {grade_id} or (is_taken and place in {"below", "above"})
     assert submission.remarks
 
@@ -508,9 +508,7 @@ SHARED_CELLS: dict[str, Callable[[Cells], object]] = {
 def test_read_leaves_a_blank_written_answer_to_manual_review_if_its_neighbour_has_two_paragraphs(
     place: str,
 ) -> None:
-    """A text in a neighbour's answer cell may answer the blank question, so the blank one is not graded as
-    zero.
-    """
+    """A text in a neighbour's answer cell may be the blank answer, so that one is not graded as zero."""
 
     def change(cells: Cells) -> None:
         answer_all(cells, without=("how",))

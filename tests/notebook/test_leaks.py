@@ -307,9 +307,7 @@ def test_leaks_refuse_the_number_of_the_key(
 def test_leaks_refuse_the_whole_line_of_the_key_anywhere(
     source_bytes: bytes, rubric: Rubric, cell_type: str
 ) -> None:
-    """A complete short line is refused because it earns the points; the value under another name may be an
-    example.
-    """
+    """A complete short line is refused because it earns the points; the value alone may be an example."""
     key = "### BEGIN SOLUTION\nsize = 64 * 32\n### END SOLUTION"
     tree = with_sources(source_bytes, shape_answer=key)
     assert "'size = 64 * 32'" in refuse(with_cell(tree, cell_type, "size = 64*32"), rubric)

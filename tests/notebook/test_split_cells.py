@@ -128,7 +128,7 @@ def test_read_takes_the_original_below_a_first_attempt(
 def test_read_leaves_contradicting_halves_to_a_person(
     halves: tuple[str, str], code: str, hand_in: Callable[..., Submission]
 ) -> None:
-    """Contradicting halves are all run and shown in manual review; the student gets a message at each cell."""
+    """Contradicting halves are all run and need manual review; each cell gets a message to the student."""
     found = hand_in(lambda cells: split(cells, "double-answer", *halves))
     assert [source for source in run(found) if source in halves] == list(halves)
     assert "\n\n".join(halves) == found.answers["double-answer"].source

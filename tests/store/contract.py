@@ -101,9 +101,7 @@ class StoreContract:
 
     @pytest.mark.parametrize("graded", [good(), middling()], ids=["good", "middling"])
     def test_a_result_comes_back_as_it_was(self, store: Store, graded: GradingResult) -> None:
-        """A result is loaded unchanged by its key and by its student, including decimals, statuses and
-        cells.
-        """
+        """A result is found unchanged by its key and by its student, with decimals, statuses and cells."""
         assert keep(store, graded, RUBRIC, MOMENT) == {}
         assert graded == store.find_result(entry(graded, RUBRIC).key)
         assert {graded.score.student: graded} == store.load_results("exam")
@@ -229,9 +227,7 @@ class StoreContract:
         assert frozenset(one.score.student for one in several) == store.list_students("exam")
 
     def test_a_group_with_one_that_is_refused_leaves_nothing(self, store: Store) -> None:
-        """A refused group records no results, marks or students; without the refused entry it can be
-        recorded.
-        """
+        """A refused group records nothing; without the refused entry, the group can be recorded."""
         strange = replace(good().score, assignment="another", student="mallory")
         wrong = entry(replace(good(), score=strange), RUBRIC)
         wrong = replace(wrong, key=replace(wrong.key, assignment="another"))
@@ -318,9 +314,7 @@ class StoreContract:
     # ---------------------------------------------------------------- people
 
     def test_a_persons_mark_stands(self, opened: OpenedStore) -> None:
-        """Mark, extra credit and comment are stored unchanged, and remain if the same result is recorded
-        again.
-        """
+        """Mark, extra credit and comment are stored unchanged, and remain if the result is recorded again."""
         keep(opened.store, middling(), RUBRIC, MOMENT)
         mark = PersonMark(Decimal("0.1"), Decimal("0.2"), comment="Well said.")
         opened.give("grace", WHY, mark)
@@ -512,7 +506,7 @@ class StoreContract:
         assert before == (store.load_results("exam"), store.load_marks("exam"))
 
     def test_what_is_taken_off_for_being_late_touches_no_mark(self, store: Store) -> None:
-        """Late deductions can be recorded, changed and removed without changing marks, also for unknown
+        """Late deductions are recorded, changed and removed without touching marks, also for unknown
         students.
         """
         keep(store, middling(), RUBRIC, MOMENT)

@@ -1,4 +1,4 @@
-"""What the demo's class writes earns what the demo says."""
+"""Sample answers of the demo class earn the points that the demo states."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RIGHT_WIDE_MLP = RIGHT["task3-h"][0].source
 
 @functools.cache
 def cells() -> Mapping[str, str]:
-    """The released exam's cells by what names them."""
+    """Return the released exam's cells by grade_id."""
     return {
         cell.metadata.get("nbgrader", {}).get("grade_id"): cell.source
         for cell in nbformat.reads(released().decode(), as_version=4).cells
@@ -30,7 +30,7 @@ def cells() -> Mapping[str, str]:
 
 
 def samples(*tables: Mapping[str, tuple[Sample, ...]]) -> list[object]:
-    """Parameters of a test: question and sample."""
+    """Return test parameters: question and sample."""
     return [
         pytest.param(question, sample, id=f"{question}-{sample.portrait or number}")
         for table in tables
@@ -40,7 +40,7 @@ def samples(*tables: Mapping[str, tuple[Sample, ...]]) -> list[object]:
 
 
 def earlier(question: str) -> dict[str, ItemResult]:
-    """A right (h) before (i), which carries it on."""
+    """Return a right answer to (h), from which (i) may be derived."""
     if question != "task3-i":
         return {}
     return {f"task3-h.{item}": result for item, result in marks("task3-h", RIGHT_WIDE_MLP).items()}
@@ -49,18 +49,18 @@ def earlier(question: str) -> dict[str, ItemResult]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("question", "sample"), samples(RIGHT, WRONG))
 def test_every_sample_earns_what_it_says(question: str, sample: Sample) -> None:
-    """The rubric gives each answer of the demo exactly the points stated beside it."""
+    """The rubric gives each sample answer exactly the stated points."""
     assert dict(sample.points) == automatic(marks(question, sample.source, earlier=earlier(question)))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("later", [question for question in WRONG if question.startswith("task3-")])
 def test_two_wrong_samples_earn_what_the_demo_foresees(later: str) -> None:
-    """An answer that follows from an earlier wrong one earns more where the data says so, nowhere else."""
+    """An answer derived from a wrong earlier one earns more only if the data says so."""
     sheet = [question for question in papers.QUESTIONS if question.startswith("task3-")]
     before = sheet[: sheet.index(later)]
     if later == "task3-i":
-        before.remove("task3-h")  # what stands in (i) after a wrong (h) is written for it
+        before.remove("task3-h")  # samples of (i) already assume a wrong (h)
     right = {question: marks(question, RIGHT[question][0].source) for question in sheet[: sheet.index(later)]}
     differ = {}
     for question in before:
@@ -78,7 +78,7 @@ def test_two_wrong_samples_earn_what_the_demo_foresees(later: str) -> None:
 
 
 def test_right_answers_earn_all_automatic_points() -> None:
-    """A right sample states the points of every automatic item in full."""
+    """Each right sample earns the full points of every automatic item."""
     for question, written in RIGHT.items():
         full = {item.id: item.points for item in exam().get_question(question).items if not item.manual}
         assert [full] * len(written) == [dict(sample.points) for sample in written]
