@@ -72,9 +72,7 @@ def copied_class(
     copying, honest = order[: len(planted)], order[len(planted) :]
     by_the_book = {one for one in honest if numbers.random() < 0.15}
     works = {one: _work(numbers, lecture=one in by_the_book) for one in honest}
-    own = [
-        one for one in honest if one not in by_the_book
-    ]  # copying code that everyone has is not detectable
+    own = [one for one in honest if one not in by_the_book]  # common code cannot be a detectable copy
     copies = []
     for copy, (how, with_text), source in zip(
         copying, planted, numbers.sample(own, len(planted)), strict=True

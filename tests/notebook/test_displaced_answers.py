@@ -242,9 +242,7 @@ ADDED_AT: dict[str, Callable[[Cells, dict[str, Any], str], object]] = {
 def test_read_loses_nothing_that_was_added_beside_a_blank_answer(
     grade_id: str, added: str, place: str, emptied: bool
 ) -> None:
-    """A cell added below a blank answer is shown with it in manual review; other answers are judged as
-    usual.
-    """
+    """A cell added below a blank answer is shown with it in manual review; other answers are unaffected."""
 
     def change(cells: Cells) -> None:
         answer_all(cells, without=(grade_id,))
@@ -256,7 +254,7 @@ def test_read_loses_nothing_that_was_added_beside_a_blank_answer(
     assert ADDED[added]["source"] in text_of(submission, grade_id)
     is_taken = (
         ADDED[added]["cell_type"] != "code" and grade_id == "why"
-    )  # the text below its answer cell is certain
+    )  # a text directly below is unambiguous
     assert lost(submission) == {grade_id} or (is_taken and place in {"below", "above"})
     assert submission.remarks
 

@@ -86,7 +86,7 @@ def test_right_answers_earn_all_automatic_points() -> None:
 
 @pytest.mark.parametrize(("question", "sample"), samples(WRONG))
 def test_wrong_answers_lose_points_and_have_a_portrait(question: str, sample: Sample) -> None:
-    """A wrong sample earns less than the automatic items hold, and says in words what is wrong."""
+    """A wrong sample earns less than the automatic points, and describes its mistake."""
     full = sum(item.points for item in exam().get_question(question).items if not item.manual)
     assert sample.earned < full
     assert sample.portrait
@@ -94,7 +94,7 @@ def test_wrong_answers_lose_points_and_have_a_portrait(question: str, sample: Sa
 
 @pytest.mark.parametrize("misconception", sorted(papers.CARRIED))
 def test_a_misconception_of_h_costs_nothing_in_i(misconception: str) -> None:
-    """The right continuation of a wrong (h) earns all of (i)."""
+    """Deriving (i) correctly from a wrong (h) earns all points of (i)."""
     wide = next(sample for sample in WRONG["task3-h"] if sample.portrait == misconception)
     own = {f"task3-h.{item}": result for item, result in marks("task3-h", wide.source).items()}
     source = format_assignment("changed_model_parameters", papers.CARRIED[misconception])
@@ -103,20 +103,20 @@ def test_a_misconception_of_h_costs_nothing_in_i(misconception: str) -> None:
 
 @pytest.mark.parametrize("wide", WRONG["task3-h"], ids=lambda wide: wide.portrait)
 def test_the_right_model_is_right_whatever_h_was(wide: Sample) -> None:
-    """A right (i) after a wrong (h) earns all of (i), too."""
+    """A right (i) earns all points even after a wrong (h)."""
     own = {f"task3-h.{item}": result for item, result in marks("task3-h", wide.source).items()}
     source = RIGHT["task3-i"][0].source
     assert {"formula": Decimal(2)} == automatic(marks("task3-i", source, earlier=own))
 
 
 def test_the_release_holds_every_text_that_repairs_change() -> None:
-    """Each fault's text stands exactly once in the listing that students receive."""
+    """The text of each fault occurs exactly once in the released listing."""
     listing = papers.extract_listing(cells()["task5-a-answer"])
     assert [listing.count(repair.given) for repair in papers.REPAIRS.values()] == [1] * 8
 
 
 def test_a_cell_without_the_listing_is_refused() -> None:
-    """Another notebook's cell gives an error that names the fault whose text is missing."""
+    """A cell of another notebook raises an error that names the fault whose text is missing."""
     with pytest.raises(NotebookError, match="no stub"):
         papers.extract_listing("x = 1")
     with pytest.raises(NotebookError, match="self_mask"):
@@ -125,7 +125,7 @@ def test_a_cell_without_the_listing_is_refused() -> None:
 
 @pytest.mark.parametrize("way", range(6))
 def test_repairs_earn_a_point_for_each_fault(way: int) -> None:
-    """In every way of writing them, all eight repairs together earn eight points."""
+    """All eight repairs earn eight points in every variant."""
     listing = papers.extract_listing(cells()["task5-a-answer"])
     sample = papers.repair_listing(listing, papers.REPAIRS, way)
     earned = automatic(marks("task5-a", sample.source, given=cells()["task5-a-given"]))
@@ -134,7 +134,7 @@ def test_repairs_earn_a_point_for_each_fault(way: int) -> None:
 
 @pytest.mark.parametrize("misconception", sorted(papers.MISCONCEPTIONS))
 def test_a_misconception_loses_the_point_of_its_fault(misconception: str) -> None:
-    """Seven repairs and one change that repairs nothing earn seven points."""
+    """Seven repairs and one ineffective change earn seven points."""
     listing = papers.extract_listing(cells()["task5-a-answer"])
     sample = papers.repair_listing(
         listing, [fault for fault in papers.REPAIRS if fault != misconception], misconception=misconception
@@ -146,7 +146,7 @@ def test_a_misconception_loses_the_point_of_its_fault(misconception: str) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("level", [papers.EXCELLENT, papers.GOOD, papers.MIDDLING, papers.WEAK])
 def test_whole_papers_earn_what_they_say(level: papers.Level) -> None:
-    """Question after question, with everything carried forward, a paper earns exactly its points."""
+    """With carried mistakes, a complete submission earns exactly its stated points."""
     listing = papers.extract_listing(cells()["task5-a-answer"])
     generator = np.random.default_rng(11)
     for _ in range(3):
