@@ -78,7 +78,7 @@ def remove_quotes(text: str) -> str:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_points_add_up(name: str) -> None:
-    """The tasks are worth what the rubric says of them, and so is the whole."""
+    """The tasks and the total are worth the points stated in the rubric."""
     rubric, (tasks, points) = rubric_of(name), TASKS[name]
     assert tasks == {task.id: task.points for task in rubric.assignment.tasks}
     for task in tasks:
@@ -95,7 +95,7 @@ def test_points_add_up(name: str) -> None:
     ],
 )
 def test_headings_state_title_and_points_of_the_rubric(name: str, question: Question) -> None:
-    """Students read in the notebook what stands on feedback pages, in both languages."""
+    """Headings in the notebook state title and points of the feedback pages, in both languages."""
     lines = read_cells(source_of(name))[f"{question.id}-prompt"].splitlines()
     headings = [line for line in lines if line.startswith("### ")]
     words = ("point", "Punkt") if question.points == 1 else ("points", "Punkte")
@@ -121,7 +121,7 @@ def list_texts(table: Any, place: str = "") -> Iterator[tuple[str, Mapping[str, 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_sentence_stands_in_both_languages(name: str) -> None:
-    """Titles, items, mistakes and remarks are there in English and in German, with the same placeholders."""
+    """Titles, items, mistakes and remarks exist in English and German, with the same placeholders."""
     found = dict(list_texts(tomllib.loads((ROOT / "rubrics" / f"{name}.toml").read_text("utf-8"))))
     assert found
     assert {place: text for place, text in found.items() if {"en", "de"} != set(text)} == {}

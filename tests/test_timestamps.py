@@ -52,9 +52,7 @@ def stamp(folder: Path, content: str | bytes) -> tuple[datetime | None, str]:
     ],
 )
 def test_one_moment_in_many_spellings(tmp_path: Path, text: str) -> None:
-    """Zones, offsets and daylight saving time are respected; without a zone the time is UTC, as in
-    nbgrader.
-    """
+    """Zones, offsets and daylight saving are respected; without a zone the time is UTC, as in nbgrader."""
     assert (datetime(2026, 7, 1, 8, 20, 30, tzinfo=UTC), "") == stamp(tmp_path, text)
 
 

@@ -252,9 +252,7 @@ def test_read_loses_nothing_that_was_added_beside_a_blank_answer(
 
     submission = hand_in(change)
     assert ADDED[added]["source"] in text_of(submission, grade_id)
-    is_taken = (
-        ADDED[added]["cell_type"] != "code" and grade_id == "why"
-    )  # a text directly below is unambiguous
+    is_taken = ADDED[added]["cell_type"] != "code" and grade_id == "why"  # a text below its cell is certain
     assert lost(submission) == {grade_id} or (is_taken and place in {"below", "above"})
     assert submission.remarks
 

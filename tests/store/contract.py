@@ -506,9 +506,7 @@ class StoreContract:
         assert before == (store.load_results("exam"), store.load_marks("exam"))
 
     def test_what_is_taken_off_for_being_late_touches_no_mark(self, store: Store) -> None:
-        """Late deductions are recorded, changed and removed without touching marks, even for unknown
-        students.
-        """
+        """Late deductions are recorded, changed and removed without touching marks."""
         keep(store, middling(), RUBRIC, MOMENT)
         store.give_mark("exam", "grace", WHY, PersonMark(Decimal("0.5")))
         before = (store.load_results("exam"), store.load_marks("exam"), store.load_decided_points("exam"))

@@ -1,4 +1,4 @@
-"""A demo that fails leaves the folder as it was, and can be tried again there."""
+"""A demo that fails leaves the folder unchanged, so it can be repeated there."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from autograder.core.errors import CourseError, SandboxUnavailable
 
 
 def demonstrate(folder: Path, students: int = 2) -> None:
-    """Run the command."""
+    """Run the demo command."""
     inspection.demo(students=students, folder=folder, isolation=Isolation.NONE)
 
 
 def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have grading fail, after the course was made."""
+    """Make grading fail after the course was created."""
 
     def refuse(*_: Any, **__: Any) -> None:
         raise error
