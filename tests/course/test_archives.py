@@ -95,7 +95,7 @@ def test_names_of_files(path: str, fault: str) -> None:
 
 
 def test_sizes_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sizes of a file and an attempt, and the number of files, are limited, also if a stated size is wrong."""
+    """Sizes and the number of files are limited, also if a file is longer than its stated size."""
     monkeypatch.setattr(archives, "MOST_FILE", 10)
     monkeypatch.setattr(staging, "MOST_FILE", 10)
     monkeypatch.setattr(staging, "MOST_ATTEMPT", 15)

@@ -21,9 +21,7 @@ from tests.notebook.test_displaced_answers import (
 
 @pytest.mark.parametrize("place", ["directly below", "below the check", "at the end", "in another answer"])
 def test_read_counts_the_last_assignment_of_an_answer(place: str) -> None:
-    """The last assignment counts, as in Jupyter, for kinds that read the answer's text and kinds that run
-    it.
-    """
+    """The last assignment counts, as in Jupyter, for kinds that read the text and kinds that run it."""
 
     def change(cells: Cells) -> None:
         answer_all(cells)

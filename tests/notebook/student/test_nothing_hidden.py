@@ -113,8 +113,6 @@ def test_the_command_says_nothing_hidden(released: tuple[str, dict[str, bytes]],
                 parse_notebook(with_sources(data, wrong)).cells, specification, file[:-6], language
             )
             assert paper.reports
-            page = re.sub(
-                r'style="[^"]*"', "", as_html(paper.reports)
-            )  # sizes in the page's style are not marks
+            page = re.sub(r'style="[^"]*"', "", as_html(paper.reports))  # sizes in styles are not marks
             said = as_text(paper.reports) + page + "".join(map(str, paper.cells))
             assert [] == [text for text in hidden(name, files) if text in said]
