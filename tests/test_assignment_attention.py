@@ -45,7 +45,7 @@ def grade(grader: Grader, source: str) -> GradingResult:
 
 
 def codes(graded: GradingResult) -> dict[str, str]:
-    """Return the codes of the items that do not earn everything."""
+    """Return the codes of the items without full points."""
     return {one.item: one.code for one in graded.score.items if one.points < one.possible}
 
 

@@ -63,7 +63,7 @@ def test_others_are_refused(path: str) -> None:
 
 
 def test_links_hidden_files_and_caches_are_no_files_of_a_folder(tmp_path: Path) -> None:
-    """Links, hidden files and caches are omitted, and files are sorted by path."""
+    """Links, hidden files and caches are omitted; files are sorted within each given path."""
     for path in ("b/c.txt", "b/__pycache__/c.pyc", ".hidden", "b/.git/x", "a.txt"):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).touch()

@@ -38,7 +38,7 @@ def entry(path: str, data: bytes, size: int | None = None) -> PackedFile:
 
 @given(st.dictionaries(NAMES, st.binary(max_size=8), max_size=8))
 def test_no_name_leads_out_of_the_folder(files: dict[str, bytes]) -> None:
-    """Files with hostile names are accepted safely, reported, or ignored as system files."""
+    """Files with hostile names are stored inside the folder, reported, or ignored as system files."""
     with tempfile.TemporaryDirectory() as above:
         folder = Path(above) / "inside" / "attempt"
         packed = io.BytesIO()

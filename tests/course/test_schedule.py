@@ -251,7 +251,7 @@ def test_a_time_that_cannot_be_believed_costs_nothing(
 
 
 def test_an_accepted_one_needs_no_earlier_attempt_and_no_time(course: Course) -> None:
-    """With the rule "accept", the last attempt counts, even with an unknown time."""
+    """With the rule "accept", the last attempt counts, and an unknown time is accepted."""
     accepting = schedule_of(course, GOOD + '\n[exam.students.zoe]\nlate = "accept"\n')
     attempts = [handed("zoe", "2026-02-12 10:50", "late"), handed("zoe", "2026-02-12 10:30", "kept")]
     assert Path("late") == accepting.select_attempt(attempts, NOW).folder

@@ -142,7 +142,7 @@ def test_read_finds_code_by_its_name_in_any_cell(place: str, blank: str) -> None
 
 
 def test_read_prefers_the_cell_with_the_name_to_a_scratch_cell_beside_the_blank_one() -> None:
-    """A scratch cell below the blank cell does not hide the answer."""
+    """A scratch cell below the blank cell does not prevent the answer from being found."""
 
     def change(cells: Cells) -> None:
         answer_all(cells, without=("width",))
@@ -281,7 +281,7 @@ def test_read_finds_names_where_nothing_defines_them(text: str) -> None:
 
 
 def test_read_does_not_take_the_answer_to_a_question_about_the_same_name() -> None:
-    """Two questions may ask for one name; the answer to one of them is not the answer to the other."""
+    """Two questions may ask for the same name; an answer to one of them does not answer the other."""
     release = [make_cell(STUB.format(name="x"), name, answer=True) for name in ("first", "second")]
     between = make_cell("print()", "locked")
     cells = [release[0], between, {**release[1], "source": "x = 1"}]

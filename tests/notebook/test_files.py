@@ -79,7 +79,7 @@ def test_a_second_name_of_a_file_is_refused_where_only_one_is_allowed(tmp_path: 
 def test_link_to_a_classmates_file_costs_its_author_and_not_the_classmate(
     tmp_path: Path, *, below: bool
 ) -> None:
-    """A link to another student's file is refused in the linking folder and accepted in the owner's."""
+    """A hard link to another student's file is refused in the linking folder, but not in the owner's."""
     ada, bob = tmp_path / "ada", tmp_path / "bob"
     for folder, uid in ((ada, 61_998), (bob, 61_999)):
         folder.mkdir()

@@ -83,7 +83,7 @@ def test_read_shows_no_given_texts_as_further_ones(text: str) -> None:
 
 
 def test_read_shows_a_text_with_a_blank_answer_and_with_the_one_above() -> None:
-    """It may belong to either."""
+    """It may belong to either answer."""
 
     def change(cells: Cells) -> None:
         answer_all(cells, without=("how",))

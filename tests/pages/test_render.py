@@ -91,7 +91,7 @@ def with_item(result: ItemResult) -> GradingResult:
 
 @pytest.mark.parametrize("name", STUDENTS)
 def test_the_page_holds_our_elements_only(name: str) -> None:
-    """No element and no attribute comes from a submission."""
+    """The page contains only our elements and attributes."""
     found = page(STUDENTS[name])
     assert set() == {tag for tag, _ in found.elements} - OUR_TAGS
     assert [] == [key for _, attributes in found.elements for key in attributes if key.startswith("on")]
@@ -99,7 +99,7 @@ def test_the_page_holds_our_elements_only(name: str) -> None:
 
 @pytest.mark.parametrize("name", STUDENTS)
 def test_the_page_requests_nothing(name: str) -> None:
-    """Links stay on the page, pictures are data, and the policy forbids the rest."""
+    """Links stay on the page, pictures are embedded, and the policy forbids all other requests."""
     found = page(STUDENTS[name])
     assert [] == [link for link in found.attributes("href") if not link.startswith("#")]
     assert [] == [source for source in found.attributes("src") if not source.startswith("data:image/")]

@@ -23,9 +23,7 @@ def main(slug: str, role: str, names: list[str]) -> None:
 
         course = CourseRecord.objects.get(slug=slug)
         Offer.objects.filter(course=course).update(visible=True)
-        password = make_password(
-            PASSWORD, hasher=SequentialArgon2Hasher()
-        )  # shared by all, because hashing is slow
+        password = make_password(PASSWORD, hasher=SequentialArgon2Hasher())  # shared: hashing is slow
         keys = {}
         for name in names:
             account, _ = Account.objects.get_or_create(username=name, defaults={"password": password})

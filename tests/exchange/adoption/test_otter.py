@@ -49,7 +49,7 @@ def test_students_notebook_is_otters(name: str, tmp_path: Path) -> None:
 
 
 def test_answer_key_holds_the_solutions(tmp_path: Path) -> None:
-    """The key runs, and every cell that carries points has an id."""
+    """The answer key is executable, and every cell with points has an id."""
     courses.load("words").write(tmp_path)
     cells = json.loads(otter.build_answer_key(tmp_path, "words"))["cells"]
     graded = {

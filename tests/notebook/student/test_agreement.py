@@ -245,7 +245,7 @@ def test_what_the_grader_takes_for_nothing_has_no_tick(release: bytes, checking:
 
 
 def test_a_list_that_students_do_not_see_is_not_given_away(checking: str) -> None:
-    """If the notebook does not name all options, any name is reported as ready."""
+    """A closed list that the notebook does not show is not in the specification; any name is accepted."""
     questions = read_specification(checking, "coursecheck.py")["questions"]
     assert ([], 3, 11) == tuple(
         questions[name]["closed"] if name == "tasks" else len(questions[name]["closed"])
