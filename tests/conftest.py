@@ -1,4 +1,4 @@
-"""Sandboxes that many tests share, nothing left to chance, and no skipped tests in CI.
+"""Shared sandboxes, fixed random numbers, and no skipped tests in CI.
 
 Starting a sandbox costs a second, opening a box in it milliseconds.
 """
@@ -37,12 +37,12 @@ from tests.support import launching
 from tests.support.secrecy import fixed
 from tests.support.thorough import current_rotation, describe_rotation
 
-# Shared cores make deadlines flicker, a database of examples would be written beside the sources, and what is
-# drawn must not decide whether a run is green. `--hypothesis-profile=explore` draws anew.
+# Shared cores make deadlines flicker, a database of examples would be written beside the sources, and random
+# examples must not decide whether a run passes. `--hypothesis-profile=explore` draws new ones.
 settings.register_profile("suite", deadline=None, database=None, derandomize=True)
 settings.register_profile("explore", settings.get_profile("suite"), derandomize=False)
 settings.load_profile("suite")
-pytest.register_assert_rewrite("tests.store.contract")  # so that what fails there is told in full
+pytest.register_assert_rewrite("tests.store.contract")  # detailed assertion messages
 
 if TYPE_CHECKING:
     from autograder.grading.assignment import Assignment
@@ -51,41 +51,41 @@ if TYPE_CHECKING:
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 REFUSED = "test_refused_grading"
-"""The file of tests in which the self-test itself finds a hole."""
+"""The test file in which the self-test is expected to find a hole."""
 NOT_APPLICABLE = "Skipped: not applicable:"
-"""How the reason of a skip begins that says nothing about the machine's equipment."""
+"""Prefix of skip reasons that do not depend on the machine's equipment."""
 
 
 @pytest.fixture(scope="module", name="pool")
 def sandboxes() -> Iterator[pool.Pool]:
-    """One pool for all courses of a file."""
+    """Share one pool between all courses of a file."""
     with pool.Pool() as made:
         yield made
 
 
 def pytest_configure() -> None:
-    """Choose the part of the rotating tests before worker processes start, which inherit it."""
+    """Choose the part of the rotating tests before worker processes start, because they inherit it."""
     current_rotation()
 
 
 def pytest_report_header() -> str:
-    """Say which part of the rotating tests is run."""
+    """Report which part of the rotating tests is run."""
     return describe_rotation()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long tests run before the others.
+    """Run long tests first.
 
-    A worker that has nothing left takes over the end of what another one has: so all end together, and none
-    of the long files is divided between workers, each of which would make its fixtures.
+    Idle workers take over tests from the end of another worker's queue. So all workers finish together, and
+    long files are not split between workers, each of which would create the fixtures.
     """
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
-    """Name cases after their values also if these are containers or huge, so that ``-k`` finds them.
+    """Name cases after their values, also for containers and large values, so that ``-k`` finds them.
 
-    The name must be the same in every process, so a value whose text holds an address gets pytest's number.
+    The name must be the same in every process, so values with an address in their text get pytest's number.
     """
     if not isinstance(val, list | tuple | dict | int | Decimal | Fraction):
         return None
@@ -98,7 +98,7 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """What libraries and tests keep is not searched for garbage: not while it is imported, nor ever after."""
+    """Exclude objects of libraries and tests from garbage collection, during and after their import."""
     gc.disable()
     try:
         return (yield)
@@ -110,14 +110,14 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """In CI a test that is skipped for a missing part fails."""
+    """In CI, fail a test that is skipped for a missing dependency."""
     report = yield
     return _refuse_skip(report)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """In CI a file that is skipped for a missing part fails."""
+    """In CI, fail a file that is skipped for a missing dependency."""
     report = yield
     return _refuse_skip(report)
 
@@ -132,7 +132,7 @@ def _refuse_skip(report: Report) -> Report:
 
 
 def start_sandbox(environment: Environment) -> NamespaceSandbox:
-    """The real sandbox; where the machine has none the test is skipped, and in CI it fails."""
+    """Return a real sandbox; if the machine has none, skip the test, or fail in CI."""
     try:
         return NamespaceSandbox(environment)
     except SandboxUnavailable as error:
@@ -142,13 +142,13 @@ def start_sandbox(environment: Environment) -> NamespaceSandbox:
 
 
 class Levels:
-    """One real sandbox per level of isolation, with torch or without, started when first asked for."""
+    """A real sandbox for each level of isolation, with or without torch, started on first use."""
 
     def __init__(self) -> None:
         self._running: dict[tuple[Isolation, bool], ZygoteSandbox] = {}
 
     def sandbox(self, isolation: Isolation, *, torch: bool = False) -> ZygoteSandbox:
-        """The sandbox; where the machine cannot have it the test is skipped, and in CI it fails."""
+        """Return the sandbox; if the machine cannot start it, skip the test, or fail in CI."""
         if (isolation, torch) not in self._running:
             environment = Environment(preload=("torch", "torch.optim") if torch else ())
             self._running[isolation, torch] = self.fresh(isolation, environment)
@@ -156,7 +156,7 @@ class Levels:
 
     @staticmethod
     def fresh(isolation: Isolation, environment: Environment | None = None) -> ZygoteSandbox:
-        """A sandbox that the caller closes."""
+        """Return a new sandbox that the caller closes."""
         try:
             return pool.start_sandbox(environment or Environment(), isolation)
         except SandboxUnavailable as error:
@@ -165,14 +165,14 @@ class Levels:
             pytest.skip(str(error))
 
     def close(self) -> None:
-        """End them all."""
+        """Close all sandboxes."""
         for sandbox in self._running.values():
             sandbox.close()
 
 
 @pytest.fixture(scope="module")
 def levels() -> Iterator[Levels]:
-    """Sandboxes of every level."""
+    """Provide sandboxes of every level."""
     made = Levels()
     yield made
     made.close()
@@ -180,7 +180,7 @@ def levels() -> Iterator[Levels]:
 
 @pytest.fixture(scope="session")
 def plain_sandbox() -> Iterator[NamespaceSandbox]:
-    """The real sandbox without anything preloaded."""
+    """Provide a real sandbox without preloaded modules."""
     made = start_sandbox(Environment())
     yield made
     made.close()
@@ -188,7 +188,7 @@ def plain_sandbox() -> Iterator[NamespaceSandbox]:
 
 @pytest.fixture(scope="session")
 def torch_sandbox() -> Iterator[NamespaceSandbox]:
-    """The real sandbox with torch imported ahead."""
+    """Provide a real sandbox with torch preloaded."""
     made = start_sandbox(Environment(preload=("torch", "torch.optim")))
     yield made
     made.close()
@@ -196,14 +196,14 @@ def torch_sandbox() -> Iterator[NamespaceSandbox]:
 
 @pytest.fixture(scope="session")
 def zygote_templates() -> Iterator[str]:
-    """Where zygotes can be forked that need not import torch again."""
+    """Provide the address of templates that fork zygotes with torch already imported."""
     with launching.templates([*get_current_runtime().sys_path], ENVIRONMENT) as address:
         yield address
 
 
 @pytest.fixture(scope="module", autouse=True)
 def quick_zygotes(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fork zygotes from templates, except in the tests of the sandbox itself and of its survival."""
+    """Fork zygotes from templates, except in the tests of the sandbox and of its survival."""
     folder = request.path.relative_to(request.config.rootpath / "tests").parts[0]
     if folder in {"redteam", "sandbox", "survival"} or sys.platform != "linux":
         yield
@@ -214,7 +214,7 @@ def quick_zygotes(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def proofs() -> dict[str, selftest.Proof]:
-    """The self-tests of this process, by what they depend on."""
+    """Return the self-tests of this process, by what they depend on."""
     return {}
 
 
@@ -222,8 +222,8 @@ def proofs() -> dict[str, selftest.Proof]:
 def selftest_once(request: pytest.FixtureRequest, proofs: dict[str, selftest.Proof]) -> Iterator[None]:
     """Run the self-test once for all courses, except in the tests of the sandbox itself.
 
-    Every course would repeat it, for a second of processor time. A pool that starts its sandboxes in a way of
-    its own, such as a broken one, is tested itself.
+    Otherwise every course would repeat it, which takes a second. A pool that starts sandboxes differently,
+    such as a broken one, is tested separately.
     """
     folder = request.path.relative_to(request.config.rootpath / "tests").parts[0]
     ensure = selftest.ensure
@@ -250,7 +250,7 @@ def selftest_once(request: pytest.FixtureRequest, proofs: dict[str, selftest.Pro
 
 
 def quick_passwords(patch: pytest.MonkeyPatch) -> None:
-    """Passwords are hashed as in the service, but with a hundredth of the memory: else 0.1 s for each."""
+    """Hash passwords with a hundredth of the memory, because the service's setting takes 0.1 s each."""
     from django.contrib.auth.hashers import Argon2PasswordHasher
 
     patch.setattr(Argon2PasswordHasher, "memory_cost", 1024)
@@ -259,7 +259,7 @@ def quick_passwords(patch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def service_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedPostgres]:
-    """The service's database, with its tables, and Django configured for it in this process."""
+    """Provide the service's database with its tables, and configure Django for it in this process."""
     from autograder.service import postgres, setup
     from autograder.web import site
     from tests.service.course import SIGNER
@@ -286,7 +286,7 @@ def service_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embed
 
 @pytest.fixture(scope="session")
 def essays_loaded(tmp_path_factory: pytest.TempPathFactory) -> Assignment:
-    """The course of essays, released."""
+    """Return the released course of essays."""
     from autograder.grading import assignment as assignments
     from tests.support import essays
 
@@ -297,7 +297,7 @@ def essays_loaded(tmp_path_factory: pytest.TempPathFactory) -> Assignment:
 
 @pytest.fixture
 def service_course(service_database: EmbeddedPostgres) -> CourseRecord:
-    """An empty course of the service."""
+    """Return an empty course of the service."""
     from autograder.service.models import CourseRecord
 
     number = CourseRecord.objects.count() + 1
@@ -306,7 +306,7 @@ def service_course(service_database: EmbeddedPostgres) -> CourseRecord:
 
 @pytest.fixture(scope="session", autouse=True)
 def same_secret() -> Iterator[None]:
-    """Every course that is made in a test has the same secret, so that a run can be repeated."""
+    """Use the same secret for every course of a test, so that runs are reproducible."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("autograder.course.secrets", SimpleNamespace(token_bytes=fixed))
         yield
@@ -314,7 +314,7 @@ def same_secret() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def same_numbers() -> None:
-    """What a test draws does not depend on the tests that ran before it."""
+    """Seed random numbers, so that they do not depend on earlier tests."""
     random.seed(1)
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed(1)

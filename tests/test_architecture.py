@@ -1,4 +1,4 @@
-"""What the source itself must keep: layers and borders."""
+"""Rules for the source code: layers and boundaries."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LAYERS = (
     {"web"},
     {"cli"},
 )
-"""The parts of autograder from the ground up; each imports only from the layers above its own line."""
+"""The parts of autograder from the bottom up; a part may import only from layers above its line."""
 
 SUBLAYERS = {
     "core": (
@@ -83,9 +83,9 @@ SUBLAYERS = {
     ),
     "pages": ({"feedback"}, {"paper"}),
 }
-"""The sublayers of a part that is too large for one, from the ground up, with the same rule between them.
+"""The sublayers of large parts, from the bottom up, with the same rule.
 
-Entries that are not listed are above those that are.
+Entries that are not listed are above the listed ones.
 """
 
 GUEST = {
@@ -99,7 +99,7 @@ GUEST = {
     "autograder.sandbox.inside.shell",
     "autograder.notebook.coursecheck",
 }
-"""What runs on the untrusted side, or starts it; the last one in notebooks of students."""
+"""Modules that run on the untrusted side, or start it; the last one runs in students' notebooks."""
 
 STUDENTS_LIBRARIES = {"torch", "transformers", "reference"}
 UNSAFE_MODULES = {"pickle", "cPickle", "_pickle", "dill", "joblib", "cloudpickle", "marshal", "shelve"}
@@ -111,11 +111,11 @@ KNOW_A_KIND = {
     "autograder.app.preparation",
     "autograder.questions.repair",
 }
-"""Commands about formulas or planted faults alone, and the kind that adds faults to checks."""
+"""Commands for formulas or planted faults only, and the kind that adds faults to checks."""
 
 
 def module_name(path: Path) -> str:
-    """The dotted name of a source file."""
+    """Return the dotted name of a source file."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -125,13 +125,13 @@ FILES = {module_name(path): path for folder in (PROGRAM, REFERENCE) for path in 
 
 @functools.cache
 def tree(name: str) -> ast.Module:
-    """A module's syntax tree."""
+    """Return a module's syntax tree."""
     return ast.parse(FILES[name].read_text("utf-8"))
 
 
 @functools.cache
 def imports(name: str) -> frozenset[str]:
-    """Everything a module imports, also inside functions; a submodule is named as such."""
+    """Return all imports of a module, also inside functions; submodules are named in full."""
     found = set()
     for node in ast.walk(tree(name)):
         if isinstance(node, ast.Import):
@@ -148,9 +148,9 @@ def imports(name: str) -> frozenset[str]:
 
 
 def part(module: str) -> str:
-    """The part of autograder a module belongs to: ``autograder.questions.shape`` → ``questions``.
+    """Return the part of autograder that a module belongs to: ``autograder.questions.shape`` → ``questions``.
 
-    A ``__main__`` is a command, wherever it lies: nothing imports it.
+    A ``__main__`` belongs to the command line in any folder: nothing imports it.
     """
     if module.endswith(".__main__"):
         return "cli"
@@ -158,17 +158,17 @@ def part(module: str) -> str:
 
 
 def sublayer(module: str, whole: str) -> str:
-    """The sublayer of a module: ``autograder.formulas.notation.parse`` → ``notation``."""
+    """Return the sublayer of a module: ``autograder.formulas.notation.parse`` → ``notation``."""
     return module.removeprefix(f"autograder.{whole}.").split(".")[0]
 
 
 def roots(name: str) -> set[str]:
-    """The top-level packages a module imports."""
+    """Return the top-level packages a module imports."""
     return {module.partition(".")[0] for module in imports(name)}
 
 
 def calls(name: str) -> set[str]:
-    """The plain names a module calls."""
+    """Return the plain names a module calls."""
     return {
         node.func.id
         for node in ast.walk(tree(name))
@@ -179,7 +179,7 @@ def calls(name: str) -> set[str]:
 def offenders(
     names: Iterable[str], found: Callable[[str], set[str]], banned: set[str]
 ) -> dict[str, set[str]]:
-    """Module → what it uses of what is banned."""
+    """Return module → the banned names it uses."""
     return {name: found(name) & banned for name in names if found(name) & banned}
 
 
@@ -188,13 +188,13 @@ TRUSTED = [name for name in OURS if name not in GUEST]
 
 
 def test_every_part_has_a_layer() -> None:
-    """A new part of autograder is given its place in LAYERS."""
+    """Every part of autograder is listed in LAYERS."""
     known = set().union(*LAYERS)
     assert set() == {part(name) for name in OURS} - known - {""}
 
 
 def test_imports_go_down_only() -> None:
-    """A module imports from its own part and from lower layers, never from beside or above."""
+    """A module imports only from its own part and from lower layers."""
     height = {entry: number for number, layer in enumerate(LAYERS) for entry in layer}
     wrong = [
         f"{name} imports {module}"
@@ -207,20 +207,20 @@ def test_imports_go_down_only() -> None:
 
 
 def test_formulas_stand_alone() -> None:
-    """The library of formulas knows nothing of the rest."""
+    """The formulas library imports no other part."""
     known = {part(module) for name in OURS if part(name) == "formulas" for module in imports(name)}
     assert {"formulas"} == known & set().union(*LAYERS)
 
 
 def test_checking_stands_alone() -> None:
-    """What authors of checks import knows nothing of the rest, and loads torch only if they do."""
+    """The package for authors of checks imports no other part, and loads torch only if a check does."""
     known = {part(module) for name in OURS if part(name) == "checking" for module in imports(name)}
     assert {"checking"} == known & set().union(*LAYERS)
     assert len(importlib.import_module("autograder.checking").__all__) <= 15
 
 
 def test_imports_between_the_rooms_of_a_part_go_down_only() -> None:
-    """Inside a large part a module imports from its own room and from lower ones."""
+    """Inside a large part, a module imports only from its own and lower sublayers."""
     wrong = []
     for whole, layers in SUBLAYERS.items():
         height = {sublayer: number for number, layer in enumerate(layers) for sublayer in layer}
@@ -235,17 +235,17 @@ def test_imports_between_the_rooms_of_a_part_go_down_only() -> None:
 
 
 SHARED = {"base", "closed_lists", "numbers"}
-"""Entries of ``questions`` that are no kinds."""
+"""Entries of ``questions`` that are not kinds."""
 
 
 def kind_of(module: str) -> str:
-    """The kind a module belongs to, ``shape`` for ``autograder.questions.shape.options``; or none."""
+    """Return a module's kind, ``shape`` for ``autograder.questions.shape.options``, or an empty string."""
     name = module.removeprefix("autograder.questions.").split(".")[0]
     return name if module.startswith("autograder.questions.") and name not in SHARED else ""
 
 
 def test_kinds_import_no_other_kind() -> None:
-    """A kind stands in its folder alone; nobody but the entry points knows where that is."""
+    """A kind is self-contained in its folder; only entry points name it."""
     wrong = [
         f"{name} imports {module}"
         for name in OURS
@@ -256,7 +256,7 @@ def test_kinds_import_no_other_kind() -> None:
 
 
 def test_no_class_name_means_several_things() -> None:
-    """A class has a name of its own in the whole program, and a private one in its part or kind."""
+    """A class name is unique in the program; a private one is unique in its part or kind."""
     places: dict[tuple[str, str], set[str]] = {}
     for name in OURS:
         for node in ast.walk(tree(name)):
@@ -268,12 +268,12 @@ def test_no_class_name_means_several_things() -> None:
 
 
 def test_no_import_circles() -> None:
-    """Modules can be put in an order in which each imports only earlier ones."""
+    """Imports between modules have no cycle."""
     graph = {
         name: {
             module
             for module in imports(name)
-            # A package's own modules import siblings through it; that is no circle of theirs.
+            # A package's modules import siblings through it, which is not a cycle.
             if module in FILES and not name.startswith(f"{module}.")
         }
         for name in FILES
@@ -285,7 +285,7 @@ def test_no_import_circles() -> None:
 def test_program_and_reference_do_not_know_each_other() -> None:
     """Reference solutions reach a sandbox as files; neither side imports the other.
 
-    Checks, which lie beside them, import what is made for their authors.
+    Checks are in the same folder and may import the package for their authors.
     """
     crossing = [
         (name, module)
@@ -298,12 +298,12 @@ def test_program_and_reference_do_not_know_each_other() -> None:
 
 
 def test_trusted_side_imports_nothing_of_the_student() -> None:
-    """Where no student code runs, torch and transformers are not imported either."""
+    """Modules that run no student code import neither torch nor transformers."""
     assert {} == offenders(TRUSTED, roots, STUDENTS_LIBRARIES)
 
 
 def test_loading_the_whole_command_line_loads_no_torch() -> None:
-    """What grading imports, followed through all libraries, contains neither torch nor transformers."""
+    """Importing the command line loads neither torch nor transformers, even indirectly."""
     code = (
         "import sys, autograder.cli.app, autograder.cli.report, autograder.store.gradebook\n"
         "from autograder.app import classes, formula_inspection, inspection, preparation, demo_run\n"
@@ -317,7 +317,7 @@ def test_loading_the_whole_command_line_loads_no_torch() -> None:
 
 
 def test_nothing_is_unpickled() -> None:
-    """No module imports a library that turns bytes into code."""
+    """No module imports a library that deserialises bytes to code."""
     assert {} == offenders(OURS, roots, UNSAFE_MODULES)
 
 
@@ -327,23 +327,23 @@ def test_nothing_is_evaluated() -> None:
 
 
 def test_only_the_gradebook_imports_nbgraders_api() -> None:
-    """nbgrader's database is written in one place."""
+    """Only the store accesses nbgrader's database."""
     users = {part(name) for name in OURS if any(one.startswith("nbgrader.api") for one in imports(name))}
     assert {"store"} == users
 
 
 def test_a_front_end_knows_the_use_cases_and_nothing_below() -> None:
-    """The command line imports use cases, records, errors and the service it starts; nothing below."""
+    """The command line imports only use cases, records, errors and the service that it starts."""
     fronts = [name for name in OURS if name.startswith("autograder.cli")]
     known = {part(module) for name in fronts for module in imports(name) if module.startswith("autograder.")}
     assert {"app", "cli", "core", "web"} == known
 
 
 def test_use_cases_print_nothing_and_know_no_front_end() -> None:
-    """They give records and tell a watch; where it is shown, and how, is for whoever called them."""
+    """Use cases return records and notify an observer; only front ends produce output."""
     quiet = [name for name in OURS if part(name) in {"app", "store", "grading"}]
     found = offenders(quiet, roots, {"sys", "typer", "rich", "click", "logging"})
-    known = {  # they ask about modules, or about Python
+    known = {  # these need sys for modules or the Python version
         "autograder.store.gradebook.tables",
         "autograder.grading.release_generation",
         "autograder.grading.attention_access",
@@ -354,12 +354,12 @@ def test_use_cases_print_nothing_and_know_no_front_end() -> None:
 
 
 def test_one_module_names_the_store() -> None:
-    """Another store is chosen in one place; whatever else uses a store knows the protocol alone."""
+    """A single module selects the store; all other users import only the protocol."""
     stores = ("autograder.store.gradebook", "autograder.store.memory")
     users = {name for name in OURS if any(one.startswith(stores) for one in imports(name))}
     assert {"autograder.app.stores"} == {name for name in users if not name.startswith(stores)}
 
 
 def test_what_students_get_is_a_text_to_us() -> None:
-    """No module imports the file that students run beside their notebooks; it is read, and filled in."""
+    """No module imports the file that students run in their notebooks; it is read as a template."""
     assert [] == [name for name in FILES if "autograder.notebook.coursecheck" in imports(name)]

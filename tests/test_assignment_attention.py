@@ -1,4 +1,4 @@
-"""The shipped assignment about multi-head attention: notebook, rubric and reference say the same."""
+"""The shipped assignment about multi-head attention: notebook, rubric and reference are consistent."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def grade(grader: Grader, source: str) -> GradingResult:
 
 
 def codes(graded: GradingResult) -> dict[str, str]:
-    """Return the codes of the items that do not earn everything."""
+    """Return the codes of the items without full points."""
     return {one.item: one.code for one in graded.score.items if one.points < one.possible}
 
 
@@ -69,7 +69,7 @@ def codes(graded: GradingResult) -> dict[str, str]:
     ids=["derived", "wrapped"],
 )
 def test_the_librarys_class_is_no_answer(answer: str, grader: Grader) -> None:
-    """It earns nothing: it is seen to call what the question forbids, and the student reads so."""
+    """torch's own class earns nothing, and the message says that it is forbidden."""
     results = grade(grader, f"from torch import nn\n{answer}").score.items
     assert {("forbidden.used", Status.FAILED, 0)} == {(one.code, one.status, one.points) for one in results}
     for result in results:
@@ -80,7 +80,7 @@ def test_the_librarys_class_is_no_answer(answer: str, grader: Grader) -> None:
 @pytest.mark.sandbox
 @pytest.mark.slow
 def test_names_of_ones_own_cost_only_the_item_about_them(grader: Grader) -> None:
-    """Other names of the projections lose what is said of them; the numbers are found all the same."""
+    """Other names of the projections fail one item; the other items are still graded."""
     source = SOLVED.replace("q_proj", "queries").replace("out_proj", "output")
     assert {"parameters"} == set(codes(grade(grader, source)))
 
@@ -88,7 +88,7 @@ def test_names_of_ones_own_cost_only_the_item_about_them(grader: Grader) -> None
 @pytest.mark.sandbox
 @pytest.mark.slow
 def test_a_usual_mistake_is_named(grader: Grader) -> None:
-    """Its values tell it, whatever the source looks like."""
+    """The mistake is recognised by its values, independent of the source."""
     results = grade(grader, SOLVED.replace(" / math.sqrt(self.d_head)", "")).score.items
     named = {one.item: render_message(one.student, "de") for one in results if one.code == "code.mistake"}
     assert {"self", "cross"} == set(named)
@@ -125,5 +125,5 @@ HARMLESS = {
 @pytest.mark.apart
 @pytest.mark.parametrize("source", HARMLESS.values(), ids=HARMLESS)
 def test_output_and_compilers_cost_nothing(source: str, grader: Grader) -> None:
-    """Ten thousand lines in each pass, however they are printed; ``torch.compile`` runs code as it is."""
+    """Ten thousand lines of output per pass and ``torch.compile`` cost no points."""
     assert {} == codes(grade(grader, source))

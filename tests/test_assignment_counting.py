@@ -1,4 +1,4 @@
-"""Questions of counting: the practice sheet and the table of GPT-2, planted answers, names of mistakes."""
+"""Counting questions: the practice sheet, the GPT-2 table, planted answers and names of mistakes."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ KNOWN: Mapping[str, tuple[Task, tuple[Mistake, ...]]] = {
 
 
 def setting_of(question: Question) -> Any:
-    """The sizes that a question is about."""
+    """Return the sizes that a question uses."""
     config = question.options["config"]
     return families.T5(**config) if question.id == "t5-parts" else Setting.of(config)
 
 
 def expected(question: Question) -> list[Observation]:
-    """What the reference says, asked here instead of in its sandbox."""
+    """Return the reference's results, computed here instead of in a sandbox."""
     reference = getattr(oracle, question.reference.partition(":")[2])
     return [
         Observation(ok=True, value=reference(*call.args))
@@ -71,7 +71,7 @@ def expected(question: Question) -> list[Observation]:
 
 
 def graded(question: Question, source: str) -> tuple[ItemResult, ...]:
-    """The results of a cell that is run here instead of in a sandbox."""
+    """Return the results of a cell that is run here instead of in a sandbox."""
     check, answer = CHECKS[question.id], Answer(question.answer_cell, "code", source, changed=True)
     observed = []
     if check.plan_calls(answer):
@@ -83,7 +83,7 @@ def graded(question: Question, source: str) -> tuple[ItemResult, ...]:
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
 def test_one_configuration_for_students_and_grader(question: Question) -> None:
-    """What the notebook shows is what the reference is called with, and what the trials are made for."""
+    """The notebook, the reference and the trials use the same configuration."""
     _, _, shown = CELLS[f"{question.id}-config"].partition(" = ")
     config = question.options["config"]
     assert config == ast.literal_eval(shown)
@@ -93,7 +93,7 @@ def test_one_configuration_for_students_and_grader(question: Question) -> None:
 
 
 def test_the_models_are_the_published_ones() -> None:
-    """The configurations are those of the catalogue, but for the two tokens added to GPT-2."""
+    """The configurations match the published models, except for the two tokens added to GPT-2."""
     published = [dict(config) for config in DECODERS.values()]
     assert setting_of(ASKED["t5-parts"][0]) == T5_3B
     for question in QUESTIONS[:-1]:
@@ -107,7 +107,7 @@ def test_the_models_are_the_published_ones() -> None:
     ("reference", "sizes"), [("bert", families.Bert()), ("encoder_decoder", families.EncoderDecoder())]
 )
 def test_other_families_have_references_too(reference: str, sizes: Any) -> None:
-    """BERT and ``nn.Transformer``: the right table, and every mistake changes its total."""
+    """BERT and ``nn.Transformer`` have a right table, and every mistake changes its total."""
     said = getattr(oracle, reference)({})
     counts = getattr(families, reference)(sizes)
     assert {**counts, "total": sum(counts.values())} == {
@@ -147,14 +147,14 @@ def test_other_families_have_references_too(reference: str, sizes: Any) -> None:
 def test_mistakes_lead_to_the_numbers_that_a_student_would_get(
     name: str, code: str, entry: str, number: int
 ) -> None:
-    """Worked out by hand for the sizes of the practice sheet."""
+    """The numbers were worked out by hand for the sizes of the practice sheet."""
     task, known = KNOWN[name]
     (mistake,) = (one for one in known if one.code == code)
     assert number == wrong_numbers(task, setting_of(ASKED[name][0]), mistake)[entry]
 
 
 def test_every_mistake_changes_a_number_somewhere() -> None:
-    """No mistake is without effect in all questions."""
+    """Every mistake changes a number in some question."""
     settings = {question.id: setting_of(question) for question in QUESTIONS}
     settings |= {"bert": families.Bert(), "encoder-decoder": families.EncoderDecoder()}
     found = [
@@ -167,7 +167,7 @@ def test_every_mistake_changes_a_number_somewhere() -> None:
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_every_mistake_has_its_sentences(name: str) -> None:
-    """Code and family of every mistake are in the vocabulary, and no code is used twice in a question."""
+    """Code and family of every mistake have sentences, and codes are unique in a question."""
     known = KNOWN[name][1]
     for mistake in known:
         assert {f"counting.{mistake.code}", f"counting.{mistake.family}"} <= set(load_sentences())
@@ -175,7 +175,7 @@ def test_every_mistake_has_its_sentences(name: str) -> None:
 
 
 def test_every_sentence_belongs_to_a_mistake() -> None:
-    """The vocabulary of counting has no sentence that nothing leads to."""
+    """Every counting sentence belongs to a mistake."""
     known = [mistake for _, found in KNOWN.values() for mistake in found]
     codes = {one.code for one in known} | {one.family for one in known} | {"several"}
     assert {f"counting.{code}" for code in codes} == {
@@ -184,7 +184,7 @@ def test_every_sentence_belongs_to_a_mistake() -> None:
 
 
 def _given(question: Question, name: str, number: int) -> str:
-    """A cell with the right numbers but for one entry."""
+    """Return a cell with the right numbers except for one entry."""
     task, _ = KNOWN[question.id]
     numbers = {**task(setting_of(question)), name: number}
     if question.kind != "table":
@@ -201,9 +201,9 @@ def _given(question: Question, name: str, number: int) -> str:
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
 def test_every_known_mistake_is_named_or_what_it_shares_with_others(question: Question) -> None:
-    """The number of each mistake brings its own sentence, or a general one where another leads to it as well.
+    """A wrong number gets the sentence of its mistake, or a general one if several mistakes lead to it.
 
-    The sentence never holds the right number.
+    The sentence never contains the right number.
     """
     task, known = KNOWN[question.id]
     setting = setting_of(question)
@@ -235,7 +235,7 @@ def test_every_known_mistake_is_named_or_what_it_shares_with_others(question: Qu
     "question", [one for one in QUESTIONS if one.kind == "number"], ids=lambda question: question.id
 )
 def test_a_mistake_in_several_numbers_costs_points_once(question: Question) -> None:
-    """Whoever forgets the router in one number forgets it in all; another mistake costs its own points."""
+    """A mistake repeated in several numbers costs points once; another mistake costs further points."""
     task, known = KNOWN[question.id]
     setting = setting_of(question)
     right = task(setting)
@@ -254,7 +254,7 @@ def test_a_mistake_in_several_numbers_costs_points_once(question: Question) -> N
 
 
 def test_a_right_zero_does_not_make_a_sum_of_own_rows() -> None:
-    """Where only the head, which has no parameters of its own, is right, a consistent total earns nothing."""
+    """A consistent total of wrong rows earns nothing, even if the row of the parameterless head is right."""
     question = ASKED["llama-parts"][0]
     names = list(tasks.parts(setting_of(question)))[:-1]
     rows = [*((name, 7) for name in names if name != "head"), ("head", 0)]

@@ -1,4 +1,4 @@
-"""The shipped exam: notebook, rubric and reference say the same."""
+"""The shipped exam: notebook, rubric and reference are consistent."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ NOTEBOOK = nbformat.reads(SOURCE.read_text(), as_version=4)
 
 
 def cells(notebook: Any = NOTEBOOK) -> dict[str, Any]:
-    """Cells by grade_id."""
+    """Return cells by grade_id."""
     return {cell.metadata.nbgrader.grade_id: cell for cell in notebook.cells if "nbgrader" in cell.metadata}
 
 
 def test_the_given_classes_are_the_references() -> None:
-    """The locked cell before the faulty listing is the reference's, to the letter."""
+    """The locked cell before the faulty listing equals the reference exactly."""
     assert listings.GIVEN.strip() == cells()["task5-a-given"].source
 
 
 def test_students_receive_the_listing_with_all_eight_faults() -> None:
-    """The release's answer cell is the faulty listing and the usual stub below it."""
+    """The released answer cell contains the faulty listing followed by the usual stub."""
     release = cells(nbformat.reads(released().decode(), as_version=4))
     listing, _, stub = release["task5-a-answer"].source.partition("\n# Repair")
     checks = exam().checks["task5-a"]
@@ -39,7 +39,7 @@ def test_students_receive_the_listing_with_all_eight_faults() -> None:
 
 
 def test_the_solution_is_the_right_listing() -> None:
-    """What the source notebook holds between the markers is the listing without faults."""
+    """The marked solution in the source notebook is the listing without faults."""
     _, _, rest = cells()["task5-a-answer"].source.partition("### BEGIN SOLUTION\n")
     assert listings.RIGHT.strip() == rest.removesuffix("### END SOLUTION").strip()
 
@@ -54,7 +54,7 @@ def test_the_solution_is_the_right_listing() -> None:
     ],
 )
 def test_a_relation_used_early_costs_a_fifth(part: str, formula: str) -> None:
-    """What is right under the choice of (e) alone costs the same share wherever it is not made yet."""
+    """An answer that assumes the choice of (e) loses the same share in every earlier part."""
     question = exam().get_question(f"task3-{part}")
     item = question.get_item("formula")
     name = item.options.get("answer", question.answer)
@@ -74,13 +74,13 @@ def test_mistakes_do_not_give_the_answer_away() -> None:
 
 
 def test_the_trainers_arguments_are_those_of_the_library() -> None:
-    """Every field of transformers.Seq2SeqTrainingArguments can be named in an answer."""
+    """Every field of transformers.Seq2SeqTrainingArguments is accepted as a name."""
     names = set(exam().get_question("task5-b").options["names"])
     assert set() == _fields() - names
 
 
 def _fields() -> set[str]:
-    """The annotated fields of the dataclasses, read from their source: importing it takes seconds."""
+    """Return the dataclasses' fields from their source, because importing them takes seconds."""
     package = importlib.util.find_spec("transformers")
     assert package is not None
     assert package.submodule_search_locations is not None

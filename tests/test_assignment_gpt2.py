@@ -1,4 +1,4 @@
-"""The shipped assignment about GPT-2: notebook, rubric and reference say the same, and it is true."""
+"""The shipped GPT-2 assignment: notebook, rubric and reference are consistent and correct."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ KEY = {
 
 
 def meaning(source: str) -> list[str]:
-    """Every class and function of a text without comments, type aliases and markers."""
+    """Return the classes and functions of a source without comments, type aliases and markers."""
     source = source.replace("State", "dict")
     return [
         ast.dump(node) for node in ast.parse(source).body if isinstance(node, ast.ClassDef | ast.FunctionDef)
@@ -45,7 +45,7 @@ def meaning(source: str) -> list[str]:
 
 @pytest.mark.parametrize("question", KEY)
 def test_the_answer_key_is_the_reference(question: str) -> None:
-    """The tests of the reference hold for the solution in the notebook, because it is the same."""
+    """The solution in the notebook equals the reference, so the tests of the reference apply to it."""
     assert meaning(inspect.getsource(KEY[question])) == meaning(CELLS[f"{question}-answer"].source)
 
 
@@ -55,14 +55,14 @@ def test_the_answer_key_is_the_reference(question: str) -> None:
     ids=["model", "batches"],
 )
 def test_given_classes_are_those_of_the_reference(cell: str, given: list[type]) -> None:
-    """The locked classes compute what the tests prove about the reference's."""
+    """The locked classes equal those of the reference."""
     assert [entry for one in given for entry in meaning(inspect.getsource(one))] == meaning(
         CELLS[cell].source
     )
 
 
 def test_the_given_corpus_is_the_one_that_reports_are_measured_with() -> None:
-    """The locked cell has the same texts, words and ids."""
+    """The corpus of the locked cell equals the one used for the reports' figures."""
     namespace: dict[str, object] = {}
     exec(CELLS["corpus"].source, namespace)
     assert (corpus.TEXTS, corpus.WORDS, corpus.CORPUS) == tuple(
@@ -85,7 +85,7 @@ def test_points_become_a_grade() -> None:
 
 
 def test_guides_say_what_earns_full_half_and_no_points() -> None:
-    """Every item that a person marks has examples of all three, and nothing else waits for a person."""
+    """Manual items have examples for full, half and no points; all other items are automatic."""
     manual = [item for question in RUBRIC.questions for item in question.items if item.manual]
     assert {"strategies", "report"} == {
         question.id for question in RUBRIC.questions for item in question.items if item.manual
@@ -101,7 +101,7 @@ def test_guides_say_what_earns_full_half_and_no_points() -> None:
 
 
 def test_the_numbers_about_gpt2_are_those_of_transformers() -> None:
-    """Totals, entries, activation, the shared head and the layout are read off the real architecture."""
+    """Totals, entries, activation, the shared head and the layout match the transformers library."""
     from transformers import GPT2Config, GPT2LMHeadModel
 
     with torch.device("meta"):
@@ -130,7 +130,7 @@ def test_the_numbers_about_gpt2_are_those_of_transformers() -> None:
 
 
 def test_the_shapes_of_biases_and_norms_are_those_of_transformers() -> None:
-    """Every vector of the first layer and of the last norm is asked for, with its true shape."""
+    """The questions ask for every vector of the first layer and the last norm, with its real shape."""
     from transformers import GPT2Config, GPT2LMHeadModel
 
     with torch.device("meta"):
@@ -143,7 +143,7 @@ def test_the_shapes_of_biases_and_norms_are_those_of_transformers() -> None:
 
 
 def test_no_question_gives_another_one_away() -> None:
-    """Nothing that students read states a number or a name that is asked for."""
+    """No released text states a number or name that another question asks for."""
     given = "\n".join(cell.source for name, cell in CELLS.items() if cell.metadata.nbgrader.locked)
     for answer in ("148", "149", "124_441_344", "124,441,344", "163_040_256", "2304", "gelu_new`)"):
         assert answer not in given
@@ -151,7 +151,7 @@ def test_no_question_gives_another_one_away() -> None:
 
 @pytest.fixture
 def notebook(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Runs the given cells up to the language model, with a model of this name; gives their names."""
+    """Return a function that runs the given cells with a model of some name; returns their names."""
 
     def run(model: str = "") -> dict[str, Any]:
         if model:
@@ -167,7 +167,7 @@ def notebook(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_without_a_name_the_model_is_the_tiny_one(notebook: Any) -> None:
-    """Nothing is loaded, and text becomes the corpus's ids and text again."""
+    """Without a name nothing is downloaded, and texts round-trip through the corpus's ids."""
     given = notebook()
     assert isinstance(given["new_model"](), given["GPT2"])
     text = " ".join(given["TEXTS"][0])
@@ -176,7 +176,7 @@ def test_without_a_name_the_model_is_the_tiny_one(notebook: Any) -> None:
 
 
 def test_a_model_of_transformers_can_be_put_in_by_name(notebook: Any, tmp_path: Path) -> None:
-    """A folder with weights and a tokenizer: the corpus is encoded anew, and padding is not seen."""
+    """With a folder of weights and a tokenizer, the corpus is encoded again and padding is masked."""
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 

@@ -1,4 +1,4 @@
-"""The practice assignment about tracing: notebook, rubric and reference say the same."""
+"""The practice assignment about tracing: notebook, rubric and reference are consistent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CELLS: Mapping[str, str] = {
 
 
 def plain(value: Any) -> Any:
-    """A configuration of the rubric with whole numbers."""
+    """Return a configuration of the rubric with integers."""
     return json.loads(json.dumps(value, default=int))
 
 
@@ -35,19 +35,19 @@ def test_the_questions_are_code_and_tables_of_shapes() -> None:
 
 @pytest.mark.parametrize("answer", trials.CONFIGS)
 def test_planted_answers_are_about_the_question(answer: str) -> None:
-    """The reference's configurations are those of the rubric."""
+    """The reference uses the configurations of the rubric."""
     (question,) = (one for one in RUBRIC.questions if one.answer == answer)
     assert trials.CONFIGS[answer] == plain(question.options["config"])
 
 
 @pytest.mark.parametrize("name", LISTINGS)
 def test_the_locked_cell_is_what_is_run(name: str) -> None:
-    """The listing of the notebook is that of the reference, word by word."""
+    """The listing in the notebook equals the reference exactly."""
     assert inspect.getsource(LISTINGS[name].function).rstrip() == CELLS[f"{name}-listing"]
 
 
 def test_every_line_of_the_listings_that_is_asked_exists() -> None:
-    """The rows of a question are lines of its listing."""
+    """All rows of a question are lines of its listing."""
     for question in RUBRIC.questions:
         if question.kind == "table":
             lines = trials.traced(plain(question.options["config"]))["right"]
@@ -55,7 +55,7 @@ def test_every_line_of_the_listings_that_is_asked_exists() -> None:
 
 
 def test_every_width_may_be_written_with_or_without_the_width_of_a_head() -> None:
-    """The width of a head is d_model/n_heads by the very line that makes the heads."""
+    """The head width equals d_model/n_heads by the line that creates the heads, so both are accepted."""
     (question,) = (one for one in RUBRIC.questions if one.id == "attention-shapes")
     lines = trials.traced(plain(question.options["config"]))["right"]
     for row in question.options["row"]:
@@ -65,7 +65,7 @@ def test_every_width_may_be_written_with_or_without_the_width_of_a_head() -> Non
 
 
 def test_the_numbers_of_the_classifier_are_primes_that_differ() -> None:
-    """So no axis can be right by mistake."""
+    """Different primes prevent an axis from being right by accident."""
     sizes = [*trials.CONFIGS["classifier_shapes"]["sizes"].values()]
     assert len(set(sizes)) == len(sizes)
     assert all(size % factor for size in sizes for factor in range(2, size))

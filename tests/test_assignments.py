@@ -1,4 +1,4 @@
-"""All shipped assignments: sources are notebooks, releases hold no solution, and both languages are there."""
+"""All shipped assignments: valid sources, releases without solutions, and both languages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TASKS = {
     "dl4nlp-exam": ({"1": 23, "2": 21, "3": 20, "4": 16, "5": 10}, 90),
     "gpt2": ({"1": 27, "2": 20, "3": 20, "4": 13, "5": 20}, 100),
 }
-"""The points of the tasks, and of all."""
+"""The points of each task and of the whole assignment."""
 
 
 @cache
@@ -44,7 +44,7 @@ def read_cells(notebook: bytes) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_source_is_a_valid_notebook_without_outputs(name: str) -> None:
-    """The source is nbformat 4.5 with unique ids and holds nothing that was run."""
+    """The source is nbformat 4.5 with unique ids and without outputs."""
     notebook = nbformat.reads(source_of(name).decode(), as_version=4)
     nbformat.validate(notebook)
     assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
@@ -55,7 +55,7 @@ def test_the_source_is_a_valid_notebook_without_outputs(name: str) -> None:
 @pytest.mark.parametrize("language", ["", "en", "de"])
 @pytest.mark.parametrize("name", NAMES)
 def test_the_release_holds_no_solution(name: str, language: str) -> None:
-    """No line of a solution can be found in the release, and no other language if one is chosen."""
+    """The release contains no line of a solution, and only the chosen language."""
     fragments = solution_fragments(source_of(name))
     release = build_release(source_of(name), rubric_of(name), name, language)
     assert fragments
@@ -71,14 +71,14 @@ def test_the_release_holds_no_solution(name: str, language: str) -> None:
 
 
 def remove_quotes(text: str) -> str:
-    """Return a text without what it quotes from elsewhere, which stays in its language."""
+    """Return a text without quotations, which stay in their language."""
     lines = (line for line in text.splitlines() if not line.startswith((">", "1.", "2.", "3.", "4.")))
     return re.sub(r"„[^“]*“|\*[^*]*\*|`[^`]*`", "", "\n".join(lines))
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_points_add_up(name: str) -> None:
-    """The tasks are worth what the rubric says of them, and so is the whole."""
+    """The tasks and the total are worth the points stated in the rubric."""
     rubric, (tasks, points) = rubric_of(name), TASKS[name]
     assert tasks == {task.id: task.points for task in rubric.assignment.tasks}
     for task in tasks:
@@ -95,7 +95,7 @@ def test_points_add_up(name: str) -> None:
     ],
 )
 def test_headings_state_title_and_points_of_the_rubric(name: str, question: Question) -> None:
-    """Students read in the notebook what stands on feedback pages, in both languages."""
+    """Headings in the notebook state title and points of the feedback pages, in both languages."""
     lines = read_cells(source_of(name))[f"{question.id}-prompt"].splitlines()
     headings = [line for line in lines if line.startswith("### ")]
     words = ("point", "Punkt") if question.points == 1 else ("points", "Punkte")
@@ -121,7 +121,7 @@ def list_texts(table: Any, place: str = "") -> Iterator[tuple[str, Mapping[str, 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_sentence_stands_in_both_languages(name: str) -> None:
-    """Titles, items, mistakes and remarks are there in English and in German, with the same placeholders."""
+    """Titles, items, mistakes and remarks exist in English and German, with the same placeholders."""
     found = dict(list_texts(tomllib.loads((ROOT / "rubrics" / f"{name}.toml").read_text("utf-8"))))
     assert found
     assert {place: text for place, text in found.items() if {"en", "de"} != set(text)} == {}

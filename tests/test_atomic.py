@@ -1,4 +1,4 @@
-"""Files appear whole; what a killed writer left half-written is removed, a living writer's is not."""
+"""Files are written atomically; partial files of killed writers are removed, those of running ones kept."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ PARTIAL = ".autograder-0123456789abcdef.partial"
 
 
 def names(folder: Path) -> list[str]:
-    """What lies in a folder."""
+    """Return the names in a folder."""
     return sorted(path.name for path in folder.iterdir())
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o600])
 def test_a_file_is_replaced_with_its_permissions(tmp_path: Path, mode: int) -> None:
-    """Content and permissions are as asked for, whatever was there and whatever the umask."""
+    """Content and permissions are as requested, regardless of the old file and the umask."""
     path = tmp_path / "page.html"
     path.write_bytes(b"old")
     before = os.umask(0o077)
@@ -38,7 +38,7 @@ def test_a_file_is_replaced_with_its_permissions(tmp_path: Path, mode: int) -> N
 
 
 def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
-    """What the link led to is as before."""
+    """The target of the link is unchanged."""
     (tmp_path / "elsewhere").write_bytes(b"kept")
     path = tmp_path / "page.html"
     path.symlink_to("elsewhere")
@@ -48,7 +48,7 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
 
 
 def test_a_write_that_fails_changes_nothing(tmp_path: Path) -> None:
-    """The target cannot be replaced: it stays, and nothing lies beside it."""
+    """If the target cannot be replaced, it is kept and no partial file remains."""
     path = tmp_path / "folder"
     path.mkdir()
     with pytest.raises(OSError, match="folder"):
@@ -57,7 +57,7 @@ def test_a_write_that_fails_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_name_of_any_length_can_be_written(tmp_path: Path) -> None:
-    """The partial file's name does not depend on the target's."""
+    """The length of the partial file's name does not depend on the target."""
     path = tmp_path / ("ü" * 127)
     atomic.write_bytes(path, b"x")
     assert [path.name] == names(tmp_path)
@@ -77,7 +77,7 @@ atomic.write_bytes(Path(sys.argv[1]), b"half")
 
 
 def test_the_partial_file_of_a_killed_writer_is_removed_by_the_next(tmp_path: Path) -> None:
-    """While the writer lives its file is left alone; once it is killed, the next writer removes it."""
+    """A running writer's partial file is kept; after a kill, the next writer removes it."""
     path = tmp_path / "page.html"
     root = str(Path(atomic.__file__).parents[1])
     command = [sys.executable, "-c", WRITER, str(path)]
@@ -107,14 +107,14 @@ def test_the_partial_file_of_a_killed_writer_is_removed_by_the_next(tmp_path: Pa
     ],
 )
 def test_nothing_else_is_removed(tmp_path: Path, name: str) -> None:
-    """Only names that writers use."""
+    """Only files with names of partial files are removed."""
     (tmp_path / name).write_bytes(b"kept")
     assert [] == atomic.sweep_partials(tmp_path)
     assert [name] == names(tmp_path)
 
 
 def test_links_folders_and_pipes_of_that_name_are_left(tmp_path: Path) -> None:
-    """What is not a file was not written by a writer, and opening it would lead elsewhere or hang."""
+    """Links, folders and pipes are kept, because opening them could follow a link or block."""
     (tmp_path / "file").write_bytes(b"kept")
     (tmp_path / PARTIAL).symlink_to("file")
     (tmp_path / PARTIAL.replace("0", "1")).mkdir()
@@ -125,7 +125,7 @@ def test_links_folders_and_pipes_of_that_name_are_left(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="not applicable: only root can give a file away")
 def test_the_files_of_others_are_left(tmp_path: Path) -> None:
-    """A name alone does not make a file ours."""
+    """Files of other owners are kept despite their names."""
     (tmp_path / PARTIAL).write_bytes(b"theirs")
     os.chown(tmp_path / PARTIAL, 60_000, 60_000)
     assert [] == atomic.sweep_partials(tmp_path)
@@ -134,12 +134,12 @@ def test_the_files_of_others_are_left(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_clean(tmp_path: Path) -> None:
-    """Nothing is raised."""
+    """Sweeping a missing folder raises nothing."""
     assert [] == atomic.sweep_partials(tmp_path / "absent")
 
 
 def test_many_writers_and_sweepers_do_not_disturb_one_another(tmp_path: Path) -> None:
-    """Each write succeeds, and in the end the files alone are there."""
+    """All concurrent writes succeed and leave no partial files."""
     failures: list[OSError] = []
 
     def work(number: int) -> None:
@@ -161,7 +161,7 @@ def test_many_writers_and_sweepers_do_not_disturb_one_another(tmp_path: Path) ->
 
 
 def test_only_regular_files_are_read(tmp_path: Path) -> None:
-    """A pipe, a socket, a device and a folder are refused at once, and links to them; others are read."""
+    """Pipes, sockets, devices, folders and links to them are refused immediately; files are read."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_bytes(b"text")
@@ -180,7 +180,7 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
 
 
 def test_no_more_is_read_than_is_wanted(tmp_path: Path) -> None:
-    """A file that is longer is refused, one that is just as long is read."""
+    """A file longer than the limit is refused; one of exactly that length is read."""
     (tmp_path / "file").write_bytes(b"text")
     assert b"text" == atomic.read_bytes(tmp_path / "file", most=4)
     with pytest.raises(OSError, match="longer than 3 bytes"):

@@ -1,4 +1,4 @@
-"""The documentation is true: commands exist, links lead somewhere, tables agree, the tutorial works."""
+"""Commands, links, tables and the tutorial of the documentation are correct."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ COMMANDS: dict[str, Any] = dict(vars(typer.main.get_command(app))["commands"])
 
 
 def anchors(text: str) -> set[str]:
-    """The names of a page's headings, as code hosts make them."""
+    """Return the anchors of a page's headings, as code hosts generate them."""
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
@@ -89,21 +89,21 @@ def find_syntax_error(language: str, source: str) -> str:
 
 
 def block(language: str, number: int = 0) -> str:
-    """A code block of the tutorial."""
+    """Return a code block of the tutorial."""
     return re.findall(rf"^```{language}\n(.*?)^```", TUTORIAL, re.DOTALL | re.MULTILINE)[number]
 
 
 SOLUTION = block("python", 0).split('"""')[1].strip()
-"""Of the tutorial's function."""
+"""The solution of the tutorial's function."""
 
 
 def solution(code: str, stub: str) -> str:
-    """An answer cell: what students see, and the marked solution."""
+    """Return an answer cell with the released hint and the marked solution."""
     return f"# {stub}\n### BEGIN SOLUTION\n{code.rstrip()}\n### END SOLUTION"
 
 
 def tutorial_cells() -> list[dict[str, Any]]:
-    """The notebook that the tutorial's table describes."""
+    """Return the cells of the notebook that the tutorial's table describes."""
     kinds = {
         "read-only": {"locked": True},
         "autograded answer": {"solution": True},
@@ -134,7 +134,7 @@ def tutorial_cells() -> list[dict[str, Any]]:
 
 @pytest.fixture
 def warmup(tmp_path: Path) -> Path:
-    """The course that a reader of the tutorial has."""
+    """Return the course that a reader of the tutorial has created."""
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     notebook = {
         "cells": tutorial_cells(),
@@ -155,12 +155,12 @@ def warmup(tmp_path: Path) -> Path:
 
 
 def test_command_page_is_current() -> None:
-    """docs/cli.md is what the commands say; regenerate it with ``make docs``."""
+    """docs/cli.md matches the commands; regenerate it with ``make docs``."""
     assert reference.render_reference() == PAGES["docs/cli.md"]
 
 
 def test_make_targets_in_the_text_exist() -> None:
-    """Whatever a page tells to make is a target of the Makefile; the changelog tells of earlier ones, too."""
+    """Every ``make`` target named on a page exists, except in the changelog, which names removed ones."""
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     pages = [text for name, text in PAGES.items() if name != "CHANGELOG.md"]
     told = {name for text in pages for name in re.findall(r"`make ([a-z-]+)", text)}
@@ -169,7 +169,7 @@ def test_make_targets_in_the_text_exist() -> None:
 
 @pytest.mark.parametrize(("page", "words"), list(typed_commands()))
 def test_commands_in_the_text_exist(page: str, words: list[str]) -> None:
-    """Each command and option that a page mentions is one that the program has."""
+    """Every command and option named on a page exists."""
     name, *rest = words
     if name.startswith("--"):
         return
@@ -181,14 +181,14 @@ def test_commands_in_the_text_exist(page: str, words: list[str]) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_code_blocks_are_valid(page: str) -> None:
-    """Python, TOML, JSON and YAML parse, and blocks without a language are commands for a shell."""
+    """Python, TOML, JSON and YAML blocks parse, and blocks without a language are shell commands."""
     errors = [find_syntax_error(language, source) for language, source in code_blocks(PAGES[page])]
     assert [] == [error for error in errors if error]
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page: str) -> None:
-    """Relative links name files of this repository, and headings that exist."""
+    """Relative links point to existing files and headings."""
     dead = []
     for target in re.findall(r"\]\(([^)\s]+)\)", PAGES[page]):
         if target.startswith(("http://", "https://")):
@@ -201,7 +201,7 @@ def test_links_lead_somewhere(page: str) -> None:
 
 
 def test_pages_of_kinds_are_current() -> None:
-    """The list of kinds, their pages and the tables about formulas are as ``make docs`` writes them."""
+    """The list of kinds, their pages and the tables of formulas match the output of ``make docs``."""
     made = render_pages(ROOT / "docs")
     assert made == {
         page.removeprefix("docs/"): text
@@ -211,14 +211,14 @@ def test_pages_of_kinds_are_current() -> None:
 
 
 def test_every_page_of_a_kind_is_reached_from_the_list() -> None:
-    """The overview links each kind's page, and that links what was too long for it."""
+    """The overview or a kind's page links to every page of a kind."""
     told = PAGES["docs/rubric.md"] + "".join(PAGES[f"docs/kinds/{name}.md"] for name in list_registered())
     names = [page.rpartition("/")[2] for page in PAGES if page.startswith("docs/kinds/")]
     assert [] == [name for name in names if not re.search(rf"\]\((kinds/)?{re.escape(name)}[)#]", told)]
 
 
 def test_table_of_budgets() -> None:
-    """The operators' page lists every budget of the grader with its number."""
+    """The operators' page lists every budget of the grader with its value."""
     found = re.findall(r"^\| `(\w+)` \| (\d+) \| \D", PAGES["docs/operators.md"], re.MULTILINE)
     assert msgspec.to_builtins(limits.Budgets()) == {name: int(most) for name, most in found}
 
@@ -234,7 +234,7 @@ def test_table_of_limits() -> None:
 
 
 def test_table_of_limits_that_are_met() -> None:
-    """The page about grading names, for every limit, all the sentences about it."""
+    """The grading page names all messages for every limit."""
     section = PAGES["docs/grading.md"].partition("### When a limit is met")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `(\w+)` \| .* \| (.*) \|$", section, re.MULTILINE)
     told = {name: set(re.findall(r"`([a-z.-]+)`", codes)) for name, codes in rows}
@@ -247,7 +247,7 @@ def test_table_of_limits_that_are_met() -> None:
 
 
 def test_layers_as_enforced() -> None:
-    """The architecture page shows the layers that the tests enforce, in their order."""
+    """The architecture page lists the enforced layers in order."""
     section = PAGES["docs/architecture.md"].partition("## Layers")[2].partition("\n## ")[0]
     shown = [set(re.findall(r"`(\w+)`", row)) for row in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)]
     built = {path.stem for path in (ROOT / "autograder").iterdir() if not path.name.startswith((".", "__"))}
@@ -257,7 +257,7 @@ def test_layers_as_enforced() -> None:
 @pytest.mark.slow
 @pytest.mark.sandbox
 def test_tutorial_proves_its_checks(warmup: Path) -> None:
-    """With the tutorial's mutants every check is seen to fail; without them the check is named."""
+    """With the tutorial's mutants, every check can fail; without them, the finding names the check."""
     bare = run("verify", "warmup", "--json", cwd=warmup)
     (missing,) = only_object(bare.stdout)["assignments"][0]["findings"]
     assert (1, "softmax.rows") == (bare.returncode, missing["place"])
@@ -272,7 +272,7 @@ def test_tutorial_proves_its_checks(warmup: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.sandbox
 def test_tutorial_students_are_graded(warmup: Path) -> None:
-    """A student of the tutorial's course gets the points that its rubric promises."""
+    """A student of the tutorial's course gets the points that the rubric states."""
     written = run("generate", "warmup", cwd=warmup)
     assert (0, "") == (written.returncode, written.stderr)
     notebook = json.loads((warmup / "release/warmup/warmup.ipynb").read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""docs/adopting.md: the steps of both chapters about moving, typed in order on courses that others made."""
+"""docs/adopting.md: run the steps of both chapters about migration on existing courses."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.exchange.adoption.programs import have_nbgrader_grade
 pytestmark = [pytest.mark.apart, pytest.mark.sandbox]
 
 STUDENTS = ("01-right", "02-empty", "03-wrong", "05-crash")
-"""Of the twenty: the programs take seconds for each."""
+"""Some of the twenty students, because the programs take seconds for each."""
 PAGE = (ROOT / "docs" / "adopting.md").read_text("utf-8")
 
 
 def typed(chapter: str, folder: Path) -> dict[str, subprocess.CompletedProcess[str]]:
-    """The results of a chapter's commands, by the second word of each."""
+    """Run a chapter's commands; return the results by the second word of each."""
     text = PAGE.partition(f"\n## {chapter}\n")[2].partition("\n## ")[0]
     block = re.search(r"```\n(.*?)```", text, re.DOTALL)
     assert block, chapter
@@ -37,7 +37,7 @@ def typed(chapter: str, folder: Path) -> dict[str, subprocess.CompletedProcess[s
 
 
 def test_coming_from_nbgrader(tmp_path: Path) -> None:
-    """The course of nbgrader's user guide as its package has it, in the words of a new user."""
+    """Adopt the course of nbgrader's user guide from its package, as a new user would."""
     spec = importlib.util.find_spec("nbgrader")
     assert spec is not None
     assert spec.origin is not None
@@ -52,7 +52,7 @@ def test_coming_from_nbgrader(tmp_path: Path) -> None:
     assert "9 questions, 4 tests, 3 of them judged outside" in done["adopt"].stdout
     codes = {command: one.returncode for command, one in done.items()}
     assert codes == {
-        "adopt": 1,  # a test cell deletes a function of the student's
+        "adopt": 1,  # a test cell deletes a student's function
         "verify": 0,
         "grade": 1,  # two marks differ from nbgrader's
         "feedback": 0,
@@ -70,7 +70,7 @@ def test_coming_from_nbgrader(tmp_path: Path) -> None:
 
 
 def test_coming_from_otter(tmp_path: Path) -> None:
-    """An assignment of the corpus, with the marks that otter 7.0.0 gave."""
+    """Adopt an assignment of the corpus, and compare with the marks of otter 7.0.0."""
     assignment = courses.load("words")
     recorded = json.loads((courses.EXPECTED / "words.json").read_text("utf-8"))
     assignment.write(tmp_path / "homework")
@@ -89,7 +89,7 @@ def test_coming_from_otter(tmp_path: Path) -> None:
     assert codes == {
         "adopt": 0,
         "generate": 0,
-        "verify": 1,  # a test passes for the stub as well
+        "verify": 1,  # a test also passes for the stub
         "grade": 0,
         "feedback": 0,
     }, done

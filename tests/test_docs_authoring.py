@@ -1,4 +1,4 @@
-"""docs/authoring.md, followed to the letter: its commands are typed, its changes made, its marks compared."""
+"""Follow docs/authoring.md: run its commands, make its changes, and compare the marks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STUDENTS = ("ada", "ben", "eve")
 
 
 class Reader:
-    """Somebody who does what the page says, from top to bottom."""
+    """A reader who follows the page from top to bottom."""
 
     def __init__(self, course: Path) -> None:
         self.course = course
@@ -31,7 +31,7 @@ class Reader:
         self.answered: dict[str, dict[str, str]] = {student: {} for student in STUDENTS}
 
     def follow(self) -> None:
-        """Every block in its order; what it is stands in the sentence before it."""
+        """Process every block in order, according to the sentence before it."""
         end = 0
         for found in BLOCK.finditer(PAGE):
             before, (language, body) = PAGE[end : found.start()], found.groups()
@@ -52,7 +52,7 @@ class Reader:
                 self.change(self.course / f"assignments/{NAME}/{NAME}.ipynb", {cell[-1]: body.rstrip("\n")})
 
     def type(self, line: str) -> None:
-        """A command; what it prints on standard error would be a complaint."""
+        """Run a command and require an empty standard error."""
         words = shlex.split(line)
         assert "autograder" == words[0], line
         if words[1] == "grade":
@@ -62,7 +62,7 @@ class Reader:
         self.typed.append(words[1])
 
     def replace_question(self, identifier: str, text: str) -> None:
-        """The question's tables, up to those of the next one."""
+        """Replace the tables of a question in the rubric."""
         path = self.course / f"rubrics/{NAME}.toml"
         questions = re.split(r"^(?=\[\[question\]\])", path.read_text("utf-8"), flags=re.MULTILINE)
         old = [entry for entry in questions if f'\nid = "{identifier}"\nkind' in entry]
@@ -70,7 +70,7 @@ class Reader:
         path.write_text("".join(f"{text}\n" if entry == old[0] else entry for entry in questions), "utf-8")
 
     def change(self, path: Path, sources: dict[str, str]) -> None:
-        """Give cells of a notebook other texts."""
+        """Replace the sources of cells in a notebook."""
         notebook: dict[str, Any] = json.loads(path.read_text("utf-8"))
         cells = {cell["metadata"]["nbgrader"]["grade_id"]: cell for cell in notebook["cells"]}
         for name, source in sources.items():
@@ -78,7 +78,7 @@ class Reader:
         path.write_text(json.dumps(notebook), "utf-8")
 
     def hand_in(self) -> None:
-        """The release with each student's answers."""
+        """Submit the release with each student's answers."""
         release = (self.course / f"release/{NAME}/{NAME}.ipynb").read_bytes()
         for student, answers in self.answered.items():
             path = self.course / f"submitted/{student}/{NAME}/{NAME}.ipynb"
@@ -89,7 +89,7 @@ class Reader:
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
-    """A reader who has followed the page in an empty folder."""
+    """Return a reader who has followed the page in an empty folder."""
     made = Reader(tmp_path_factory.mktemp("authoring"))
     made.follow()
     return made
@@ -97,14 +97,14 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
 
 @pytest.mark.sandbox
 def test_all_commands_were_typed(reader: Reader) -> None:
-    """The page makes, proves, releases, prints and grades an assignment."""
+    """The page creates, verifies, releases, prints and grades an assignment."""
     assert ["new", "verify", "verify", "generate", "print", "print", "grade", "feedback"] == reader.typed
     assert {"ada": 5, "ben": 4, "eve": 0} == {name: len(cells) for name, cells in reader.answered.items()}
 
 
 @pytest.mark.sandbox
 def test_marks_are_those_of_the_page(reader: Reader) -> None:
-    """Three notebooks, right, half and empty, get the points that the page states."""
+    """Right, half-right and empty notebooks earn the points stated on the page."""
     rows = re.findall(r"^\| `(\w+)` \| (\d+) \| (\d+) \|$", PAGE, re.MULTILINE)
     assert list(STUDENTS) == [student for student, _, _ in rows]
     found = only_object(run("grade", NAME, "--json", cwd=reader.course).stdout)
@@ -120,7 +120,7 @@ def test_marks_are_those_of_the_page(reader: Reader) -> None:
 
 @pytest.mark.sandbox
 def test_the_release_asks_the_new_question(reader: Reader) -> None:
-    """What students get, on screen and on paper, is the page's question, without its solution."""
+    """The release and the printed sheet contain the page's question without its solution."""
     release = load_release((reader.course / f"release/{NAME}/{NAME}.ipynb").read_bytes(), NAME)
     text = "\n".join(cell.source for cell in release.cells)
     sheet = (reader.course / "sheet.html").read_text("utf-8")
@@ -134,7 +134,7 @@ def test_the_release_asks_the_new_question(reader: Reader) -> None:
 
 @pytest.mark.sandbox
 def test_students_read_what_the_page_says(reader: Reader) -> None:
-    """The sentence of the named mistake stands on the page of the student who made it, and on no other."""
+    """The message of the named mistake is on the page of that student only."""
     pages = {
         student: "".join(
             path.read_text("utf-8") for path in (reader.course / f"feedback/{student}").rglob("*.html")

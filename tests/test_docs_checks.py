@@ -1,4 +1,4 @@
-"""The page about checks in Python: its example works, and its table has every name."""
+"""docs/checks.md: its example works, and its table contains every name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WRONG_SCORES = "def attention_scores(q, k):\n    return q @ k.mT\n"
 def test_example_grades_its_solution_and_names_the_mutant(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], page: str, wrong: str, mutant: str
 ) -> None:
-    """The checks and the mutant of the page, as the page runs them."""
+    """The checks and mutants of the page give the stated results."""
     path = tmp_path / "reference" / "checks" / "example.py"
     path.parent.mkdir(parents=True)
     path.write_text("".join(re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)), "utf-8")
@@ -37,7 +37,7 @@ def test_example_grades_its_solution_and_names_the_mutant(
 
 
 def test_the_table_has_every_name() -> None:
-    """Decorators stand in it with their sign."""
+    """The table lists decorators with their sign."""
     table = PAGE.partition("## All names")[2]
     named = {name for name in checking.__all__ if f"{name}(" in table or f"@{name}`" in table}
     assert named == set(checking.__all__)

@@ -1,4 +1,4 @@
-"""The page about files is true: its assignment is made, proven and graded as it says."""
+"""docs/files.md is correct: its assignment is created, verified and graded as described."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CORPUS = "the cat saw the dog and the cat ran"
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
-    """The course that a reader of the page has."""
+    """Return the course that a reader of the page has created."""
     root = tmp_path_factory.mktemp("course")
     files = dict(re.findall(r"^```python\n# (\S+)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE))
     rubric = re.findall(r"^```toml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)[0]
@@ -44,20 +44,20 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
 
 
 def test_the_assignment_of_the_page_is_made_and_proven(course: Course) -> None:
-    """The key earns all that no person gives, the release nothing, and the result stays with the key."""
+    """The key earns all automatic points, the release none, and the outputs are stored with the key."""
     written = preparation.release(course, NAME)
     given = {path.relative_to(course.locate_release(NAME)).as_posix() for path in written}
     own = {"bigram.ipynb", "coursecheck.py", "corpus.txt", "lm.py", "report.md", "tools/words.py"}
     assert own == given
     assert ["probabilities.npy"] == [path.name for path in preparation.list_kept_back(course, NAME)]
     found = preparation.build_and_verify(course, NAME, quick=True).findings
-    # What stands in report.md is the question; the key has no answer to it.
+    # The text in report.md is the question; the key contains no answer to it.
     assert {"report.said"} >= {one.place for one in found}
 
 
 @pytest.mark.slow
 def test_a_class_is_graded_from_its_files(course: Course) -> None:
-    """Ten students: most as the key, some with a mistake, without a file, or with one too many."""
+    """Ten students: most as the key, some with a mistake, a missing file or an additional one."""
     preparation.release(course, NAME)
     key = {
         name: (course.sources / NAME / name).read_bytes()

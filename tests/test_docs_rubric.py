@@ -1,4 +1,4 @@
-"""Every example of the reference is a rubric that is accepted, and every kind has one."""
+"""Every example in the rubric reference is valid, and every kind has one."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ RECORDS = (
         variant_options.PlantedFaults,
     ),
 )
-"""What the rubrics of several kinds may state."""
+"""Options that are common to several kinds."""
 REFERENCE = Path(__file__).parent / "support" / "documented"
-"""Has the checks that examples name."""
+"""Contains the checks that examples name."""
 HEAD = 'version = 1\n[assignment]\nname = "example"\npoints = {points}\n'
 
 
 def rubric_of(example: str) -> Rubric:
-    """The example as a whole rubric: fragments get a head with the right sum of points."""
+    """Return the example as a complete rubric; fragments get a head with matching points."""
     if "[assignment]" in example:
         return parse_rubric(example.encode(), reference=REFERENCE)
     points = re.search(r"^points = ([0-9.]+)", example, re.MULTILINE)
@@ -72,7 +72,7 @@ def rubric_of(example: str) -> Rubric:
     "example", EXAMPLES, ids=[f"block {number}" for number in range(1, len(EXAMPLES) + 1)]
 )
 def test_every_example_is_accepted(example: str) -> None:
-    """Each TOML block of the pages makes a check, with one item at least."""
+    """Each TOML block of the pages gives a check with at least one item."""
     rubric = rubric_of(example)
     for question in rubric.questions:
         assert question.kind == make_check(question, rubric).kind
@@ -86,7 +86,7 @@ def test_every_kind_has_an_example() -> None:
 
 @pytest.mark.parametrize("kind", list_registered())
 def test_every_option_of_a_kind_is_on_its_page(kind: str) -> None:
-    """No option exists that neither the kind's page nor a common page names."""
+    """Every option is named on the kind's page or on a common page."""
     check = load_kinds()[kind].check
     beside = re.findall(r"\]\((\w+)\.md", PAGES[kind])
     page = "".join((PAGES[kind], *COMMON.values(), *(PAGES.get(name, "") for name in beside)))
@@ -97,19 +97,19 @@ def test_every_option_of_a_kind_is_on_its_page(kind: str) -> None:
 
 @pytest.mark.parametrize("record", RECORDS, ids=[record.__name__ for record in RECORDS])
 def test_every_common_option_is_on_a_page(record: type[msgspec.Struct]) -> None:
-    """No option of several kinds exists that no page names."""
+    """Every option of several kinds is named on a page."""
     page = "".join((*COMMON.values(), *PAGES.values()))
     names = [field.encode_name for field in msgspec.structs.fields(record)]
     assert [] == [name for name in names if not named(name, page)]
 
 
 def named(option: str, page: str) -> bool:
-    """Whether a page has an option in its text or in an example."""
+    """Return whether a page names an option in its text or in an example."""
     return bool(re.search(rf"`{option}`|\b{option} = |\[\[question\.([a-z]+\.)?{option}\]\]", page))
 
 
 def test_a_misspelt_kind_gets_a_suggestion() -> None:
-    """An unknown kind is refused, and the nearest known one is named."""
+    """An unknown kind is refused with a suggestion of the nearest one."""
     rubric = rubric_of(
         next(one for one in EXAMPLES if 'kind = "written"' in one).replace('"written"', '"writen"')
     )

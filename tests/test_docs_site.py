@@ -1,4 +1,4 @@
-"""The documentation site builds without warnings, loads nothing from elsewhere, and can be searched."""
+"""The documentation site builds without warnings, loads no external resources, and is searchable."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the site, built as ``make docs`` builds it."""
+    """Return the site's folder, built as in ``make docs``."""
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--nitpicky"]
     arguments = ["-d", str(folder / "doctrees"), str(DOCS), str(folder / "html")]
@@ -73,12 +73,12 @@ def find_pages(site: Path, query: str) -> list[str]:
     ],
 )
 def test_search_leads_to_the_page(site: Path, query: str, page: str) -> None:
-    """The words of readers lead to the page that answers them, among the first three."""
+    """Usual queries find the right page among the first three results."""
     assert page in find_pages(site, query)[:3]
 
 
 def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
-    """The site works offline: scripts, styles, fonts and images are its own."""
+    """The site works offline: it contains all scripts, styles, fonts and images."""
     loaded = re.compile(
         r"<(?:script|img|link|iframe)[^>]*?(?:src|href)=\"(?:https?:)?//[^\"]*|url\([\"']?https?:[^)]*"
     )
@@ -90,6 +90,6 @@ def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
 
 
 def test_translated_page_states_its_language(site: Path) -> None:
-    """A screen reader reads the German page in German."""
+    """The German page states its language for screen readers."""
     assert 'lang="de"' in (site / "de/students.html").read_text("utf-8")
     assert 'lang="en"' in (site / "students.html").read_text("utf-8")

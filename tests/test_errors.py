@@ -1,4 +1,4 @@
-"""What staff are told of an error."""
+"""Messages to staff about errors."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from autograder.notebook.document import prune_json
 
 
 class Textless(Exception):
-    """Not even its text can be had."""
+    """An exception that cannot be converted to text."""
 
     def __str__(self) -> str:
         raise ValueError
 
 
 def raised(error: Exception) -> Exception:
-    """The same with a place."""
+    """Return the same error with a traceback."""
     with pytest.raises(type(error)) as caught:
         raise error
     return caught.value
 
 
 def test_a_foreseen_error_speaks_for_itself() -> None:
-    """Its text is meant for people; type and place would add nothing."""
+    """The text of an expected error is shown without type and place."""
     assert "roster.csv: line 3: no id" == describe_error(raised(CourseError("roster.csv: line 3: no id")))
 
 
 def test_another_is_told_with_type_text_and_place() -> None:
-    """So that it can be reported, and found."""
+    """Other errors are described by type, text and place for a report."""
     assert describe_error(raised(KeyError("a"))).startswith("KeyError: 'a' (in tests.test_errors, line ")
     assert "RuntimeError" == describe_error(RuntimeError())
     assert describe_error(raised(Textless())).startswith("Textless: (its text cannot be read) (in ")
 
 
 def test_the_place_is_ours_where_there_is_one() -> None:
-    """The depths of a library tell less than who called it."""
+    """The place is in our code if possible, not deep inside a library."""
 
     class Odd(dict[str, object]):
         def items(self) -> object:  # type: ignore[override]
@@ -51,7 +51,7 @@ def test_the_place_is_ours_where_there_is_one() -> None:
 
 @pytest.mark.parametrize("text", ["a\nb", "a\x1b[2Jb", "a\u202eb", "x" * 10_000])
 def test_it_is_one_line_that_does_nothing(text: str) -> None:
-    """What a student wrote may stand in it: no control characters reach a terminal, and no novels."""
+    """The description is short and contains no control characters, even if it quotes student text."""
     line = describe_error(ValueError(text))
     assert line.isprintable()
     assert len(line) < 400

@@ -1,4 +1,4 @@
-"""Task 3 of the exam, paper by paper: a mistake costs once, however far it is carried."""
+"""Task 3 of the exam, submission by submission: a mistake that is carried forward costs points once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Answers = Mapping[str, str | tuple[str, ...]]
 
 
 def graded(answers: Answers) -> dict[str, ItemResult]:
-    """The results of a whole task 3 by ``part.item``; what is not given is right."""
+    """Return the results of a whole task 3 by ``part.item``; parts that are not given are right."""
     earlier: dict[str, ItemResult] = {}
     for part, names in NAMES.items():
         given = answers.get(part, RIGHT[part])
@@ -51,14 +51,14 @@ def graded(answers: Answers) -> dict[str, ItemResult]:
 
 
 def lost(answers: Answers) -> dict[str, Decimal]:
-    """What each item loses, where it loses something."""
+    """Return the points lost by each item that loses some."""
     return {
         name: one.possible - one.points for name, one in graded(answers).items() if one.points != one.possible
     }
 
 
 def points(**of: str) -> dict[str, Decimal]:
-    """Points by item, ``b_formula`` for ``b.formula``."""
+    """Return points by item, with ``b_formula`` for ``b.formula``."""
     return {name.replace("_", ".", 1): Decimal(value) for name, value in of.items()}
 
 
@@ -363,7 +363,7 @@ MISCONCEPTIONS: Mapping[str, tuple[Answers, dict[str, Decimal]]] = {
         points(b_formula="0.5", e_formula="1"),
     ),
 }
-"""What is wrong → the answers that differ, and what a fair person takes away."""
+"""Name of the mistake → the wrong answers, and the points that a fair grader deducts."""
 
 
 @pytest.mark.slow
@@ -397,7 +397,7 @@ def test_a_mistake_costs_once(name: str) -> None:
     ],
 )
 def test_what_is_not_derived_is_not_right(answers: Answers, item: str) -> None:
-    """A number, nothing, what cannot be read, and copies of an earlier answer are not right later."""
+    """Numbers, blank or unreadable answers, and copies of an earlier answer are not accepted as carried."""
     found = graded(answers)[item]
     assert (Status.FAILED, True) == (found.status, 2 * found.points <= found.possible)
     assert found.code != CARRIED
@@ -415,7 +415,7 @@ def test_what_is_not_derived_is_not_right(answers: Answers, item: str) -> None:
     ],
 )
 def test_tasks_are_known_by_everyday_names(written: list[str], earned: str) -> None:
-    """In task 1 (b), and none of these waits for a person."""
+    """Task 1 (b) accepts everyday names of tasks without manual review."""
     found = marks("task1-b", f"sequence_tasks = {written!r}")["tasks"]
     assert (Decimal(earned), False) == (found.points, found.status is Status.NEEDS_REVIEW)
 
@@ -425,19 +425,19 @@ def test_tasks_are_known_by_everyday_names(written: list[str], earned: str) -> N
 )
 @pytest.mark.parametrize("written", ["some or all", "all or some", "alle oder einige"])
 def test_two_answers_of_which_either_will_do_may_both_be_given(way: str, earned: str, written: str) -> None:
-    """Which weights are changed, in task 2 (d): right for fine-tuning alone."""
+    """In task 2 (d), the two accepted answers may be combined, but only for fine-tuning."""
     assert Decimal(earned) == marks("task2-d", f"changes = { ({way: written})!r}")[f"{way}-changes"].points
 
 
 def test_attention_is_said_to_be_forgotten_only_after_a_right_mlp() -> None:
-    """In (i) the MLPs alone are told as such when (h) is right, or for the student's own (h)."""
+    """In (i), the message "attention-forgotten" requires that (h) is right or agrees with (i)."""
     assert "attention-forgotten" == graded({"i": "16 L d²"})["i.formula"].code
     assert "attention-forgotten" == graded({"h": "24 d²", "i": "24 L d²"})["i.formula"].code
     assert "attention-forgotten" != graded({"h": "24 d²", "i": "16 L d²"})["i.formula"].code
 
 
 def test_a_sum_of_ones_own_is_not_blamed_on_the_mlp() -> None:
-    """8·d² in (e) is right where (d) has half an MLP; elsewhere it may be that or the MLP alone."""
+    """In (e), 8·d² is right if (d) counts half an MLP; otherwise the message names both possible causes."""
     own = graded({"b": "4 d²", "d": "4 h d d_k + 4 d²", "e": "8 d²"})["e.formula"]
     assert (Status.PASSED, CARRIED) == (own.status, own.code)
     other = graded({"e": "8 d²"})["e.formula"]
@@ -449,14 +449,14 @@ def test_a_sum_of_ones_own_is_not_blamed_on_the_mlp() -> None:
     [pytest.param("12 d", "12 d", id="square lost"), pytest.param("7 d²", "7 d²", id="wrong number")],
 )
 def test_the_mlp_of_ones_own_is_not_said_to_be_half_of_the_layer(own: str, written: str) -> None:
-    """In (e), what is said of 8·d² must be true of one's own wrong MLP, too, which is no half of anything."""
+    """In (e), the message about 8·d² is also true if the student's own MLP is wrong."""
     found = graded({"b": own, "e": written})["e.formula"]
     assert ("attention-missing", Decimal("0.4")) == (found.code, found.points)
     assert "half" not in found.student.text["en"]
 
 
 def test_all_biases_of_a_layer_without_the_matrices_are_worth_nothing() -> None:
-    """In (d) and (e), where all biases together may stand besides the matrices."""
+    """In (d) and (e), all bias terms together, which are optional, earn nothing without the matrices."""
     assert Decimal(0) == graded({"d": "3 h d_k + 6 d"})["d.formula"].points
     assert Decimal(0) == graded({"e": "9 d"})["e.formula"].points
 
@@ -464,20 +464,20 @@ def test_all_biases_of_a_layer_without_the_matrices_are_worth_nothing() -> None:
 @pytest.mark.parametrize("part", ["b", "d", "e", "f", "h", "i"])
 @pytest.mark.parametrize("written", ["0", "d - d", "d", "4 d", "5 d", "L d", "9 L d", "3 h d_k"])
 def test_biases_alone_and_nothing_at_all_are_worth_nothing(part: str, written: str) -> None:
-    """Terms that may stand besides what is right are no half of it, and neither is zero."""
+    """Optional terms alone, and zero, earn no partial credit."""
     item = "h.sum" if part == "h" else f"{part}.formula"
     assert Decimal(0) == graded({part: written})[item].points
 
 
 def test_what_is_not_simplified_used_no_relation_that_is_not_assumed() -> None:
-    """In (e), where the width of the hidden layer is left, that is what the student reads."""
+    """In (e), the message says that the width of the hidden layer is left in the formula."""
     found = graded({"e": "4*d_model^2 + 2*d_model*d_ff"})["e.formula"]
     assert ("form.without", Decimal(1)) == (found.code, found.points)
     assert Status.PASSED is graded({"f": "n_layers*(4*d_model^2 + 2*d_model*d_ff)"})["f.formula"].status
 
 
 def test_all_parts_are_worth_what_the_heading_says() -> None:
-    """The automatic points of task 3 are 13.5 of its 20, as the papers here are marked."""
+    """The points of task 3 in the rubric add up to the 20 of its heading."""
     total = sum(one.possible for one in graded({}).values())
     manual = sum(
         item.points
@@ -502,7 +502,7 @@ def test_all_parts_are_worth_what_the_heading_says() -> None:
     ],
 )
 def test_the_same_nonsense_everywhere_earns_nothing(text: str) -> None:
-    """What follows from nothing is worth nothing, though each part fits the one before."""
+    """The same unrelated formula in all parts earns nothing, although the parts agree with each other."""
     formulas = ("a", "b", "c", "d", "e", "f", "i")
     found = graded(dict.fromkeys(formulas, text) | {"h": text})
     got = {name: result.points for name, result in found.items() if result.reading}

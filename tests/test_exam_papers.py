@@ -1,7 +1,7 @@
-"""Whole papers of task 3 of the exam, written and marked by hand by people who had not seen the rubric.
+"""Complete answers to task 3 of the exam, written and marked by people who had not seen the rubric.
 
-Each of three markers wrote sixty: good, middling and weak ones, in two notations, with slips carried on. They
-knew the text that students read and the points of the parts, and marked with the principle of the sheet.
+Three people wrote sixty answers each: good, average and weak ones, in two notations, with carried mistakes.
+They knew the students' text and the points of the parts, and marked by the rules of the exam sheet.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ ITEMS: Mapping[str, str] = {
     "h_second": "h.second",
     "h_sum": "h.sum",
 }
-"""What the markers called some of the items; the others are called by their part."""
+"""Names of items in these files if they differ from the part."""
 
 
 def earned(answers: Mapping[str, str]) -> dict[str, Decimal]:
-    """The points of every automatic item, by the markers' names; parts are judged in order."""
+    """Return the points of every automatic item by its name in the files, judging parts in order."""
     earlier: dict[str, ItemResult] = {}
     for part, names in NAMES.items():
         source = "\n".join(f"{name} = {answers[name]!r}" for name in names if name in answers)
@@ -42,7 +42,7 @@ def earned(answers: Mapping[str, str]) -> dict[str, Decimal]:
 
 @pytest.mark.parametrize("path", PAPERS, ids=lambda path: path.stem)
 def test_marks_are_those_of_a_fair_person(path: Path) -> None:
-    """Within a point of theirs in nine papers of ten, and never more than two off; of 13 points."""
+    """Of 13 points, nine in ten totals differ by at most one point, and none by more than two."""
     papers = json.loads(path.read_text("utf-8"))
     differences = {
         paper["name"]: sum(earned(paper["answers"]).values())

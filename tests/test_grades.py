@@ -1,4 +1,4 @@
-"""Where a student stands: exact sums, people's marks cell by cell, and the range while something is open."""
+"""The standing of a student: exact sums, manual marks by cell, and a range of grades for open items."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WHY = ("exam", "task3-b-why")
 
 
 def rubric(grading: str = GRADING, *, toml: str = TOML) -> Rubric:
-    """The example rubric with a grading table."""
+    """Return the example rubric with a grading table."""
     return rubrics.parse_rubric(
         toml.replace("[assignment.symbols]", f"{grading}[assignment.symbols]").encode()
     )
@@ -38,12 +38,12 @@ BONUS = rubric(
     GRADING + 'bonus = "when-passed"\n',
     toml=TOML.replace("points = 17", "points = 11").replace('id = "mha"\n', 'id = "mha"\nbonus = true\n'),
 )
-"""The same with multi-head attention as a bonus question: 11 points are possible, 5.5 pass."""
+"""The rubric with multi-head attention as a bonus question: 11 points are possible, 5.5 pass."""
 EXAM = rubric()
 
 
 def passing(*right: tuple[str, str]) -> Score:
-    """A score of full points for some items, none for the others, and nothing open."""
+    """Return a score with full points for some items, none for the others, and no open items."""
     lines = [(question.id, line.id) for question in EXAM.questions for line in question.items]
     return Score(
         "ada",
@@ -54,14 +54,14 @@ def passing(*right: tuple[str, str]) -> Score:
 
 
 def grades(one: Standing) -> tuple[str, str]:
-    """The range of grades."""
+    """Return the worst and best possible grade."""
     assert one.worst
     assert one.best
     return one.worst.name, one.best.name
 
 
 def test_an_open_item_makes_a_range() -> None:
-    """8.5 of 17 points and one more to be decided: passed for certain, and at best one step better."""
+    """With 8.5 of 17 points and one open, the grade is a pass and may improve by one step."""
     one = compute_standing(middling().score, EXAM)
     assert (Decimal("8.5"), Decimal(1), False) == (one.points, one.pending, one.final)
     assert ("4.0", "3.7") == grades(one)
@@ -78,7 +78,7 @@ points = 0
 manual = true
 text = {{ en = "What you want to tell us", de = "Was Sie uns sagen wollen" }}
 """
-"""The example rubric with a question that is worth nothing."""
+"""The example rubric with a question worth no points."""
 COMMENT = ItemResult(
     "comments", "any", Status.NEEDS_REVIEW, Decimal(0), Decimal(0), Message("review.person"), "for staff"
 )
@@ -95,7 +95,7 @@ COMMENT = ItemResult(
     ],
 )
 def test_an_item_worth_nothing_holds_nothing_back(marks: dict[CellName, PersonMark], final: bool) -> None:
-    """The grade is final whatever comes of it, unless a person gave points there that may be others now."""
+    """An open item worth nothing keeps the grade final, unless a mark in its cell needs another review."""
     course = rubric(toml=COMMENTS)
     score = middling().score
     score = replace(score, items=(*score.items, COMMENT))
@@ -106,7 +106,7 @@ def test_an_item_worth_nothing_holds_nothing_back(marks: dict[CellName, PersonMa
 
 
 def test_an_item_worth_nothing_in_a_cell_with_others_leaves_them_open() -> None:
-    """It is the other item of the cell that the grade waits for."""
+    """The grade remains open for the other item of the cell."""
     course = rubric(
         toml=TOML.replace(
             'cell = "task3-b-why"\n',
@@ -120,14 +120,14 @@ def test_an_item_worth_nothing_in_a_cell_with_others_leaves_them_open() -> None:
 
 
 def test_without_open_items_the_grade_is_final() -> None:
-    """A person's mark closes the cell; worst and best are then the same grade."""
+    """A manual mark closes the cell; worst and best grade are then equal."""
     one = compute_standing(middling().score, EXAM, {WHY: PersonMark(Decimal("0.5"))})
     assert (Decimal(9), Decimal(0), True) == (one.points, one.pending, one.final)
     assert Grade("4.0", passed=True) == one.worst == one.best
 
 
 def test_a_persons_mark_stands_for_the_whole_cell() -> None:
-    """It replaces the automatic points of its cell, more or less, also beyond what is possible."""
+    """A manual mark replaces the automatic points of its cell, even beyond the possible points."""
     marks = {("exam", "task5-a"): PersonMark(Decimal("9.5")), WHY: PersonMark(Decimal(0))}
     one = compute_standing(middling().score, EXAM, marks)
     assert {
@@ -139,21 +139,21 @@ def test_a_persons_mark_stands_for_the_whole_cell() -> None:
 
 
 def test_a_mark_to_be_looked_at_again_is_open() -> None:
-    """What a person gave for something else stands meanwhile, and anything can still come of it."""
+    """A mark that must be reviewed again counts provisionally, and its whole cell is open."""
     one = compute_standing(middling().score, EXAM, {WHY: PersonMark(Decimal("0.5"), again=True)})
     assert (Decimal(9), Decimal(1), False) == (one.points, one.pending, one.final)
     assert ("4.0", "3.7") == grades(one)
 
 
 def test_extra_credit_is_bonus_and_below_zero_taken_away() -> None:
-    """nbgrader's extra credit adds to what counts; a negative one lowers the points."""
+    """Extra credit counts as bonus points; negative extra credit is deducted."""
     marks = {WHY: PersonMark(Decimal(1), Decimal("1.5")), ("exam", "mha"): PersonMark(None, Decimal(-2))}
     one = compute_standing(middling().score, EXAM, marks, bonus=Decimal(1))
     assert (Decimal("7.5"), Decimal("2.5"), Decimal(10)) == (one.points, one.bonus, one.total)
 
 
 def test_no_more_is_taken_away_than_there_is() -> None:
-    """Points do not fall below none, and bonus points are not taken."""
+    """Deductions do not reduce points below zero or touch bonus points."""
     marks = {("exam", "mha"): PersonMark(None, Decimal(-100))}
     one = compute_standing(middling().score, EXAM, marks, bonus=Decimal(1))
     assert (Decimal(0), Decimal(100)) == (one.points, one.taken)
@@ -162,7 +162,7 @@ def test_no_more_is_taken_away_than_there_is() -> None:
 
 @pytest.mark.parametrize("code", ["late", "time-not-known"])
 def test_what_is_late_is_not_final_until_somebody_decides(code: str) -> None:
-    """A pass stays open, since it may be refused; points stand, and a fail stays one."""
+    """A late pass stays open until staff accept it; points and a fail are unaffected."""
     score = passing(*[("task5-a", name) for name, _, _ in FAULTS], ("mha", "plain"))
     late, accepted = (replace(score, notes=(Note(one, "…"),)) for one in (code, "late-accepted"))
     one = compute_standing(late, EXAM)
@@ -187,7 +187,7 @@ def test_bonus_questions_count_when_passed(right: list[tuple[str, str]], total: 
 
 
 def test_another_version_of_the_rubric_is_never_final() -> None:
-    """A result of an earlier version stays provisional, and an item without a result is open."""
+    """A result of an earlier rubric version is provisional, and an item without a result is open."""
     score = replace(passing(), rubric_version=2)
     assert compute_standing(score, EXAM).outdated
     assert not compute_standing(score, EXAM).final
@@ -196,12 +196,12 @@ def test_another_version_of_the_rubric_is_never_final() -> None:
 
 
 def late(deduction: Deduction, score: Score | None = None) -> Standing:
-    """Where a late one stands: 17 points are possible."""
+    """Return the standing of a late submission; 17 points are possible."""
     return compute_standing(replace(score or good().score, deduction=deduction), EXAM)
 
 
 def test_what_being_late_costs_is_taken_off_exactly() -> None:
-    """Percent of what is possible or of what was earned, or points; never more than there are."""
+    """The penalty is in points or in percent of possible or earned points, up to the earned points."""
     half = middling().score
     earned = compute_standing(half, EXAM).earned
     for amount, unit, taken in (
@@ -217,7 +217,7 @@ def test_what_being_late_costs_is_taken_off_exactly() -> None:
 
 
 def test_a_floor_leaves_what_it_says() -> None:
-    """Of what was earned: where that is less already, being late takes nothing."""
+    """A late penalty never reduces points below the floor, a share of the earned points."""
     floored = Deduction(Decimal(100), "percent", Decimal(50))
     assert (
         Decimal("8.5")
@@ -231,7 +231,7 @@ def test_a_floor_leaves_what_it_says() -> None:
 
 
 def test_a_late_one_with_open_items_has_a_range() -> None:
-    """The least and the most are taken from alike; bonus points are not touched."""
+    """The late penalty applies to both ends of the range, but not to bonus points."""
     score = replace(middling().score, deduction=Deduction(Decimal(20), "percent-of-earned"))
     before, after = (
         compute_standing(middling().score, EXAM, bonus=Decimal(2)),
@@ -258,7 +258,7 @@ LINES = [(question.id, line.id) for question in EXAM.questions for line in quest
 def test_whatever_people_decide_the_grade_lies_in_the_range(
     statuses: list[Status], data: st.DataObject
 ) -> None:
-    """Every way to decide what is open ends with a final grade between the worst and the best one."""
+    """Every decision on open items gives a final grade between the worst and the best one."""
     items = tuple(item(*line, status, RIGHT) for line, status in zip(LINES, statuses, strict=True))
     for exam in (EXAM, BONUS):
         before = compute_standing(Score("ada", "exam", 3, items), exam)
@@ -278,7 +278,7 @@ def test_whatever_people_decide_the_grade_lies_in_the_range(
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A gradebook with two students."""
+    """Return the path of a gradebook with two students."""
     found = tmp_path / "gradebook.db"
     with Gradebook(found) as book:
         book.prepare_assignment(EXAM, {"exam": release()})
@@ -288,7 +288,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_marks_come_back_from_nbgraders_gradebook(path: Path) -> None:
-    """Marks, extra credit and comments are read as they were typed; what nobody touched is not there."""
+    """Marks, extra credit and comments are read as typed; untouched cells are omitted."""
     from nbgrader.api import Gradebook as Formgrader
 
     with Formgrader(f"sqlite:///{path}") as theirs:
@@ -308,7 +308,7 @@ def test_marks_come_back_from_nbgraders_gradebook(path: Path) -> None:
 
 
 def test_a_mark_that_is_no_number_is_not_taken(path: Path) -> None:
-    """An infinite mark, which a database can hold, leaves the cell as it was."""
+    """An infinite mark in the database is ignored."""
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE grade SET manual_score = 9e999")
     connection.close()
@@ -318,7 +318,7 @@ def test_a_mark_that_is_no_number_is_not_taken(path: Path) -> None:
 
 
 def test_a_new_submission_opens_the_mark_again(path: Path) -> None:
-    """As in nbgrader, a mark given to an earlier submission has to be looked at again."""
+    """As in nbgrader, a mark given to an earlier submission must be reviewed again."""
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE grade SET manual_score = 1, needs_manual_grade = 0")
     connection.close()
@@ -330,7 +330,7 @@ def test_a_new_submission_opens_the_mark_again(path: Path) -> None:
 
 
 def test_bonus_points_of_the_course(tmp_path: Path) -> None:
-    """The list gives points by student and assignment; other assignments' lines are not read."""
+    """Bonus points are read by student and assignment; lines of other assignments are ignored."""
     found = tmp_path / "bonus.csv"
     found.write_text("id,assignment,points\nada,exam,1.5\ngrace,other,x\nalan, exam ,3\n")
     assert {"ada": Decimal("1.5"), "alan": Decimal(3)} == read_bonus(found, "exam", ("exam", "other"))
@@ -357,7 +357,7 @@ def test_bonus_points_of_the_course(tmp_path: Path) -> None:
     ],
 )
 def test_errors_in_the_list_of_bonus_points_are_named(tmp_path: Path, text: str, message: str) -> None:
-    """The line is named, and what was expected."""
+    """The error names the line and what was expected."""
     found = tmp_path / "bonus.csv"
     found.write_text(text)
     with pytest.raises(CourseError, match=message):
@@ -365,7 +365,7 @@ def test_errors_in_the_list_of_bonus_points_are_named(tmp_path: Path, text: str,
 
 
 def test_sums_are_exact() -> None:
-    """Five marks that add up to half of the points pass, where the sum of their floats falls short."""
+    """Five marks that sum to exactly half of the points pass, although the float sum falls short."""
     typed = {"task3-b": "0.1", "task3-b-why": "0.1", "task3-f": "0.5", "task5-a": "7.6", "mha": "0.2"}
     assert sum(float(points) for points in typed.values()) < 8.5
     marks = {("exam", cell): PersonMark(Decimal(points)) for cell, points in typed.items()}

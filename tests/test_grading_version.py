@@ -1,4 +1,4 @@
-"""Of this package `GRADING_VERSION` alone makes a class be graded again; so do versions of libraries."""
+"""Only `GRADING_VERSION` and versions of libraries cause a class to be graded again."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tests.grading.test_batch import NAME, make_course
 
 @pytest.fixture
 def assignment(tmp_path: Path) -> Assignment:
-    """An assignment that preloads numpy, a module of rich and one of Python's."""
+    """Return an assignment that preloads numpy, a module of rich and one of the standard library."""
     loaded = assignments.load_assignment(make_course(tmp_path / "course"), NAME)
     settings = replace(loaded.rubric.assignment, preload=("numpy", "rich.table", "json"))
     return replace(loaded, rubric=replace(loaded.rubric, assignment=settings))
 
 
 def set_distribution_version(patch: pytest.MonkeyPatch, distribution: str) -> None:
-    """Let one distribution have version 99."""
+    """Set the version of a distribution to 99."""
     read_version = importlib.metadata.version
     patch.setattr(
         importlib.metadata, "version", lambda name: "99" if name == distribution else read_version(name)
@@ -34,7 +34,7 @@ def set_distribution_version(patch: pytest.MonkeyPatch, distribution: str) -> No
 def test_raising_the_grading_version_changes_every_key(
     assignment: Assignment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Results are computed again, and so is what ran out of time."""
+    """A new grading version changes the keys of results and of cached timeouts."""
     environment = assignment.list_environments()[0]
     before = assignment.compute_digest(), assignment.hash_box_contents(environment)
     monkeypatch.setattr(assignments, "GRADING_VERSION", GRADING_VERSION + 1)
@@ -46,7 +46,7 @@ def test_raising_the_grading_version_changes_every_key(
 def test_digest_changes_with_the_version_of_a_library(
     assignment: Assignment, monkeypatch: pytest.MonkeyPatch, distribution: str
 ) -> None:
-    """What answers compute with, what compares formulas, and what the rubric preloads."""
+    """Libraries of answers, of formula comparison and of the rubric's preload are included."""
     before = assignment.compute_digest()
     set_distribution_version(monkeypatch, distribution)
     assert assignment.compute_digest() != before
@@ -56,7 +56,7 @@ def test_digest_changes_with_the_version_of_a_library(
 def test_digest_changes_with_the_version_of_python(
     assignment: Assignment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Student code runs with the interpreter that grades."""
+    """Student code runs with the grader's interpreter."""
     before = assignment.compute_digest()
     monkeypatch.setattr(platform, "python_version", lambda: "3.99.0")
     assert assignment.compute_digest() != before
@@ -66,7 +66,7 @@ def test_digest_changes_with_the_version_of_python(
 def test_digest_stays_with_other_distributions(
     assignment: Assignment, monkeypatch: pytest.MonkeyPatch, distribution: str
 ) -> None:
-    """What is not preloaded decides nothing, and this package counts by `GRADING_VERSION` alone."""
+    """Other distributions do not count, and this package counts only by `GRADING_VERSION`."""
     before = assignment.compute_digest()
     set_distribution_version(monkeypatch, distribution)
     assert assignment.compute_digest() == before
@@ -75,7 +75,7 @@ def test_digest_stays_with_other_distributions(
 def test_module_without_distribution_counts_by_its_content(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A module of the course that is on the path; a missing one is listed as absent."""
+    """A course module on the path counts by content; a missing one is listed as absent."""
     module = tmp_path / "coursetools.py"
     module.write_text("VERSION = 1\n", encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -86,5 +86,5 @@ def test_module_without_distribution_counts_by_its_content(
 
 
 def test_preloading_what_always_counts_adds_nothing() -> None:
-    """Nor does a module of Python's own."""
+    """Neither modules that are always included nor the standard library add entries."""
     assert list_versions() == list_versions(("json", "numpy.linalg"))

@@ -1,4 +1,4 @@
-"""What shipped rubrics suggest to graders: closed lists that find right answers."""
+"""Closed lists for graders in shipped rubrics match right answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KEYS = {
 
 @pytest.mark.parametrize(("name", "question", "item"), LINES)
 def test_closed_lists_find_right_answers(name: str, question: Question, item: Item) -> None:
-    """A list that suggests a line has words of the answer key or of the example for full credit in it."""
+    """A closed list that suggests a line matches the answer key or the example for full points."""
     guide = read_manual_options(question, item)
     assert guide.examples is not None
     names = (item.cell, question.answer_cell, question.id)

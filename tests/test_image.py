@@ -1,4 +1,4 @@
-"""The image and the ways to run it: what the files name exists, and each value fits the program.
+"""Container image and deployment files: everything they name exists, and values fit the program.
 
 `python -m tests.image` builds the image and starts it with these options; that needs a container engine.
 """
@@ -48,16 +48,16 @@ SANDBOX_CALLS = {
     *("mount_setattr", "sethostname", "seccomp", "prctl", "capset", "setrlimit", "prlimit64"),
     *("landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"),
 }
-"""System calls that building a box takes: `autograder.sandbox.inside.linux` and `jail`."""
+"""System calls that start a box: `autograder.sandbox.inside.linux` and `jail`."""
 
 
 def substitute(text: str) -> str:
-    """Put values in the place of Compose's variables: the default, or any text if one must be set."""
+    """Replace Compose's variables by their default, or by any text if one must be set."""
     return re.sub(r"\$\{\w+:([-?])([^}]*)\}", lambda match: match[2] if match[1] == "-" else "dl", text)
 
 
 def list_argument_lists() -> Iterator[tuple[str, list[str]]]:
-    """Yield where a command is started, and its words."""
+    """Yield the place of each started command, and its words."""
     yield "Dockerfile", json.loads(re.findall(r"^CMD (\[.*\])$", TEXTS["Dockerfile"], re.MULTILINE)[0])
     for name in OURS:
         words = [substitute(word) for word in SERVICES[name]["command"]]
@@ -69,7 +69,7 @@ def list_argument_lists() -> Iterator[tuple[str, list[str]]]:
 
 
 def list_commands() -> Iterator[tuple[str, list[str]]]:
-    """Yield where a command of ours is started, and the words behind ``autograder``."""
+    """Yield the place of each of our commands, and the words after ``autograder``."""
     for where, words in list_argument_lists():
         starts = [position for position, word in enumerate(words) if word == "autograder"]
         assert starts, where
@@ -80,7 +80,7 @@ def list_commands() -> Iterator[tuple[str, list[str]]]:
 
 @pytest.mark.parametrize(("where", "words"), list(list_commands()))
 def test_command_is_accepted(where: str, words: list[str]) -> None:
-    """The command line takes each command with its options and values."""
+    """The command line accepts each command with its options and values."""
     if words == ["--help"]:
         return
     name, *rest = words
@@ -90,14 +90,14 @@ def test_command_is_accepted(where: str, words: list[str]) -> None:
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_variables_are_read_by_the_program(name: str) -> None:
-    """No file sets a variable of ours that nothing reads."""
+    """Every variable of ours that a file sets is read by the program."""
     sources = [path.read_text("utf-8") for path in (ROOT / "autograder").rglob("*.py")]
     read = {variable for source in sources for variable in re.findall(r'"(AUTOGRADER_\w+)"', source)}
     assert set(re.findall(r"AUTOGRADER_\w+", TEXTS[name])) <= read
 
 
 def test_compose_file_names_only_what_it_declares() -> None:
-    """Services, networks, volumes and secrets exist; all images are pinned by a full version."""
+    """Services, networks, volumes and secrets are declared, and all images are pinned to a full version."""
     for service in SERVICES.values():
         assert set(service.get("depends_on", ())) <= set(SERVICES)
         assert set(service["networks"]) <= set(COMPOSE["networks"])
@@ -117,7 +117,7 @@ def test_compose_file_names_only_what_it_declares() -> None:
 
 
 def test_one_ordinary_user_without_capabilities_runs_everything() -> None:
-    """The image, Compose and Kubernetes agree on the user, and none of them grants a privilege."""
+    """Image, Compose and Kubernetes use the same user and grant no privileges."""
     assert f"USER {USER}:{USER}\n" in TEXTS["Dockerfile"]
     assert f"chown {USER} secrets/pgpass" in TEXTS["docs/image.md"]
     for name in OURS:
@@ -135,7 +135,7 @@ def test_one_ordinary_user_without_capabilities_runs_everything() -> None:
 
 
 def test_secrets_are_files_outside_of_the_image() -> None:
-    """No password stands in a file of the repository or gets into the image."""
+    """Neither a file of the repository nor the image contains a password."""
     assert {entry["file"].split("/")[1] for entry in COMPOSE["secrets"].values()} == {"secrets"}
     ignored = (ROOT / ".gitignore").read_text("utf-8").splitlines()
     assert {"/secrets/", "/course/", "/.env"} <= set(ignored)
@@ -146,7 +146,7 @@ def test_secrets_are_files_outside_of_the_image() -> None:
 
 
 def test_image_gets_what_the_wheel_is_built_from_and_nothing_else() -> None:
-    """Course data, secrets and the repository's history stay outside, whatever lies in the checkout."""
+    """The image contains the inputs of the wheel, but no course data, secrets or history."""
     lines = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
     rules = [line for line in lines if line and not line.startswith("#")]
     assert rules[0] == "*"
@@ -157,7 +157,7 @@ def test_image_gets_what_the_wheel_is_built_from_and_nothing_else() -> None:
 
 
 def test_seccomp_profile_refuses_nothing_that_the_sandbox_needs() -> None:
-    """Neither building a box nor student code meets it; and it refuses what boxes are refused, for others."""
+    """The seccomp profile allows all calls of the sandbox and refuses the calls that boxes are refused."""
     profile = json.loads((ROOT / "docs/deploy/seccomp.json").read_text("utf-8"))
     refused = {name for group in profile["syscalls"] for name in group["names"]}
     assert {group["action"] for group in profile["syscalls"]} == {"SCMP_ACT_ERRNO"}
@@ -170,14 +170,14 @@ def test_seccomp_profile_refuses_nothing_that_the_sandbox_needs() -> None:
 
 
 def test_proxy_takes_as_much_as_the_service() -> None:
-    """A smaller limit would refuse submissions, a larger one only move the refusal."""
+    """The proxies' upload limits equal the service's limit."""
     caddy = re.findall(r"max_size (\d+)MiB", TEXTS["docs/deploy/Caddyfile"])
     nginx = re.findall(r"client_max_body_size (\d+)m;", TEXTS["docs/deploy/nginx.conf"])
     assert {MOST_UPLOAD} == {int(limit) << 20 for limit in (*caddy, *nginx)}
 
 
 def test_workers_may_finish_what_they_grade() -> None:
-    """Both ways give a submission the time that it may take by the clock: twice its processor time."""
+    """The grace period on shutdown covers the longest grading time of a submission."""
     assert 2 * Limits().submission_seconds < 300
     assert SERVICES["worker"]["stop_grace_period"] == "5m"
     assert POD["terminationGracePeriodSeconds"] == 300
@@ -187,7 +187,7 @@ def test_workers_may_finish_what_they_grade() -> None:
 
 
 def test_database_is_not_newer_than_the_programs_in_the_image() -> None:
-    """pg_dump refuses a server of a later major version, so a backup would fail."""
+    """pg_dump refuses servers of a later major version, so the database must not be newer."""
     said = subprocess.run(
         [postgres.find_binaries() / "pg_dump", "--version"], capture_output=True, text=True, check=True
     )
@@ -199,10 +199,10 @@ def test_database_is_not_newer_than_the_programs_in_the_image() -> None:
 def test_backup_finds_the_password_where_pages_and_worker_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The password file of the database's address reaches pg_dump; it is the secret that Compose mounts."""
+    """pg_dump uses the password file of the database's address, which is the secret that Compose mounts."""
     program = tmp_path / "pg_dump"
     program.write_text(f'#!/bin/sh\nprintf %s "$PGPASSFILE" > {tmp_path}/file\n')
-    program.chmod(0o755)  # a stand-in for PostgreSQL's program
+    program.chmod(0o755)  # a fake of PostgreSQL's program
     monkeypatch.setattr(postgres, "find_binaries", lambda: tmp_path)
     addresses = {SERVICES[name]["environment"]["AUTOGRADER_DATABASE_URL"] for name in OURS}
     maintenance._run_program("pg_dump", addresses.pop())

@@ -1,4 +1,4 @@
-"""What installed packages register: found by name, loaded when wanted, and named where something is wrong."""
+"""Entry points of installed packages: found by name, loaded on demand, and named in errors."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from autograder.core.extensions import EntryGroup, list_entries, load_entry, nam
 
 
 def group(monkeypatch: pytest.MonkeyPatch, name: str, *entries: tuple[str, str]) -> EntryGroup:
-    """A group of its own, in which these are registered: names and what they stand for."""
+    """Return a new group with these entry points."""
     found = [EntryPoint(entry, value, name) for entry, value in entries]
     monkeypatch.setattr(extensions, "entry_points", lambda *, group: found)
     return EntryGroup(name, "shelf", CourseError)
 
 
 def test_names_lead_to_objects(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In order; without a distribution, a package is called by its module."""
+    """Entries are sorted; without a distribution, a package is named after its module."""
     made = group(monkeypatch, "tests.named", ("tall", "pathlib:Path"), ("low", "decimal:Decimal"))
     assert ["low", "tall"] == list(list_entries(made))
     assert "pathlib" == name_package(list_entries(made)["tall"])
@@ -29,7 +29,7 @@ def test_names_lead_to_objects(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_name_of_two_packages_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both are named; the same entry found twice, as in an editable installation, is one."""
+    """The error names both packages; a duplicate of the same entry, as in editable installs, is accepted."""
     made = group(monkeypatch, "tests.twice", ("low", "decimal:Decimal"), ("low", "decimal:Decimal"))
     assert ["low"] == list(list_entries(made))
     made = group(monkeypatch, "tests.both", ("low", "decimal:Decimal"), ("low", "pathlib:Path"))
@@ -47,7 +47,7 @@ def test_one_name_of_two_packages_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     ],
 )
 def test_what_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, name: str, said: str) -> None:
-    """With the nearest name; and why a package cannot be loaded."""
+    """The error suggests the nearest name, or states why a package cannot be loaded."""
     entries = (("low", "decimal:Decimal"), ("gone", "no.such:thing"), ("lacking", "decimal:Nothing"))
     made = group(monkeypatch, f"tests.missing.{name}", *entries)
     with pytest.raises(CourseError, match=said):
@@ -55,6 +55,6 @@ def test_what_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, name: str, 
 
 
 def test_where_nothing_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This package itself is not installed as it should be."""
+    """An empty group means that this package is not installed correctly."""
     with pytest.raises(CourseError, match="none is registered; install this package again"):
         load_entry(group(monkeypatch, "tests.none"), "low")

@@ -1,4 +1,4 @@
-"""What being late costs: exact amounts, refused rules, and sentences."""
+"""Late penalties: exact amounts, invalid rules, and messages."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ STEPS = Penalty(steps=(PenaltyStep(0, D(5)), PenaltyStep(24, D(20)), PenaltyStep
     ],
 )
 def test_a_delay_costs_what_the_rule_says(penalty: Penalty, late: timedelta, amount: Decimal | int) -> None:
-    """A unit that has begun counts whole; of steps the last one that is reached is taken; a cap holds."""
+    """Each started unit counts as a whole, the last reached step applies, and a cap limits the penalty."""
     assert "" == penalty.find_fault()
     assert Deduction(D(amount), penalty.unit) == penalty.compute_deduction(
         late, count_started_units(late, DAY)
@@ -55,13 +55,13 @@ def test_a_delay_costs_what_the_rule_says(penalty: Penalty, late: timedelta, amo
 
 
 def test_before_the_first_step_nothing_is_taken() -> None:
-    """A rule may begin later than the end."""
+    """A rule may begin later than the deadline."""
     assert Penalty(steps=(PenaltyStep(2, D(5)),)).compute_deduction(2 * HOUR, 1) is None
 
 
 @given(st.timedeltas(timedelta(microseconds=1), 90 * DAY), st.timedeltas(timedelta(0), 30 * DAY))
 def test_later_never_costs_less(late: timedelta, more: timedelta) -> None:
-    """Whatever the rule, a longer delay takes at least as much, and percent never more than all."""
+    """A longer delay never costs less, and percentages never exceed 100."""
     for penalty in (Penalty(per_day=D(7)), Penalty(per_hour=D(1), cap=D(30)), STEPS):
         one, other = (
             penalty.compute_deduction(late, count_started_units(late, DAY)),
@@ -73,7 +73,7 @@ def test_later_never_costs_less(late: timedelta, more: timedelta) -> None:
 
 
 def test_a_rule_may_close() -> None:
-    """To the last moment it is taken, and not after it; without a limit, always."""
+    """A rule with a closing time refuses later submissions; without one, none are refused."""
     closing = Penalty(per_day=D(10), closed_after_hours=72)
     assert [False, True] == [closing.is_closed(late) for late in (3 * DAY, 3 * DAY + timedelta(seconds=1))]
     assert not Penalty(per_day=D(10)).is_closed(400 * DAY)
@@ -96,12 +96,12 @@ def test_a_rule_may_close() -> None:
     ],
 )
 def test_a_rule_that_makes_no_sense_is_told(penalty: Penalty, fault: str) -> None:
-    """Before anybody is graded by it."""
+    """An inconsistent rule is reported before it is used for grading."""
     assert fault in str(penalty.find_fault())
 
 
 def test_units_begin() -> None:
-    """A second begins a day; a whole day is one."""
+    """A second starts a day, and a whole day counts as one."""
     assert [0, 1, 1, 2] == [
         count_started_units(late, DAY) for late in (0 * DAY, timedelta(seconds=1), DAY, 2 * DAY)
     ]
@@ -140,7 +140,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
 def test_days_end_at_the_same_time_or_after_24_hours(
     end: str, moment: str, calendar: int, periods: int
 ) -> None:
-    """By the clock of the deadline, which is changed in some nights, or by a stopwatch."""
+    """Days end at the same local time, despite changes of the clock, or after 24 hours."""
     deadline, now = (datetime.fromisoformat(one).replace(tzinfo=BERLIN) for one in (end, moment))
     for where in (BERLIN, UTC):
         counted: dict[DayLength, int] = {
@@ -160,7 +160,7 @@ def test_days_end_at_the_same_time_or_after_24_hours(
 def test_a_moment_lies_in_the_day_it_is_counted_in(
     since: timedelta, late: timedelta, zone: str, length: DayLength
 ) -> None:
-    """Late by so many days is: after the end of the day before, and not after the end of this one."""
+    """A delay of n days is after the end of day n − 1 and not after the end of day n."""
     end = (datetime(2000, 1, 1, tzinfo=UTC) + since).astimezone(ZoneInfo(zone))
     moment = end.astimezone(UTC) + late
     days = count_days(end, moment, length)
@@ -169,7 +169,7 @@ def test_a_moment_lies_in_the_day_it_is_counted_in(
 
 
 def test_students_are_told_of_days_that_last_24_hours() -> None:
-    """If days cost anything; otherwise it would be a sentence without use."""
+    """Students are informed of days with 24 hours only if days cost something."""
     said = "A day has 24 hours"
     for terms, is_told in (
         (Terms("penalty", penalty=Penalty(per_day=D(10)), days="24-hours"), True),
@@ -194,7 +194,7 @@ UNITS: tuple[Unit, ...] = ("percent", "percent-of-earned", "points")
     ),
 )
 def test_students_are_told_the_rule(unit: Unit, amount: str) -> None:
-    """Each part of it in a sentence, in every language."""
+    """Every part of the rule has a sentence in every language."""
     penalty = Penalty(per_day=D(10), unit=unit, cap=D(50), floor=D(20), closed_after_hours=72)
     terms = Terms("penalty", timedelta(minutes=10), penalty, SlipDays(5, 2))
     told = " ".join(terms.describe_terms("en"))
@@ -213,12 +213,12 @@ def test_students_are_told_the_rule(unit: Unit, amount: str) -> None:
 
 
 def test_where_nothing_is_particular_nothing_is_told() -> None:
-    """What a person decides, and what is refused, is told when it happens."""
+    """Rules that need manual review or refuse submissions are not announced in advance."""
     assert () == Terms().describe_terms("en") == Terms("refuse").describe_terms("de")
 
 
 def test_steps_are_told() -> None:
-    """In order, the first one from the end on."""
+    """Steps are listed in order, starting at the deadline."""
     (told,) = Terms("penalty", penalty=STEPS).describe_terms("en")
     assert "5 percent of the possible points from the deadline on; 20 percent" in told
     assert "33.3 percent of the possible points if more than 72 h late" in told

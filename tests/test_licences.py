@@ -17,8 +17,8 @@ def find_copyleft() -> set[str]:
         try:
             metadata = importlib.metadata.metadata(package)
         except importlib.metadata.PackageNotFoundError:
-            continue  # of another system
-        # A text of the licence may stand in the field: its first line names it.
+            continue  # for another operating system
+        # The field may contain the licence text: its first line is the name.
         stated = [text.partition("\n")[0] for text in metadata.get_all("License", [])]
         stated += metadata.get_all("License-Expression", [])
         stated += [name for name in metadata.get_all("Classifier", []) if name.startswith("License ::")]
@@ -28,7 +28,7 @@ def find_copyleft() -> set[str]:
 
 
 def test_page_of_licences_names_the_packages_with_copyleft() -> None:
-    """A department asks before it installs."""
+    """The page lists them for departments that check licences before installing."""
     rows = re.findall(r"^\| (.+?) \|", (ROOT / "docs" / "licences.md").read_text(), re.M)
     listed = {name for row in rows[1:] for name in row.split(", ") if not name.startswith("-")}
     assert listed == find_copyleft()

@@ -1,4 +1,4 @@
-"""What the limits are called, how much they are, and what a rubric may set."""
+"""Limits: their names, values, and the settings a rubric may change."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ OTHERS = {
 
 
 def limits_of(written: str) -> Limits:
-    """The limits of a rubric in which these lines are written."""
+    """Return the limits of a rubric with these lines."""
     return parse_rubric(GOOD.replace("cell_seconds = 3\n", written + "\n").encode()).assignment.limits
 
 
 @pytest.mark.parametrize("name", FIELDS)
 def test_a_rubric_overrides_one_limit(name: str) -> None:
-    """The one that is written changes, and all others stay at their default."""
+    """A stated limit changes; all others keep their default."""
     expected = msgspec.structs.replace(Limits(), **{name: OTHERS[name]})
     assert expected == limits_of(f"{name} = {OTHERS[name]}")
     assert Limits() != expected
@@ -48,7 +48,7 @@ def test_a_rubric_overrides_one_limit(name: str) -> None:
 @pytest.mark.parametrize("name", FIELDS)
 @pytest.mark.parametrize("written", ["-1", "1e30", "9" * 400, "nan", "inf", "-0.001"])
 def test_a_senseless_number_is_refused(name: str, written: str) -> None:
-    """The message names the field, what may be, and what came."""
+    """The message names the field, the allowed range and the actual value."""
     with pytest.raises(
         RubricError, match=rf"\[assignment.limits\]: {name}: expected [\d,.]+ to [\d,.]+, got "
     ):
@@ -57,7 +57,7 @@ def test_a_senseless_number_is_refused(name: str, written: str) -> None:
 
 @pytest.mark.parametrize("name", FIELDS)
 def test_both_ends_of_a_range_are_allowed(name: str) -> None:
-    """The least and the most themselves are accepted, and what is beyond is not; the default lies between."""
+    """Minimum and maximum are accepted, values beyond them are not, and the default is in between."""
     least, most = list_ranges()[name]
     assert least <= getattr(Limits(), name) <= most
     memory = "\nmemory_mb = 1_048_576" if name == "scratch_mb" else ""
@@ -83,20 +83,20 @@ def test_both_ends_of_a_range_are_allowed(name: str) -> None:
     ],
 )
 def test_an_error_is_refused(written: str, message: str) -> None:
-    """A wrong type, a misspelt name, and two limits that contradict one another."""
+    """A wrong type, a misspelt name, or contradicting limits raise an error."""
     with pytest.raises(RubricError, match=message):
         limits_of(written)
 
 
 def test_limits_that_are_no_table_are_refused() -> None:
-    """The rubric's reader says what it expected."""
+    """The error states the expected type."""
     written = GOOD.replace("[assignment.limits]\ncell_seconds = 3\n", "limits = 3\n")
     with pytest.raises(RubricError, match=r"limits: expected a table in \{ \}, got 3"):
         parse_rubric(written.encode())
 
 
 def test_every_ending_and_every_limit_met_has_its_number() -> None:
-    """Only what is no limit has none: some endings, and a network that is not there at all."""
+    """Only some endings and the missing network, which are not limits, have no value."""
     assert NO_LIMIT == {ending for ending in Ending if not format_limit(ending, Limits())}
     assert [LimitKind.NETWORK] == [met for met in LimitKind if not format_limit(met, Limits())]
     assert set(FIELDS) == {*OF_ENDING.values(), *OF_MET.values()}
@@ -117,19 +117,19 @@ def test_every_ending_and_every_limit_met_has_its_number() -> None:
     ],
 )
 def test_an_amount_has_its_unit(kind: Ending | LimitKind, shown: str) -> None:
-    """The same text in every language."""
+    """A value has the same text in every language."""
     assert shown == format_limit(kind, Limits())
 
 
 def test_large_and_small_amounts_are_written_out() -> None:
-    """Neither an exponent nor a trailing zero."""
+    """Values have neither an exponent nor trailing zeros."""
     limits = Limits(memory_mb=1_048_576, cell_seconds=0.5, call_seconds=7.0)
     kinds = (Ending.MEMORY, Ending.CELL_TIME, Ending.CALL_TIME)
     assert ["1048576 MB", "0.5 s", "7 s"] == [format_limit(kind, limits) for kind in kinds]
 
 
 def test_every_limit_has_its_sentences() -> None:
-    """One beside a question and one beside a cell, in both languages, with the number."""
+    """Each limit has a sentence with its value for questions and for cells, in both languages."""
     codes = [f"{place}ending.{ending}" for ending in Ending for place in ("", "cell.")]
     codes += [f"{place}limit.{met}" for met in LimitKind for place in ("", "cell.")]
     assert [] == [code for code in codes if code not in load_sentences()]

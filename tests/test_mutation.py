@@ -1,4 +1,4 @@
-"""Mutants of answer keys: one mistake each, always the same ones."""
+"""Mutants of answer keys: one mistake each, always in the same order."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_mutants_are_different_programs_with_one_changed_line() -> None:
 
 
 def test_mutants_keep_texts_for_people() -> None:
-    """Docstrings, messages of exceptions and printed texts decide about no result."""
+    """Docstrings, messages of exceptions and printed texts are not mutated."""
     changed = {mutant.after for mutant in generate_mutants(KEY, 100)}
     assert not any("scaling" in line or "nothing to scale" in line for line in changed)
 

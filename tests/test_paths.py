@@ -1,4 +1,4 @@
-"""Paths of rubrics and submissions lead nowhere but below their folder."""
+"""Paths in rubrics and submissions stay below their folder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PARTS = st.one_of(st.sampled_from(["..", ".", "", "a", "C:", "~", "a\\b", "a.", 
 
 @given(st.lists(PARTS, min_size=1, max_size=10).map("/".join))
 def test_what_is_accepted_stays_below_its_folder(path: str) -> None:
-    """On every system, whatever stands in it."""
+    """Every accepted path stays below its folder on every operating system."""
     if find_path_fault(path):
         return
     for kind in (PurePosixPath, PureWindowsPath):
@@ -36,7 +36,7 @@ def test_what_is_accepted_stays_below_its_folder(path: str) -> None:
     "path", ["lm.py", "captioning/rnn.py", "EleutherAI/pythia-14m/config.json", "a b.txt", "2_data/x-y.z"]
 )
 def test_plain_paths_are_accepted(path: str) -> None:
-    """Files and folders as courses call them."""
+    """Usual names of files and folders are accepted."""
     assert "" == find_path_fault(path)
 
 
@@ -58,12 +58,12 @@ def test_plain_paths_are_accepted(path: str) -> None:
     ],
 )
 def test_others_are_refused(path: str) -> None:
-    """What leads elsewhere, hides, or is written otherwise on another system."""
+    """Absolute, parent, hidden and system-dependent paths are refused."""
     assert find_path_fault(path)
 
 
 def test_links_hidden_files_and_caches_are_no_files_of_a_folder(tmp_path: Path) -> None:
-    """In the order of their paths."""
+    """Links, hidden files and caches are omitted; files are sorted within each given path."""
     for path in ("b/c.txt", "b/__pycache__/c.pyc", ".hidden", "b/.git/x", "a.txt"):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).touch()
@@ -74,20 +74,20 @@ def test_links_hidden_files_and_caches_are_no_files_of_a_folder(tmp_path: Path) 
 
 
 def test_a_folder_holds_itself_and_what_is_in_it() -> None:
-    """But nothing that only begins alike."""
+    """A name with the folder's name as a prefix is not below it."""
     assert is_below("a/b", "a")
     assert is_below("a", "a")
     assert not is_below("ab", "a")
 
 
 def is_never_notebook(name: str) -> bool:
-    """Stand for folders in which no notebook hides behind another ending."""
+    """Return False: no file of another extension is a notebook."""
     del name
     return False
 
 
 def test_a_file_goes_where_it_alone_can_be_meant() -> None:
-    """Numbers and words of copies are taken off; of two that could be meant, none is; a right name stays."""
+    """Copy numbers and words are ignored if the file is unambiguous; exact names have priority."""
     two, one = ["a.ipynb", "b.ipynb"], ["a.ipynb", "model.py"]
     for names, expected, placed in (
         (["a (1).ipynb", "B-2.ipynb"], two, ["a.ipynb", "b.ipynb"]),
@@ -105,7 +105,7 @@ def test_a_file_goes_where_it_alone_can_be_meant() -> None:
 
 
 def test_a_number_that_tells_files_apart_is_no_mark_of_a_copy() -> None:
-    """Neither that of a name that is asked for, nor one by which other names that are asked for differ."""
+    """A number is kept if it is part of an expected name or distinguishes expected names."""
     layers, one, both = ["layer1.py", "layer2.py"], ["layer1.py"], ["hw.py", "hw_1.py"]
     for names, expected, placed in (
         (["layer2.py"], one, ["layer2.py"]),

@@ -1,4 +1,4 @@
-"""Source becomes a tree in many threads at a time, and nothing of it is run."""
+"""Source is parsed in several threads concurrently, and never run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SOURCE = "x = f(a, b)[1] + 3\n" * 300 + "y = " + "(" * 30 + "1" + "+1)" * 30
 
 
 class Litter:
-    """Garbage whose collection runs Python code, in which another thread may take its turn."""
+    """Garbage whose finaliser runs Python code, so that another thread may be scheduled."""
 
     def __init__(self) -> None:
         self.itself = self
@@ -25,14 +25,14 @@ class Litter:
 
 
 def littering(source: str) -> ast.Module:
-    """The tree, and work for the garbage collector while it is built."""
+    """Parse a source while the garbage collector has work."""
     Litter()
     return parse_module(source)
 
 
 @pytest.mark.slow
 def test_many_threads_at_a_time() -> None:
-    """CPython's own parser fails in one of twenty cases here; ours in none."""
+    """CPython's own parser fails in one of twenty cases here; ours never fails."""
     interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(1e-6)
     gc.set_threshold(20)
@@ -47,11 +47,11 @@ def test_many_threads_at_a_time() -> None:
 
 @pytest.mark.parametrize("source", ["x = (", "x = \0", "(" * 5000, "-" * 100_000 + "1"])
 def test_what_is_no_python_is_foreseen(source: str) -> None:
-    """Broken and far too deep source raise what callers expect."""
+    """Invalid and too deeply nested source raises an expected error."""
     with pytest.raises(UNREADABLE):
         parse_module(source)
 
 
 def test_an_invalid_escape_is_silent() -> None:
-    """LaTeX in an ordinary string warns nobody: warnings are errors in these tests."""
+    """LaTeX in an ordinary string causes no warning."""
     assert 1 == len(parse_module(r'x = "\frac"').body)

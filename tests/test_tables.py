@@ -1,4 +1,4 @@
-"""What errors about tables say of names that are known."""
+"""Suggestions of known names in errors about tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autograder.core.tables import escape_name, suggest_name
     [(("", "finite"), "known are: finite"), (("",), "known are: none"), ((), "known are: none")],
 )
 def test_no_empty_name_is_listed(names: tuple[str, ...], told: str) -> None:
-    """A key that may be left empty has no name for that."""
+    """Empty names, for keys that may be empty, are not suggested."""
     assert told == suggest_name("zzz", names)
 
 
@@ -21,5 +21,5 @@ def test_no_empty_name_is_listed(names: tuple[str, ...], told: str) -> None:
     [("C:\\Users\\jo", "C:\\Users\\jo"), ("Mu\u0308ller", "Mu\u0308ller"), ("a\nb\x1b", "a\\nb\\x1b")],
 )
 def test_printable_name_escapes_only_what_does_not_print(name: str, shown: str) -> None:
-    """Letters of people's names and paths of Windows read as they were written."""
+    """Letters in people's names and backslashes in Windows paths are not escaped."""
     assert shown == escape_name(name)

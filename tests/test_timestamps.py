@@ -1,4 +1,4 @@
-"""When something was handed in: what timestamp.txt may say, and what is said of it."""
+"""Submission times: valid contents of timestamp.txt, and messages about invalid ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WINDOW = Window(
 
 
 def stamp(folder: Path, content: str | bytes) -> tuple[datetime | None, str]:
-    """What is read of a timestamp.txt."""
+    """Return the moment and fault read from a timestamp.txt."""
     (folder / "timestamp.txt").write_bytes(content.encode() if isinstance(content, str) else content)
     found = read_stamp(folder)
     return found.moment, found.fault
@@ -52,14 +52,14 @@ def stamp(folder: Path, content: str | bytes) -> tuple[datetime | None, str]:
     ],
 )
 def test_one_moment_in_many_spellings(tmp_path: Path, text: str) -> None:
-    """Zones, offsets and their daylight saving are minded; without a zone it is UTC, as in nbgrader."""
+    """Zones, offsets and daylight saving are respected; without a zone the time is UTC, as in nbgrader."""
     assert (datetime(2026, 7, 1, 8, 20, 30, tzinfo=UTC), "") == stamp(tmp_path, text)
 
 
 def test_a_time_without_a_zone_does_not_depend_on_the_grader(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is UTC, wherever the machine stands."""
+    """A time without a zone is UTC, independent of the grader's local time zone."""
     monkeypatch.setenv("TZ", "America/New_York")
     time.tzset()
     try:
@@ -92,7 +92,7 @@ def test_a_time_without_a_zone_does_not_depend_on_the_grader(
     ],
 )
 def test_what_is_no_time_is_said_to_be_none(tmp_path: Path, content: str | bytes, fault: str) -> None:
-    """There is no moment, and staff reads what stands there and what was expected."""
+    """Invalid content gives no time, and a message to staff with the content and the expected format."""
     moment, told = stamp(tmp_path, content)
     assert moment is None
     assert fault in told
@@ -100,7 +100,7 @@ def test_what_is_no_time_is_said_to_be_none(tmp_path: Path, content: str | bytes
 
 
 def test_a_missing_file_a_link_and_a_folder_are_told_apart(tmp_path: Path) -> None:
-    """Nothing is followed, and nothing is raised."""
+    """A missing file, a link and a folder have different messages; links are not followed."""
     assert "There is no timestamp.txt." == read_stamp(tmp_path).fault
     (tmp_path / "elsewhere").write_text("2026-07-01 08:20:30 UTC")
     (tmp_path / "timestamp.txt").symlink_to(tmp_path / "elsewhere")
@@ -111,7 +111,7 @@ def test_a_missing_file_a_link_and_a_folder_are_told_apart(tmp_path: Path) -> No
 
 
 def test_clocks_that_are_put_forward_or_back_are_minded() -> None:
-    """An hour that happens twice, or never, is refused; those around it are read."""
+    """Repeated and skipped hours at changes of the clock are refused; adjacent ones are accepted."""
     assert (
         timedelta(hours=2)
         == resolve_local_time(datetime.fromisoformat("2026-10-25 01:59"), BERLIN).utcoffset()
@@ -129,12 +129,12 @@ def test_clocks_that_are_put_forward_or_back_are_minded() -> None:
     ("seconds", "text"), [(0.2, "< 1 s"), (40, "40 s"), (3900, "1 h 5 min"), (176_461, "2 d 1 h 1 min 1 s")]
 )
 def test_lengths_of_time_are_written_in_signs(seconds: float, text: str) -> None:
-    """Days of 24 hours, hours, minutes and seconds, without those that are none."""
+    """Durations are formatted as days of 24 hours, hours, minutes and seconds, without zeros."""
     assert text == format_duration(timedelta(seconds=seconds))
 
 
 def test_moments_are_shown_by_the_clock_of_the_exam() -> None:
-    """With the zone as the course calls it; a day that the zone does not have stays in UTC."""
+    """Times are shown in the exam's zone, or in UTC if the zone cannot represent them."""
     moment = datetime(2026, 2, 12, 9, 31, 5, tzinfo=UTC)
     assert "2026-02-12 10:31:05 (Europe/Berlin)" == format_moment(to_window_zone(moment, WINDOW), WINDOW.zone)
     last = datetime(9999, 12, 31, 23, 59, tzinfo=UTC)
@@ -164,7 +164,7 @@ TIMINGS = {
 
 @pytest.mark.parametrize("code", TIMINGS)
 def test_students_and_staff_read_what_is_so(code: str) -> None:
-    """A sentence in both languages and one remark, which is known by its code; none of them in time."""
+    """Late submissions have a sentence in both languages and a note with its code; timely ones have none."""
     timing = TIMINGS[code]
     (message,), notes = timing.list_messages() or (None,), timing.list_notes()
     assert code == (message.code if message else "")

@@ -1,4 +1,4 @@
-"""The wheel: what it contains, and that it works without a checkout."""
+"""The contents of the wheel, which works without a checkout."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(*words: str | Path, cwd: Path) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this checkout."""
+    """Return the wheel of this checkout."""
     folder = tmp_path_factory.mktemp("wheel")
     run(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder, cwd=ROOT)
     (built,) = folder.glob("*.whl")
@@ -37,11 +37,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of a fresh environment that has the wheel and what it depends on, and nothing else."""
+    """Return the programs of a new environment that contains only the wheel and its dependencies."""
     environment = tmp_path_factory.mktemp("environment")
     venv.create(environment, with_pip=True)
     programs = environment / "bin"
-    # Most modules are never imported, and need not be compiled. Sandboxes may not keep what they compile.
+    # Most modules are never imported, so they are not compiled. Sandboxes cannot store compiled files.
     pip = (programs / "python", "-m", "pip", "install", "--quiet", "--no-compile")
     wanted = f"nbexam[course,service] @ {wheel.as_uri()}"
     run(*pip, "--constraint", ROOT / "constraints.txt", wanted, cwd=environment)
@@ -58,7 +58,7 @@ def list_tracked(*folders: str) -> set[str]:
 
 
 def test_wheel_contains_all_files_and_the_shipped_course(wheel: Path) -> None:
-    """Files such as templates, translations and filters are in it, and nothing that is not tracked."""
+    """The wheel contains all tracked files, such as templates and translations, and no others."""
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
     shipped = {f"autograder/shipped/{name}" for name in list_tracked(*PARTS, "nbgrader_config.py")}
@@ -66,7 +66,7 @@ def test_wheel_contains_all_files_and_the_shipped_course(wheel: Path) -> None:
 
 
 def test_installed_demo_is_graded_and_served(installed: Path, tmp_path: Path) -> None:
-    """No checkout is used: the shipped course is found in the package."""
+    """Without a checkout, the shipped course is found in the package."""
     where = run(installed / "python", "-c", "import autograder; print(autograder.__file__)", cwd=tmp_path)
     assert where.startswith(str(installed.parent))
     run(installed / "nbexam", "demo", "--students", "4", cwd=tmp_path)  # fails if a mark is not as expected
@@ -75,7 +75,7 @@ def test_installed_demo_is_graded_and_served(installed: Path, tmp_path: Path) ->
 
 
 def test_installed_course_begins_with_templates_or_an_example(installed: Path, tmp_path: Path) -> None:
-    """Both are proved before they are released."""
+    """Templates and the example verify before they are released."""
     run(installed / "nbexam", "new", "mine", cwd=tmp_path)
     run(installed / "nbexam", "verify", "mine", cwd=tmp_path)
     run(installed / "nbexam", "new", "--example", "attention", cwd=tmp_path)
@@ -86,7 +86,7 @@ def test_installed_course_begins_with_templates_or_an_example(installed: Path, t
 
 
 def test_same_sources_make_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
-    """Whoever builds it again can compare."""
+    """Builds are reproducible."""
     run(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", tmp_path, cwd=ROOT)
     (again,) = tmp_path.glob("*.whl")
     assert again.read_bytes() == wheel.read_bytes()

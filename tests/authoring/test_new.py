@@ -1,4 +1,4 @@
-"""New assignments: a template for every kind, which proves itself, and nothing is ever harmed."""
+"""New assignments: each kind has a template that verifies, and existing files are never changed."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ LIST_SOURCES = (
 )
 
 SECONDS = 15
-"""Of processor and waiting time for all kinds; the command says so much to whoever tries it out."""
+"""Limit of processor and waiting time for all kinds, as stated by the command."""
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder."""
+    """Return all files below a folder."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_every_kind_has_a_template() -> None:
-    """Each kind of question has one."""
+    """Each kind of question has a template."""
     assert list(list_registered()) == list(list_kinds())
 
 
 @pytest.mark.sandbox
 @pytest.mark.apart
 def test_all_kinds_prove_themselves(tmp_path: Path) -> None:
-    """The new assignment verifies without findings: every automatic item is lost by a trial."""
+    """The new assignment verifies without findings: trials cover every automatic item."""
     start_assignment(tmp_path, "every-kind")
     course = Course.from_folder(tmp_path)
     release_generation.generate_release(course, "every-kind")
@@ -54,7 +54,7 @@ def test_all_kinds_prove_themselves(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", list_registered())
 def test_each_kind_alone(tmp_path: Path, kind: str) -> None:
-    """Every kind by itself makes a valid rubric and a release, with one question."""
+    """A single kind gives a valid rubric and a release with one question."""
     start_assignment(tmp_path / "course", "one", [kind])
     course = Course.from_folder(tmp_path / "course")
     rubric = rubrics.load_rubric(course.locate_rubric("one"))
@@ -65,14 +65,14 @@ def test_each_kind_alone(tmp_path: Path, kind: str) -> None:
 
 
 def test_questions_in_the_order_that_was_asked_for(tmp_path: Path) -> None:
-    """``--kinds`` decides which questions there are, and in which order; each is there once."""
+    """``--kinds`` determines the questions and their order, without duplicates."""
     start_assignment(tmp_path, "sheet", ["written", "formula", "formula", "code"])
     rubric = rubrics.load_rubric(tmp_path / "rubrics/sheet.toml")
     assert ["written", "formula", "code"] == [question.kind for question in rubric.questions]
 
 
 def test_a_course_is_begun_in_an_empty_folder(tmp_path: Path) -> None:
-    """A folder that is not there becomes a course; a second assignment leaves the first alone."""
+    """A missing folder becomes a course; a second assignment does not change the first."""
     folder = tmp_path / "deep" / "course"
     assert start_assignment(folder, "first", ["formula"]).course
     assert "secret" in (folder / "README.md").read_text()
@@ -87,7 +87,7 @@ def test_a_course_is_begun_in_an_empty_folder(tmp_path: Path) -> None:
 
 
 def test_what_is_hidden_does_not_make_a_folder_full(tmp_path: Path) -> None:
-    """A fresh repository is empty; its own README and .gitignore stay."""
+    """A new repository counts as empty; its README and .gitignore are kept."""
     (tmp_path / ".git").mkdir()
     for name in ("README.md", ".gitignore"):
         (tmp_path / name).write_text("mine\n")
@@ -100,7 +100,7 @@ def test_what_is_hidden_does_not_make_a_folder_full(tmp_path: Path) -> None:
     ["rubrics/sheet.toml", "assignments/sheet/notes.txt", "reference/checks/sheet.py"],
 )
 def test_nothing_is_replaced(tmp_path: Path, taken: str) -> None:
-    """Whatever has the name already stays as it is, and nothing is written beside it."""
+    """Existing files of that name are unchanged, and no other files are written."""
     start_assignment(tmp_path, "other", ["formula"])
     (tmp_path / taken).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / taken).write_text("mine")
@@ -112,28 +112,28 @@ def test_nothing_is_replaced(tmp_path: Path, taken: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "a b", "../x", "1st", "-x", "a/b", "ä", "a.b", "x" * 61, "a\n"])
 def test_names_that_cannot_be(tmp_path: Path, name: str) -> None:
-    """A bad name is refused with what is allowed, before anything is written."""
+    """An invalid name is refused with the allowed format, before anything is written."""
     with pytest.raises(CourseError, match="expected a letter, then up to 59 letters, digits, '-' or '_'"):
         start_assignment(tmp_path, name)
     assert {} == contents(tmp_path)
 
 
 def test_a_name_that_python_reserves(tmp_path: Path) -> None:
-    """The checks of an assignment called ``class`` are still a module that can be named."""
+    """For an assignment called ``class``, the module of checks gets a valid name."""
     start_assignment(tmp_path, "class", ["code"])
     assert 'checks = "class_.py"' in (tmp_path / "rubrics/class.toml").read_text()
     assert (tmp_path / "reference/checks/class_.py").is_file()
 
 
 def test_a_kind_that_is_not_known(tmp_path: Path) -> None:
-    """A misspelt kind is refused with the one that was meant."""
+    """A misspelt kind is refused with a suggestion."""
     with pytest.raises(CourseError, match="no kind 'formla'; did you mean 'formula'"):
         start_assignment(tmp_path, "sheet", ["formla"])
     assert {} == contents(tmp_path)
 
 
 def test_a_folder_of_something_else(tmp_path: Path) -> None:
-    """A folder that holds other things is no place for a course, and is left as it was."""
+    """A folder with other files is refused and left unchanged."""
     (tmp_path / "holiday.jpg").write_bytes(b"x")
     with pytest.raises(CourseError, match="or an empty folder to begin a course in"):
         start_assignment(tmp_path, "sheet")
@@ -141,7 +141,7 @@ def test_a_folder_of_something_else(tmp_path: Path) -> None:
 
 
 def test_formgrader_finds_the_assignments(tmp_path: Path) -> None:
-    """nbgrader is told where sources lie: without it, formgrader lists no assignment to mark."""
+    """nbgrader is configured with the source folder, so formgrader lists the assignment."""
     start_assignment(tmp_path, "sheet", ["written"])
     done = run_cold("-c", LIST_SOURCES, cwd=tmp_path, program="python")
     assert (0, "{'sheet'}\n") == (done.returncode, done.stdout), done.stderr

@@ -1,4 +1,4 @@
-"""The schema that editors use accepts every rubric we ship, and refuses errors."""
+"""The JSON schema for editors accepts all shipped rubrics and rejects errors."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ RUBRICS = sorted((ROOT / "rubrics").glob("*.toml"))
 
 @functools.cache
 def made() -> dict[str, Any]:
-    """The schema."""
+    """Return the schema."""
     return build_schema()
 
 
 @functools.cache
 def validator() -> Draft202012Validator:
-    """Validates by it."""
+    """Return a validator for the schema."""
     return Draft202012Validator(made())
 
 
@@ -38,7 +38,7 @@ Table = dict[str, Any]
 
 
 def test_it_is_a_schema() -> None:
-    """It follows its own dialect, and knows every kind."""
+    """The schema is valid and contains every kind."""
     Draft202012Validator.check_schema(made())
     kinds = {
         one["$ref"].rpartition("question-")[2] for one in made()["properties"]["question"]["items"]["oneOf"]
@@ -48,13 +48,13 @@ def test_it_is_a_schema() -> None:
 
 @pytest.mark.parametrize("path", RUBRICS, ids=lambda path: path.stem)
 def test_shipped_rubrics_are_accepted(path: Path) -> None:
-    """Nothing in a rubric that is read is unknown to the schema."""
+    """Every key of the shipped rubrics is in the schema."""
     assert [] == [error.message for error in validator().iter_errors(tomllib.loads(path.read_text("utf-8")))]
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
 def test_examples_of_the_docs_are_accepted(number: int) -> None:
-    """Every example of docs/rubric.md, with a head where it has none."""
+    """Every example of docs/rubric.md is valid, with an added head if it has none."""
     example = EXAMPLES[number]
     text = example if "[assignment]" in example else HEAD.format(points=1) + example
     table = tomllib.loads(text)
@@ -63,14 +63,14 @@ def test_examples_of_the_docs_are_accepted(number: int) -> None:
 
 
 def question(kind: str = "formula", **more: Any) -> Table:
-    """A rubric with one question."""
+    """Return a rubric with one question."""
     item = {"id": "i", "points": 1, "text": {"en": "T"}}
     one = {"id": "q", "kind": kind, "points": 1, "answer": "x", "item": [item], **more}
     return {"version": 1, "assignment": {"name": "a", "points": 1}, "question": [one]}
 
 
 def changed(change: Callable[[Table], Any]) -> Table:
-    """The rubric with an error."""
+    """Return the rubric with an error."""
     table = question()
     change(table)
     return table
@@ -104,14 +104,14 @@ def changed(change: Callable[[Table], Any]) -> Table:
     ],
 )
 def test_errors_are_refused(error: Callable[[Table], Any]) -> None:
-    """A misspelt key, a missing one and a value of the wrong type are errors, and nothing else is."""
+    """A misspelt key, a missing key and a value of the wrong type are rejected."""
     assert validator().is_valid(question())
     assert not validator().is_valid(changed(error))
 
 
 @pytest.mark.parametrize("kind", list_registered())
 def test_what_graders_read_is_known_in_every_kind(kind: str) -> None:
-    """Items that a person decides on have a guide, examples and a closed list, whatever the kind."""
+    """Manual items of every kind may have a guide, examples and a closed list."""
     item = {"id": "i", "points": 1, "text": {"en": "T"}, "manual": True, "guide": "G", "suggest": ["order"]}
     item["examples"] = {"full": "F", "none": "N"}
     keys = made()["$defs"][f"question-{kind}"]["properties"]["item"]["items"]["anyOf"][-1]["properties"]
@@ -120,14 +120,14 @@ def test_what_graders_read_is_known_in_every_kind(kind: str) -> None:
 
 
 def test_a_drawn_number_may_stand_in_its_place() -> None:
-    """A placeholder is accepted for a number; any other text is not."""
+    """A placeholder of a variant is accepted instead of a number; other text is not."""
     for value, valid in ((3, True), ("⟦n + 1⟧", True), ("n + 1", False)):
         item = {"id": "i", "points": 1, "text": {"en": "T"}, "right": ["a"], "pick": value}
         assert valid is validator().is_valid(question("choice", item=[item]))
 
 
 def test_keys_are_described() -> None:
-    """An editor shows for a key what the record's source says of it."""
+    """Keys have the descriptions of the record's source."""
     properties = made()["$defs"]["question-formula"]["properties"]
     assert (
         "The name the student assigns or defines; empty for written answers."

@@ -1,4 +1,4 @@
-"""Whatever an archive holds: nothing is written outside of the attempt's folder, and nothing is silent."""
+"""Archives of any content write nothing outside the attempt's folder, and every refusal is reported."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ NAMES = st.lists(PARTS, min_size=1, max_size=4).map("/".join) | st.text(max_size
 
 
 def entry(path: str, data: bytes, size: int | None = None) -> PackedFile:
-    """A file that says how long it is."""
+    """Return an archive entry with a stated size."""
     return PackedFile(path, len(data) if size is None else size, lambda: io.BytesIO(data))
 
 
 @given(st.dictionaries(NAMES, st.binary(max_size=8), max_size=8))
 def test_no_name_leads_out_of_the_folder(files: dict[str, bytes]) -> None:
-    """Hostile names in an archive of a student's: each file is taken, told, or left by a system."""
+    """Files with hostile names are stored inside the folder, reported, or ignored as system files."""
     with tempfile.TemporaryDirectory() as above:
         folder = Path(above) / "inside" / "attempt"
         packed = io.BytesIO()
@@ -71,7 +71,7 @@ def test_no_name_leads_out_of_the_folder(files: dict[str, bytes]) -> None:
     ],
 )
 def test_places_in_an_archive(path: str, fault: str) -> None:
-    """Only places inside of it can be."""
+    """Only locations inside the archive are valid."""
     assert (fault in str(find_location_fault(path))) if fault else find_location_fault(path) == ""
 
 
@@ -90,12 +90,12 @@ def test_places_in_an_archive(path: str, fault: str) -> None:
     ],
 )
 def test_names_of_files(path: str, fault: str) -> None:
-    """Only names that every system knows."""
+    """Only file names that are valid on every operating system are accepted."""
     assert (fault in str(find_file_name_fault(path))) if fault else find_file_name_fault(path) == ""
 
 
 def test_sizes_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file, an attempt, their number; and a file that is longer than it says is not taken."""
+    """Sizes and the number of files are limited, also if a file is longer than its stated size."""
     monkeypatch.setattr(archives, "MOST_FILE", 10)
     monkeypatch.setattr(staging, "MOST_FILE", 10)
     monkeypatch.setattr(staging, "MOST_ATTEMPT", 15)
@@ -125,7 +125,7 @@ def test_sizes_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_damaged_file_is_told_and_the_rest_is_read(tmp_path: Path) -> None:
-    """A wrong checksum costs that file alone; what is no archive at all is told as that."""
+    """Reject only the file with a wrong checksum; report a file that is not an archive."""
     data = bytearray(archive({"a.txt": "good " * 50, "b.txt": "bad " * 50}))
     at = data.index(b"b.txt") + len("b.txt") + 3
     data[at] ^= 0xFF

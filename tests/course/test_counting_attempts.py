@@ -1,4 +1,4 @@
-"""Which attempt counts: with grace, penalties and slip days, and of groups one for all members."""
+"""Counting attempts with grace periods, penalties and slip days; a group shares one attempt."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ end = 2026-05-11T12:00:00
 end = 2026-05-18T12:00:00
 """
 ENDS = {"one": 4, "two": 11, "three": 18}
-"""The days of May on which they end, at 10:00 in UTC."""
+"""The days in May on which the assignments end, at 10:00 UTC."""
 
 
 @pytest.fixture
 def course(tmp_path: Path) -> Course:
-    """Three assignments of a course with slip days."""
+    """Return a course of three assignments with slip days."""
     for folder in ("assignments", "rubrics", "submitted"):
         (tmp_path / folder).mkdir()
     for name in ENDS:
@@ -72,7 +72,7 @@ def course(tmp_path: Path) -> Course:
 def hand_in(
     course: Course, student: str, name: str, late: timedelta | None, place: str = "submitted"
 ) -> Path:
-    """An attempt, so long after the common end; None: without a time."""
+    """Create an attempt at a time relative to the common end, or without a time if it is None."""
     folder = course.root / place / student / name
     folder = folder / f"{late}".replace(":", ".") if place == "earlier" else folder
     folder.mkdir(parents=True)
@@ -84,29 +84,29 @@ def hand_in(
 
 
 def group(course: Course, text: str) -> None:
-    """The list of groups."""
+    """Write the list of groups."""
     (course.root / "groups.csv").write_text("group,student,assignment\n" + text)
 
 
 def counting(course: Course, name: str) -> CountingAttempts:
-    """What counts in an assignment."""
+    """Return the counting attempts of an assignment."""
     return find_counting_attempts(course, rubrics.load_rubric(course.locate_rubric(name)))
 
 
 def handins(course: Course, name: str) -> dict[str, Handin]:
-    """The same by student."""
+    """Return the counting attempts by student."""
     return {one.student: one for one in counting(course, name).handins}
 
 
 def timing(course: Course, name: str, student: str = "ada") -> Timing:
-    """How a student's stands to the time."""
+    """Return the timing of a student's attempt."""
     found = handins(course, name)[student].timing
     assert found
     return found
 
 
 def stated(course: Course, old: str, new: str) -> None:
-    """Another exams.toml."""
+    """Write exams.toml with one change."""
     assert old in HOMEWORK
     course.exams.write_text(HOMEWORK.replace(old, new, 1))
 
@@ -116,7 +116,7 @@ NO_SLIP = "[course.slip_days]\ndays = 3\nmost = 2\n"
 
 
 def test_what_is_said_for_all_is_said_of_homework(course: Course) -> None:
-    """An exam with a start takes the zone, and nothing of what being late costs."""
+    """An exam with a start uses the course's zone, but not its rules about late submissions."""
     stated(course, "[one]\n", "[one]\nstart = 2026-05-04T10:00:00\n")
     found = schedules.load_schedule(course, rubrics.load_rubric(course.locate_rubric("one")))
     assert found
@@ -129,7 +129,7 @@ def test_what_is_said_for_all_is_said_of_homework(course: Course) -> None:
 
 
 def test_what_is_closed_is_not_graded(course: Course) -> None:
-    """And gives way to the last attempt that is taken, with what that costs."""
+    """An attempt after closing is replaced by the last accepted one, with its penalty."""
     stated(course, "cap = 50", "closed_after_hours = 72")
     hand_in(course, "ada", "three", 6 * DAY)
     assert timing(course, "three").refused
@@ -150,7 +150,7 @@ def test_what_is_closed_is_not_graded(course: Course) -> None:
 def test_a_day_over_the_clock_change_is_one_day(
     course: Course, length: str, days: int, has_slip_days: bool
 ) -> None:
-    """From Saturday 20:00 to Sunday 20:00, when clocks are put back, unless the course counts hours."""
+    """Saturday 20:00 to Sunday 20:00 is one day despite the clock change, unless the course counts hours."""
     stated(course, "end = 2026-05-04T12:00:00", "end = 2026-10-24T20:00:00")
     text = course.exams.read_text().replace("[course]\n", f"[course]\n{length}", 1)
     course.exams.write_text(text if has_slip_days else text.replace(NO_SLIP, ""))
@@ -180,7 +180,7 @@ def test_a_day_over_the_clock_change_is_one_day(
     ],
 )
 def test_errors_are_told_with_their_place(course: Course, old: str, new: str, message: str) -> None:
-    """Before anybody is graded."""
+    """The error is raised before grading and names the place."""
     stated(course, old, new)
     with pytest.raises(CourseError, match=r"exams\.toml") as caught:
         schedules.load_schedule(course, rubrics.load_rubric(course.locate_rubric("one")))
@@ -188,14 +188,14 @@ def test_errors_are_told_with_their_place(course: Course, old: str, new: str, me
 
 
 def test_an_assignment_cannot_be_called_as_what_holds_for_all(course: Course) -> None:
-    """Its table would be read as the course's."""
+    """The name 'course' is refused, because its table would be read as the course's."""
     (course.rubrics / "course.toml").write_text(RUBRIC.format(name="course", notebooks="", place=""))
     with pytest.raises(CourseError, match="an assignment cannot be called 'course'"):
         counting(course, "one")
 
 
 def test_one_member_hands_in_for_the_group(course: Course) -> None:
-    """Whoever it was, the last attempt counts for all members, also for those who handed in nothing."""
+    """The last attempt of any member counts for all members, including those without a submission."""
     group(course, "red,ada,\nred,bob,\nred,cleo,\n")
     hand_in(course, "ada", "one", -2 * HOUR)
     last = hand_in(course, "bob", "one", -HOUR)
@@ -209,7 +209,7 @@ def test_one_member_hands_in_for_the_group(course: Course) -> None:
 
 
 def test_groups_may_change_from_one_assignment_to_the_next(course: Course) -> None:
-    """A line that names the assignment stands before one of all; a comma at the end may be left out."""
+    """A line for one assignment overrides a line for all; a trailing comma is optional."""
     group(course, "red,ada,\nred,bob\nblue,bob,two\nblue,cleo,two\n")
     groups = {name: {one.name: one.members for one in counting(course, name).groups} for name in ENDS}
     assert {"red": ("ada", "bob")} == groups["one"] == groups["three"]
@@ -227,7 +227,7 @@ def test_groups_may_change_from_one_assignment_to_the_next(course: Course) -> No
     ],
 )
 def test_errors_in_the_list_of_groups_are_named(course: Course, text: str, message: str) -> None:
-    """With their lines: a mark must not hang on which of two lines is read first."""
+    """Contradicting lines raise an error that names them, so that their order does not matter."""
     group(course, text)
     with pytest.raises(CourseError, match=r"groups\.csv") as caught:
         counting(course, "one")
@@ -235,7 +235,7 @@ def test_errors_in_the_list_of_groups_are_named(course: Course, text: str, messa
 
 
 def test_members_may_have_notebooks_of_their_own(course: Course) -> None:
-    """The shared one comes from whoever handed it in last, the other from each member's folder."""
+    """The shared notebook comes from the last submission of the group, individual ones from each member."""
     notebooks = 'notebooks = [{ name = "shared" }, { name = "alone", individual = true }]'
     rubric = RUBRIC.format(name="one", notebooks=notebooks, place='notebook = "shared"')
     (course.rubrics / "one.toml").write_text(rubric)
@@ -259,7 +259,7 @@ def test_members_may_have_notebooks_of_their_own(course: Course) -> None:
 
 
 def test_the_example_of_the_documentation_is_accepted(course: Course) -> None:
-    """docs/deadlines.md shows a file that is read as it says, and names every key."""
+    """The example in docs/deadlines.md is valid and names every key."""
     page = (Path(__file__).parents[2] / "docs" / "deadlines.md").read_text("utf-8")
     (example,) = re.findall(r"^```toml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     course.exams.write_text(example.replace("homework-1", "one").replace("homework-2", "two"))

@@ -1,4 +1,4 @@
-"""The folders of a course, what was handed in, and the secret."""
+"""The folders of a course, its submissions, and the secret."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from autograder.rubric import load_rubric
 
 @pytest.fixture
 def course(tmp_path: Path) -> Course:
-    """An empty course."""
+    """Return an empty course."""
     for folder in ("assignments", "rubrics", "reference", "submitted"):
         (tmp_path / folder).mkdir()
     return Course.from_folder(tmp_path)
 
 
 def test_a_folder_that_is_no_course_is_refused(tmp_path: Path) -> None:
-    """The missing folder and the option to choose another are named."""
+    """The error names the missing folder and the option to choose another one."""
     with pytest.raises(CourseError, match=r"assignments.*--course"):
         Course.from_folder(tmp_path)
 
 
 def test_an_unknown_assignment_is_refused_with_the_known_ones(course: Course) -> None:
-    """An error in the name shows at once."""
+    """A misspelt name is refused with a suggestion of the known ones."""
     (course.rubrics / "exam.toml").touch()
     with pytest.raises(CourseError, match=r"eaxm\.toml.*known assignments: exam"):
         course.locate_rubric("eaxm")
 
 
 def test_handins_are_the_students_who_have_the_assignment(course: Course) -> None:
-    """By name; links to folders count as handed in, other assignments, files and hidden folders do not."""
+    """Linked folders count as submissions; other assignments, files and hidden folders do not."""
     submitted = course.root / "submitted"
     for path in ("bob/exam", "ada/exam", "eve/other", ".git/exam"):
         (submitted / path).mkdir(parents=True)
@@ -73,7 +73,7 @@ def test_handins_are_the_students_who_have_the_assignment(course: Course) -> Non
     ],
 )
 def test_names_that_would_act_somewhere_are_no_ids(name: str, fault: str) -> None:
-    """In a path, a page, a terminal or a spreadsheet; and what is wrong is said."""
+    """Names with an effect in a path, page, terminal or spreadsheet are refused with a reason."""
     assert fault in str(find_name_fault(name))
 
 
@@ -81,12 +81,12 @@ def test_names_that_would_act_somewhere_are_no_ids(name: str, fault: str) -> Non
     "name", ["s1001", "ada.lovelace+dl@example.org", "o'neil", "Müller, Zoë", "Ада", "李", "a b"]
 )
 def test_names_that_people_have_are_ids(name: str) -> None:
-    """Letters of any script, spaces inside, marks of addresses."""
+    """Letters of any script, inner spaces and characters of addresses are allowed."""
     assert "" == find_name_fault(name)
 
 
 def test_a_folder_whose_name_is_no_id_is_left_out_and_reported(course: Course) -> None:
-    """Its neighbours are graded; the report is readable on every terminal."""
+    """A folder with an invalid name is skipped and reported in printable characters; others are graded."""
     for student in ("ada", "=1+1", "b\x1b[2J", os.fsdecode(b"c\xff")):
         (course.root / "submitted" / student / "exam").mkdir(parents=True)
     (course.root / "submitted" / ".git").mkdir()
@@ -99,7 +99,7 @@ def test_a_folder_whose_name_is_no_id_is_left_out_and_reported(course: Course) -
 
 
 def test_the_secret_is_made_once_and_private(course: Course) -> None:
-    """32 random bytes, the same at every reading, readable by the owner alone."""
+    """The secret has 32 random bytes, never changes, and is readable only by the owner."""
     first = course.load_secret()
     assert 32 == len(first)
     assert first == course.load_secret()
@@ -109,7 +109,7 @@ def test_the_secret_is_made_once_and_private(course: Course) -> None:
 
 @pytest.mark.parametrize("size", [0, 5])
 def test_a_damaged_secret_is_refused(course: Course, size: int) -> None:
-    """Marks must not silently come to depend on another one."""
+    """A damaged secret is not replaced, because marks depend on it."""
     course.load_secret()
     os.truncate(course.private / "secret", size)
     with pytest.raises(CourseError, match=f"expected 32 bytes, found {size}"):
@@ -117,7 +117,7 @@ def test_a_damaged_secret_is_refused(course: Course, size: int) -> None:
 
 
 def in_a_child(action: Callable[[], object]) -> int:
-    """Do something in a process of its own; how that ended."""
+    """Run an action in a separate process; return its exit code."""
     child = os.fork()
     if not child:
         try:
@@ -142,7 +142,7 @@ STEPS = {
 def test_a_kill_while_the_secret_is_made_leaves_none_or_a_whole_one(
     step: str, after: bool, course: Course
 ) -> None:
-    """Before or after any of its steps; who asks next gets a secret, and what was half made can be swept."""
+    """If its creation is killed at any step, the next call gets a secret and remains can be removed."""
     place, name = STEPS[step]
     owner = pkgutil.resolve_name(place)
     original = getattr(owner, name)
@@ -165,7 +165,7 @@ def test_a_kill_while_the_secret_is_made_leaves_none_or_a_whole_one(
 
 
 def test_all_who_ask_at_once_get_one_secret(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever comes first makes it, and nobody goes away with another one."""
+    """Concurrent processes all get the same secret."""
     monkeypatch.setattr("autograder.course.secrets", secrets)
     reading, writing = os.pipe()
     children = []
@@ -186,7 +186,7 @@ def test_all_who_ask_at_once_get_one_secret(course: Course, monkeypatch: pytest.
 
 
 def test_the_reference_digest_follows_no_planted_answer(course: Course) -> None:
-    """Only `verify` grades these; whatever else a file of checks states decides results."""
+    """The digest ignores planted answers, which only `verify` grades; all other changes count."""
     (course.reference / "checks").mkdir()
     path, text = course.reference / "checks/a.py", "planted(\n    'x',\n    source='y',\n)\nmutant('m')\n"
     digests = []
@@ -202,12 +202,12 @@ PIPES: dict[str, Callable[[Course], object]] = {
     "rubrics/exam.toml": lambda course: load_rubric(course.root / "rubrics/exam.toml"),
     "variants/manifest.json": lambda course: manifest.load_manifest(course.root / "variants", b""),
 }
-"""What is read of a course, and by what."""
+"""Files of a course, and the function that reads each of them."""
 
 
 @pytest.mark.parametrize("name", PIPES)
 def test_a_pipe_in_the_place_of_a_file_is_refused_at_once(course: Course, name: str) -> None:
-    """Nobody waits for a writer who never comes; the file is named, and what is wrong with it."""
+    """A named pipe is refused immediately, without waiting for a writer; the error names the file."""
     place = course.root / name
     place.parent.mkdir(mode=0o700, exist_ok=True)
     os.mkfifo(place, mode=0o600)

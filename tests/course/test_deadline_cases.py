@@ -1,4 +1,4 @@
-"""Deadlines with groups, slip days and extensions together: what counts, and what it costs, case by case."""
+"""Deadlines combined with groups, slip days and extensions: the attempt that counts, and its cost."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ MINUTE, SECOND = 1 / 60, 1 / 3600
 REFUSED, NOTHING = "refused", "nothing"
 
 Counted = tuple[float, str, int]
-"""Hours behind the end at which the attempt that counts was handed in, points off 8, slip days."""
+"""Hours after the end at which the counting attempt was submitted, points off 8, slip days."""
 
 
 class Case(Struct, frozen=True):
-    """A course, what was handed in, and what must count."""
+    """A course, its submissions, and the expected counting attempts."""
 
     attempts: Mapping[str, Mapping[str, list[float]]]
-    """By student and assignment: hours behind its end."""
+    """By student and assignment: hours after its end."""
     counts: Mapping[str, Mapping[str, Counted | str]]
     course: str = PENALTY
     own: Mapping[str, str] = {}
-    """Further lines of each assignment."""
+    """Further lines of each assignment's table."""
     slip: str = ""
     groups: str = ""
     grace: int = 10
@@ -58,12 +58,12 @@ class Case(Struct, frozen=True):
 
 
 def until(name: str, hours: float) -> str:
-    """An end of one's own, so many hours behind that of all."""
+    """Return an individual end, some hours after the common one."""
     return f"end = {ENDS[name] + timedelta(hours=hours):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def alone(hours: list[float], counts: Counted | str, **other: str | int | Mapping[str, str]) -> Case:
-    """Of one student and the first assignment."""
+    """Return a case of one student and the first assignment."""
     return Case({"ada": {"hw1": hours}}, {"ada": {"hw1": counts}}, **other)  # type: ignore[arg-type]
 
 
@@ -73,7 +73,7 @@ def of_red(
     bob: Counted | str,
     **other: str | Mapping[str, str],
 ) -> Case:
-    """Of a group of two and the first assignment."""
+    """Return a case of a group of two and the first assignment."""
     handed = {who: {"hw1": hours} for who, hours in attempts.items()}
     counts = {"ada": {"hw1": ada}, "bob": {"hw1": bob}}
     return Case(handed, counts, groups=RED, **other)  # type: ignore[arg-type]
@@ -233,7 +233,7 @@ CASES: Mapping[str, Case] = {
 
 
 def written(root: Path, case: Case) -> Course:
-    """A course in which this was handed in."""
+    """Return a course with the submissions of a case."""
     stated = [f'[course]\nzone = "UTC"\ngrace_minutes = {case.grace}\n{case.course}']
     stated += [f"[course.slip_days]\n{case.slip}"] if case.slip else []
     for name in ENDS:
@@ -256,7 +256,7 @@ def written(root: Path, case: Case) -> Course:
 
 
 def told(handin: Handin, name: str, earned: Decimal) -> Counted | str:
-    """What counts of a student, as cases say it."""
+    """Return the counting attempt of a student in the notation of cases."""
     timing = handin.timing
     assert timing is not None
     assert handin.submitted_at is not None
@@ -271,7 +271,7 @@ def told(handin: Handin, name: str, earned: Decimal) -> Counted | str:
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_counts_and_what_it_costs(name: str, tmp_path: Path) -> None:
-    """For every student of the case."""
+    """The expected attempt counts for every student of the case."""
     case = CASES[name]
     course = written(tmp_path / name, case)
     for assignment in ENDS:
@@ -282,7 +282,7 @@ def test_what_counts_and_what_it_costs(name: str, tmp_path: Path) -> None:
 
 
 def rounded(found: Counted | str, like: Counted | str) -> Counted | str:
-    """What was found, with the hours that were foreseen where they differ by less than a second."""
+    """Return the found attempt, with the expected hours if they differ by less than a second."""
     if isinstance(found, tuple) and isinstance(like, tuple) and abs(found[0] - like[0]) < SECOND:
         return (like[0], *found[1:])
     return found

@@ -1,4 +1,4 @@
-"""Names of the reference folder that a rubric misspells are told when the release is made."""
+"""Misspelt names of the reference in a rubric are reported at release."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def course(tmp_path: Path) -> Course:
-    """The small course, with a package in its reference folder."""
+    """Return the small course with a package in its reference folder."""
     made = small_course(tmp_path)
     package = made.reference / "parts"
     package.mkdir()
@@ -44,7 +44,7 @@ def course(tmp_path: Path) -> Course:
     ],
 )
 def test_a_misspelt_name_stops_the_release(course: Course, key: str, stated: str, message: str) -> None:
-    """With file, line, question and key, and the nearest name; before anything is written."""
+    """The error states file, line, question, key and nearest name, before anything is written."""
     path = course.locate_rubric(NAME)
     question, old = (
         ("softmax", 'trials = "small:trials"') if key == "trials" else ("layers", 'kind = "number"')
@@ -75,20 +75,20 @@ def test_a_misspelt_name_stops_the_release(course: Course, key: str, stated: str
     ],
 )
 def test_whatever_a_module_binds_is_found(course: Course, stated: str) -> None:
-    """Definitions, imports, several names at once; where a star is imported, anything may be there."""
+    """Definitions, imports and multiple assignments are found; a star import may define any name."""
     changed(course.locate_rubric(NAME), 'trials = "small:trials"', f'trials = "{stated}"')
     check_references(course, rubrics.load_rubric(course.locate_rubric(NAME)))
 
 
 def test_a_reference_that_is_no_python_is_told(course: Course) -> None:
-    """The file is named, and why it cannot be read."""
+    """The error names the file and the reason."""
     (course.reference / "small.py").write_text("def softmax(:\n")
     with pytest.raises(RubricError, match=r"reference/small\.py, line 1: not valid Python: invalid syntax"):
         release_generation.generate_release(course, NAME)
 
 
 def test_what_the_shipped_rubrics_name_is_there() -> None:
-    """No module or function is misspelt."""
+    """The shipped rubrics name existing modules and functions."""
     course = Course.from_folder(ROOT)
     for name in course.list_assignments():
         check_references(course, rubrics.load_rubric(course.locate_rubric(name)))

@@ -1,4 +1,4 @@
-"""When an exam is sat: windows, extra time, and which attempt counts."""
+"""Exam schedules: windows, extra time, and which attempt counts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 @pytest.fixture
 def course(tmp_path: Path) -> Course:
-    """A course with the rubric of an exam of 90 minutes and 10 for reading."""
+    """Return a course with the rubric of an exam of 90 minutes and 10 for reading."""
     (tmp_path / "assignments").mkdir()
     (tmp_path / "rubrics").mkdir()
     (tmp_path / "rubrics" / "exam.toml").write_text(RUBRIC)
@@ -39,12 +39,12 @@ def course(tmp_path: Path) -> Course:
 
 
 def rubric_of(course: Course) -> Rubric:
-    """The exam's rubric."""
+    """Return the exam's rubric."""
     return load_rubric(course.locate_rubric("exam"))
 
 
 def schedule_of(course: Course, text: str = GOOD) -> Schedule:
-    """The schedule that a file states."""
+    """Return the schedule that a file states."""
     course.exams.write_text(text, encoding="utf-8")
     found = load_schedule(course, rubric_of(course))
     assert found is not None
@@ -52,17 +52,17 @@ def schedule_of(course: Course, text: str = GOOD) -> Schedule:
 
 
 def utc(text: str) -> datetime:
-    """A moment in UTC."""
+    """Return a moment in UTC."""
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
 def handed(student: str, text: str, name: str = "x") -> Handin:
-    """An attempt at a moment."""
+    """Return an attempt submitted at a moment."""
     return Handin(student, Path(name), utc(text))
 
 
 def test_everybody_has_a_window(course: Course) -> None:
-    """Extra minutes come after the common end, another start keeps the length, an end is what it says."""
+    """Extra minutes extend the common end, another start keeps the length, a stated end overrides both."""
     schedule = schedule_of(course)
     ends = {
         student: schedule.get_window(student).end.astimezone(UTC) for student in ("zoe", "ada", "bob", "eve")
@@ -77,7 +77,7 @@ def test_everybody_has_a_window(course: Course) -> None:
 
 
 def test_offsets_need_no_zone(course: Course) -> None:
-    """A start with an offset from UTC is a moment by itself; a zone only shows it by another clock."""
+    """A start with an UTC offset needs no zone; a zone only changes how it is shown."""
     alone = schedule_of(course, "[exam]\nstart = 2026-02-12T10:00:00+01:00\n")
     with_zone = schedule_of(course, '[exam]\nstart = 2026-02-12T09:00:00Z\nzone = "Europe/Berlin"\n')
     assert utc("2026-02-12 10:40") == alone.common.end == with_zone.common.end
@@ -85,13 +85,13 @@ def test_offsets_need_no_zone(course: Course) -> None:
 
 
 def test_an_accent_may_be_encoded_either_way(course: Course) -> None:
-    """Extra time is found whether the folder's name holds one character or two."""
+    """Extra time is found in both Unicode normal forms of a folder name."""
     schedule = schedule_of(course, GOOD.replace("students.ada", 'students."\u00e9mile"'))
     assert schedule.get_window("\u00e9mile") == schedule.get_window("e\u0301mile") != schedule.common
 
 
 def test_a_course_without_the_file_or_the_assignment_has_no_times(course: Course) -> None:
-    """Nothing is late then."""
+    """Without the file or an entry for the assignment, nothing is late."""
     assert None is load_schedule(course, rubric_of(course))
     (course.rubrics / "other.toml").write_text("")
     course.exams.write_text("[other]\nstart = 2026-02-12T10:00:00Z\n")
@@ -101,7 +101,7 @@ def test_a_course_without_the_file_or_the_assignment_has_no_times(course: Course
 
 
 def test_the_example_of_the_documentation_is_accepted(course: Course) -> None:
-    """docs/exams.md shows a file that is read as it says, and names every key."""
+    """The example in docs/exams.md is valid, has the stated ends, and names every key."""
     page = (Path(__file__).parents[2] / "docs" / "exams.md").read_text("utf-8")
     (example,) = re.findall(r"^```toml\n(\[final-exam\]\n.*?)^```", page, re.DOTALL | re.MULTILINE)
     schedule = schedule_of(course, example.replace("final-exam", "exam"))
@@ -154,7 +154,7 @@ def test_the_example_of_the_documentation_is_accepted(course: Course) -> None:
     ],
 )
 def test_an_error_is_refused(course: Course, old: str, new: str, message: str) -> None:
-    """The message names the place, what was expected and what came."""
+    """The message names the place, the expected value and the actual one."""
     assert old in GOOD
     with pytest.raises(CourseError, match=r"exams\.toml: ") as caught:
         schedule_of(course, GOOD.replace(old, new, 1))
@@ -162,7 +162,7 @@ def test_an_error_is_refused(course: Course, old: str, new: str, message: str) -
 
 
 def test_an_end_is_needed_where_the_rubric_states_no_minutes(course: Course) -> None:
-    """Any assignment may have a deadline, but it has to be stated."""
+    """An assignment without minutes in the rubric needs a stated deadline."""
     path = course.locate_rubric("exam")
     before, _, after = RUBRIC.partition("[assignment.exam]")
     path.write_text(before + after[after.index("[[assignment.task]]") :])
@@ -188,7 +188,7 @@ end = 2026-02-12T14:00:00
 
 
 def test_an_end_suffices(course: Course) -> None:
-    """A deadline alone: extra time comes after it, late is late, and nothing is handed in too early."""
+    """A deadline alone allows extra time and late submissions, and nothing is too early."""
     schedule = schedule_of(course, DEADLINE)
     assert (None, utc("2026-02-12 10:40")) == (schedule.common.start, schedule.common.end)
     assert utc("2026-02-12 11:10") == schedule.get_window("ada").end
@@ -212,14 +212,14 @@ def test_an_end_suffices(course: Course) -> None:
     ],
 )
 def test_an_error_beside_a_deadline_is_refused(course: Course, old: str, new: str, message: str) -> None:
-    """What cannot follow from an end alone has to be stated."""
+    """Values that cannot be derived from the end alone must be stated."""
     assert old in DEADLINE
     with pytest.raises(CourseError, match=message):
         schedule_of(course, DEADLINE.replace(old, new, 1))
 
 
 def test_extra_time_for_a_name_that_nobody_has_is_refused(course: Course) -> None:
-    """A misspelt id would cost somebody their time without a word."""
+    """A misspelt id in an extension raises an error instead of being ignored."""
     schedule = schedule_of(course)
     schedule.check_students(["ada", "bob", "eve", "zoe"])
     with pytest.raises(CourseError, match=r"'ada' has an extension, .*; did you mean 'adah'"):
@@ -240,7 +240,7 @@ def test_extra_time_for_a_name_that_nobody_has_is_refused(course: Course) -> Non
 def test_a_time_that_cannot_be_believed_costs_nothing(
     course: Course, moment: str | None, doubt: str, rule: str
 ) -> None:
-    """A person decides; it is never called late, and never refused."""
+    """A missing or implausible time needs manual review; the submission is neither late nor refused."""
     schedule = schedule_of(course, GOOD.replace("[exam]", f'[exam]\nlate = "{rule}"', 1))
     attempt = Handin("zoe", Path("x"), utc(moment) if moment else None, "" if moment else doubt)
     timing = schedule.select_attempt([attempt], NOW).timing
@@ -251,7 +251,7 @@ def test_a_time_that_cannot_be_believed_costs_nothing(
 
 
 def test_an_accepted_one_needs_no_earlier_attempt_and_no_time(course: Course) -> None:
-    """Where late ones count, the last one counts; a time that is not known is settled by a person's word."""
+    """With the rule "accept", the last attempt counts, and an unknown time is accepted."""
     accepting = schedule_of(course, GOOD + '\n[exam.students.zoe]\nlate = "accept"\n')
     attempts = [handed("zoe", "2026-02-12 10:50", "late"), handed("zoe", "2026-02-12 10:30", "kept")]
     assert Path("late") == accepting.select_attempt(attempts, NOW).folder
@@ -262,7 +262,7 @@ def test_an_accepted_one_needs_no_earlier_attempt_and_no_time(course: Course) ->
 
 
 def test_the_last_attempt_in_time_counts(course: Course) -> None:
-    """A late one gives way to the last kept one in time; without any it stays and is late."""
+    """A late attempt is replaced by the last kept one in time; if there is none, it counts as late."""
     schedule = schedule_of(course)
     late = handed("zoe", "2026-02-12 10:50", "late")
     kept = [handed("zoe", f"2026-02-12 {hour}", hour) for hour in ("09:30", "10:30", "10:45", "08:00")]
@@ -271,13 +271,13 @@ def test_the_last_attempt_in_time_counts(course: Course) -> None:
     assert chosen.timing
     assert "Another one was submitted 10 min after the deadline" in chosen.timing.list_notes()[0].text
     assert Path("late") == schedule.select_attempt([late, kept[2], kept[3]], NOW).folder
-    for moment in ("10:35", "10:15"):  # kept ones are looked at only where the one collected last is late
+    for moment in ("10:35", "10:15"):  # kept attempts are considered only if the collected one is late
         chosen = schedule.select_attempt([handed("zoe", f"2026-02-12 {moment}", "last"), *kept], NOW)
         assert (Path("last"), ()) == (chosen.folder, chosen.timing.list_notes() if chosen.timing else None)
 
 
 def test_earlier_attempts_lie_beside_what_was_collected(course: Course) -> None:
-    """Staff keeps them below earlier/, a folder for each; students cannot reach it by what they hand in."""
+    """Staff keep earlier attempts in folders below earlier/; a submission cannot add files there."""
     schedule_of(course)
     for place, moment in (
         ("submitted/zoe/exam", "2026-02-12 11:00"),

@@ -1,4 +1,4 @@
-"""Which file of a submission is graded, whatever it is called and wherever it lies; all others are named."""
+"""The file of a submission that is graded, under any name and in any folder; all others are named."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tests.support import small_course
 
 
 def notebook(text: str) -> bytes:
-    """A notebook that can be told from others."""
+    """Return a notebook with a distinct text."""
     cell = {"cell_type": "markdown", "metadata": {}, "source": text}
     return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
 
 
 def packed(files: dict[str, bytes]) -> bytes:
-    """A zip archive."""
+    """Return a zip archive of files."""
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
@@ -45,7 +45,7 @@ ENCRYPTED = packed({"hw.ipynb": WORK}).replace(
 
 @pytest.fixture(scope="module")
 def one(tmp_path_factory: pytest.TempPathFactory) -> Rubric:
-    """An assignment with the notebook hw."""
+    """Return an assignment with the notebook hw."""
     root = tmp_path_factory.mktemp("one")
     start_assignment(root, "hw", ["written"])
     return rubrics.load_rubric(Course.from_folder(root).locate_rubric("hw"))
@@ -53,13 +53,13 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> Rubric:
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> Rubric:
-    """An assignment with the notebooks formulas and code."""
+    """Return an assignment with the notebooks formulas and code."""
     root = tmp_path_factory.mktemp("two")
     return rubrics.load_rubric(small_course.small_course(root).locate_rubric(small_course.NAME))
 
 
 def laid(folder: Path, files: dict[str, bytes]) -> Path:
-    """A folder with files."""
+    """Write files to a folder and return it."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -104,7 +104,7 @@ def laid(folder: Path, files: dict[str, bytes]) -> Path:
 def test_the_only_notebook_is_graded_and_others_are_named(
     one: Rubric, tmp_path: Path, files: dict[str, bytes], unread: tuple[str, ...]
 ) -> None:
-    """Under its own name first, then under one that it may have got on its way."""
+    """The notebook is found by its own name first, or else by a name it may have got in transfer."""
     found = read_folder(laid(tmp_path / "ada", files), one)
     assert WORK == found.contents["hw.ipynb"]
     assert unread == found.unread
@@ -151,7 +151,7 @@ def test_the_only_notebook_is_graded_and_others_are_named(
 def test_what_is_not_there_or_not_readable_says_why_and_names_every_file(
     one: Rubric, tmp_path: Path, files: dict[str, bytes], code: str, named: tuple[str, ...]
 ) -> None:
-    """So that a person can look at it, and the student can hand in the right file."""
+    """The message names the reason and all files, for manual review and for a resubmission."""
     found = read_folder(laid(tmp_path / "ada", files), one)
     content = found.contents["hw.ipynb"]
     fault = content if isinstance(content, NotebookError) else folders.find_notebook_fault(content)
@@ -162,7 +162,7 @@ def test_what_is_not_there_or_not_readable_says_why_and_names_every_file(
 
 
 def test_one_of_two_notebooks_may_simply_be_missing(two: Rubric, tmp_path: Path) -> None:
-    """Whoever handed in the other one left this one out; an export of it is another matter."""
+    """A notebook that was left out is reported as missing; an exported file gets another message."""
     found = read_folder(laid(tmp_path / "ada", {"code.ipynb": WORK, "data.csv": b"1"}), two)
     missing = found.contents["formulas.ipynb"]
     assert isinstance(missing, NotebookError)
@@ -175,14 +175,14 @@ def test_one_of_two_notebooks_may_simply_be_missing(two: Rubric, tmp_path: Path)
 
 
 def test_two_notebooks_come_out_of_one_archive(two: Rubric, tmp_path: Path) -> None:
-    """Students pack the whole folder that they got."""
+    """Both notebooks are found in an archive of the whole released folder."""
     files = {"up.zip": packed({"small/formulas.ipynb": WORK, "small/code.ipynb": OTHER})}
     found = read_folder(laid(tmp_path / "ada", files), two)
     assert (WORK, OTHER, ()) == (found.contents["formulas.ipynb"], found.contents["code.ipynb"], found.unread)
 
 
 def test_links_are_not_followed(one: Rubric, tmp_path: Path) -> None:
-    """Neither on disk, under any name, nor in an archive."""
+    """Symbolic and hard links are not followed, neither on disk nor in an archive."""
     secret = tmp_path / "key.ipynb"
     secret.write_bytes(WORK)
     folder = laid(tmp_path / "ada", {})
@@ -202,7 +202,7 @@ def test_links_are_not_followed(one: Rubric, tmp_path: Path) -> None:
 def test_an_archive_with_too_many_members_is_not_opened(
     one: Rubric, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A directory of a million entries would take gigabytes before the first of them is looked at."""
+    """An archive with too many entries is refused before it is opened, because its directory needs memory."""
 
     def refuse(*_: object) -> None:
         raise AssertionError("the archive was opened")
@@ -215,7 +215,7 @@ def test_an_archive_with_too_many_members_is_not_opened(
 
 
 def test_only_a_few_files_of_another_ending_are_read(one: Rubric, tmp_path: Path) -> None:
-    """Anybody can hand in thousands; what is not looked at is named."""
+    """The number of files searched for a notebook is limited; the others are named."""
     many = {f"{number:03}.json": b"{}" for number in range(folders.MOST_SNIFFED)}
     found = read_folder(laid(tmp_path / "ada", {**many, "z.json": WORK}), one)
     assert isinstance(found.contents["hw.ipynb"], NotebookError)
@@ -223,7 +223,7 @@ def test_only_a_few_files_of_another_ending_are_read(one: Rubric, tmp_path: Path
 
 
 def test_folders_that_are_very_deep_stop_nobody(one: Rubric, tmp_path: Path) -> None:
-    """Python has room for a thousand calls, and a path for two thousand folders."""
+    """Deeply nested folders exceed neither the recursion limit nor the length of paths."""
     deep = tmp_path / "ada"
     for _ in range(10):
         deep = deep.joinpath(*["a"] * 30)
@@ -233,7 +233,7 @@ def test_folders_that_are_very_deep_stop_nobody(one: Rubric, tmp_path: Path) -> 
 
 
 def test_readability_tells_damaged_notebooks_from_missing_ones(two: Rubric, tmp_path: Path) -> None:
-    """What is damaged gives way to an attempt that has all that it has, and more."""
+    """A damaged notebook is distinguished from a missing one when attempts are compared."""
 
     def of(files: dict[str, bytes]) -> folders.Readability:
         number = len(list(tmp_path.iterdir()))

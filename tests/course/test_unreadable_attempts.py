@@ -1,4 +1,4 @@
-"""An attempt that cannot be read never counts in the place of one that can."""
+"""An unreadable attempt never counts instead of a readable one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DAMAGED = {
 def laid(
     course: Course, late: timedelta | None, data: bytes | None, place: str = "submitted", student: str = "ada"
 ) -> Path:
-    """An attempt with these bytes; None: without a notebook."""
+    """Create an attempt with these bytes, or without a notebook if they are None."""
     folder = hand_in(course, student, "one", late, place)
     if data is None:
         (folder / "one.ipynb").unlink()
@@ -51,7 +51,7 @@ def laid(
 
 @pytest.mark.parametrize("damaged", [*DAMAGED.values(), None], ids=[*DAMAGED, "nothing"])
 def test_the_last_attempt_that_can_be_read_counts(course: Course, damaged: bytes | None) -> None:
-    """Students and staff read why."""
+    """The last readable attempt counts, and students and staff get the reason."""
     laid(course, -3 * HOUR, READABLE, "earlier")
     good = laid(course, -2 * HOUR, READABLE, "earlier")
     laid(course, -HOUR, damaged)
@@ -66,7 +66,7 @@ def test_the_last_attempt_that_can_be_read_counts(course: Course, damaged: bytes
 
 @pytest.mark.parametrize("times", ["", "[one]\nend = 2026-05-04T12:00:00Z\n"], ids=["no-end", "an-end"])
 def test_it_does_not_matter_how_often_something_damaged_came(course: Course, times: str) -> None:
-    """Nor whether the assignment has an end."""
+    """Several damaged attempts change nothing, with or without a deadline."""
     course.exams.write_text(times)
     good = laid(course, -9 * HOUR, READABLE, "earlier")
     for hours in (8, 7, 6):
@@ -78,7 +78,7 @@ def test_it_does_not_matter_how_often_something_damaged_came(course: Course, tim
 
 
 def test_if_nothing_can_be_read_the_last_one_counts(course: Course) -> None:
-    """A person looks at it; nothing is said about another one."""
+    """The last attempt needs manual review, without a message about other attempts."""
     laid(course, -2 * HOUR, b"", "earlier")
     last = laid(course, -HOUR, b"{}")
     found = handins(course, "one")["ada"]
@@ -86,7 +86,7 @@ def test_if_nothing_can_be_read_the_last_one_counts(course: Course) -> None:
 
 
 def test_an_attempt_that_can_be_read_is_judged_by_its_own_time(course: Course) -> None:
-    """One in time is late after all if it is damaged; the late one that can be read costs its penalty."""
+    """A readable late attempt counts with its penalty if the timely one is damaged."""
     stated(course, 'late = "penalty"', 'late = "penalty"\ncounts = "in-time"')
     laid(course, -HOUR, CONFLICT, "earlier")
     late = laid(course, 3 * DAY, READABLE)
@@ -97,7 +97,7 @@ def test_an_attempt_that_can_be_read_is_judged_by_its_own_time(course: Course) -
 
 
 def test_what_came_too_late_to_be_graded_takes_no_place(course: Course) -> None:
-    """The damaged one in time is looked at by a person; the other one is not graded at all."""
+    """A refused late attempt does not replace the damaged timely one, which needs manual review."""
     course.exams.write_text('[one]\nend = 2026-05-04T10:00:00Z\nlate = "refuse"\n')
     damaged = laid(course, -HOUR, CONFLICT, "earlier")
     laid(course, DAY, READABLE)
@@ -105,7 +105,7 @@ def test_what_came_too_late_to_be_graded_takes_no_place(course: Course) -> None:
 
 
 def test_a_damaged_attempt_of_a_member_does_not_take_the_group_s(course: Course) -> None:
-    """Whoever handed it in."""
+    """A member's damaged attempt does not replace the group's readable one."""
     group(course, "red,ada,\nred,bob,\n")
     good = laid(course, -2 * HOUR, READABLE)
     laid(course, -HOUR, LOGIN_PAGE, student="bob")
@@ -113,7 +113,7 @@ def test_a_damaged_attempt_of_a_member_does_not_take_the_group_s(course: Course)
 
 
 def test_notebooks_that_only_the_damaged_attempt_has_are_not_dropped(course: Course) -> None:
-    """An attempt gives way to one that has all that can be read of it; else a person sees both."""
+    """An attempt is passed over only if the other one has all its readable notebooks."""
     notebooks = 'notebooks = [{ name = "one" }, { name = "two" }]'
     rubric = RUBRIC.format(name="one", notebooks=notebooks, place='notebook = "one"')
     (course.rubrics / "one.toml").write_text(rubric)
@@ -126,7 +126,7 @@ def test_notebooks_that_only_the_damaged_attempt_has_are_not_dropped(course: Cou
 
 
 def test_half_a_hand_in_is_no_damage(course: Course) -> None:
-    """Whoever hands in one of two notebooks again means it; what counts then is the last attempt."""
+    """An attempt with one of two notebooks is deliberate, so the last attempt counts."""
     notebooks = 'notebooks = [{ name = "one" }, { name = "two" }]'
     rubric = RUBRIC.format(name="one", notebooks=notebooks, place='notebook = "one"')
     (course.rubrics / "one.toml").write_text(rubric)

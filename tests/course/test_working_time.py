@@ -1,4 +1,4 @@
-"""The working time of each student, from the moment of opening: its end, extensions, groups, late rules."""
+"""Individual working time from the moment of opening: its end, extensions, groups and late rules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEAM = StudentGroup("red", ("ada", "bob"))
 
 
 def schedule_of(ada: dict[str, Any] | None = None, **more: Any) -> Schedule:
-    """A day on which everybody has 90 minutes."""
+    """Return the schedule of a day with a working time of 90 minutes."""
     table = {**COMMON, **({"students": {"ada": ada}} if ada is not None else {}), **more}
     return read_schedule(table, RUBRIC, "times", [TEAM])
 
@@ -42,7 +42,7 @@ def schedule_of(ada: dict[str, Any] | None = None, **more: Any) -> Schedule:
 def test_working_time_ends_after_its_minutes_or_with_the_window(
     ada: dict[str, Any] | None, minutes: int, end: str
 ) -> None:
-    """Extra minutes extend both; an individual end that staff set replaces the working time."""
+    """Extra minutes extend window and working time; an individual end replaces the working time."""
     schedule = schedule_of(ada)
     assert minutes == schedule.get_unopened_minutes("ADA" if ada is None else "ada")
     assert utc(f"2026-02-12 {end}") == schedule.get_window("ada").end.astimezone(UTC)
@@ -53,7 +53,7 @@ def test_working_time_ends_after_its_minutes_or_with_the_window(
 
 
 def test_an_extension_of_the_group_extends_the_working_time() -> None:
-    """The longer one of both counts."""
+    """The longer of the two extensions counts."""
     group = {"red": {"extra_minutes": 20}}
     opened = schedule_of({"opened": OPENED}, groups=group)
     assert utc("2026-02-12 11:50") == opened.get_window("ada").end.astimezone(UTC)
@@ -64,7 +64,7 @@ def test_an_extension_of_the_group_extends_the_working_time() -> None:
 
 @pytest.mark.parametrize(("late", "refused"), [("refuse", True), ("accept", False)])
 def test_late_rules_apply_to_the_individual_end(late: str, refused: bool) -> None:
-    """An attempt within the common window may be late for a student whose time is over."""
+    """An attempt within the common window is late if the student's working time is over."""
     schedule = schedule_of({"opened": OPENED}, late=late)
     timing = schedule.select_attempt([handed("ada", "2026-02-12 11:45")], NOW).timing
     assert timing is not None
@@ -83,6 +83,6 @@ def test_late_rules_apply_to_the_individual_end(late: str, refused: bool) -> Non
     ],
 )
 def test_impossible_working_times_are_refused(table: dict[str, Any], told: str) -> None:
-    """The error names the key; an opening has an offset."""
+    """The error names the key; the opening needs an UTC offset."""
     with pytest.raises(RubricError, match=told):
         schedule_of(**table)

@@ -1,8 +1,8 @@
 """Write the files of the golden set: ``python -m tests.golden --write``.
 
-It records the verdicts as they are now. It refuses if verdicts changed while `GRADING_VERSION` and the
-assignments are the same, because stored results would differ from what grading gives. ``--collect`` first
-chooses the answers again from the trials of `verify`.
+Record the present verdicts. Refuse if verdicts changed while `GRADING_VERSION` and the assignments are the
+same, because stored results would differ from new ones. ``--collect`` first chooses the answers again from
+the trials of `verify`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.golden import golden_set
 
 
 def main() -> int:
-    """Write what was asked for."""
+    """Write the requested files; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.golden", description=__doc__)
     parser.add_argument("--collect", action="store_true", help="choose the answers anew, then write")
     parser.add_argument("--write", action="store_true", help="record the verdicts as they are now")

@@ -1,9 +1,9 @@
-"""About 150 submissions of all kinds of questions, and the verdicts that they get.
+"""About 150 submissions to questions of all kinds, with their recorded verdicts.
 
-``answers.json`` holds answers by course and question. Submission number ``i`` of a course gives the ``i``-th
-answer to each question, or the answer key's if there are fewer. The broken notebooks under
-``tests/submissions/notebooks`` belong to the set as well. ``verdicts.json`` holds every verdict on the answer
-key of each course, and of every other submission those that differ from the answer key's.
+``answers.json`` contains answers by course and question. Submission number ``i`` of a course gives the
+``i``-th answer to each question, or the answer key's if there are fewer. The broken notebooks under
+``tests/submissions/notebooks`` belong to the set as well. ``verdicts.json`` contains every verdict on the
+answer key of each course, and the differing verdicts of every other submission.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ def _make_shipped(root: Path) -> Course:
 
 
 class GoldenCourse(Struct, frozen=True):
-    """An assignment of the set."""
+    """An assignment of the golden set."""
 
     name: str
     make_course: Callable[[Path], Course]
     size: int = 0
-    """How many submissions answer it with planted answers."""
+    """Number of submissions with planted answers."""
 
 
 COURSES = (
@@ -84,7 +84,7 @@ COURSES = (
 
 
 class CourseVerdicts(Struct, frozen=True):
-    """What became of the submissions of one course."""
+    """The verdicts on the submissions of one course."""
 
     inputs: str
     """Digest of rubric, reference, notebooks and submissions."""
@@ -92,11 +92,11 @@ class CourseVerdicts(Struct, frozen=True):
 
 
 class GoldenVerdicts(Struct, frozen=True):
-    """What ``verdicts.json`` holds."""
+    """The content of ``verdicts.json``."""
 
     grading_version: int
     versions: list[str]
-    """As `list_versions` gives them, for whoever looks for the reason of a change."""
+    """The output of `list_versions`, to explain changed verdicts."""
     courses: dict[str, CourseVerdicts]
 
 
@@ -117,7 +117,7 @@ def write_json(path: Path, content: object) -> None:
 
 
 def grade_all() -> GoldenVerdicts:
-    """Grade the whole set, in sandboxes that submissions of a course share."""
+    """Grade the whole set, in sandboxes shared by the submissions of a course."""
     answers = load_answers()
     with Pool() as pool:
         graded = {one.name: grade_course(one, answers.get(one.name, {}), pool) for one in COURSES}
@@ -145,7 +145,7 @@ def grade_course(golden: GoldenCourse, answers: Answers, pool: Pool) -> CourseVe
 
 
 def load_assignment(golden: GoldenCourse, root: Path) -> Assignment:
-    """Make a course with a secret that is always the same, and load its assignment."""
+    """Create a course with a fixed secret and load its assignment."""
     course = golden.make_course(root)
     course.load_secret()
     (course.private / "secret").write_bytes(hashlib.sha256(b"golden").digest())
@@ -155,7 +155,7 @@ def load_assignment(golden: GoldenCourse, root: Path) -> Assignment:
 
 
 def list_submissions(golden: GoldenCourse, assignment: Assignment, answers: Answers) -> list[SubmittedFiles]:
-    """List what is handed in for a course: answer key, untouched release, and the rest."""
+    """List the submissions of a course: answer key, untouched release, and the others."""
     release = SubmittedFiles(RELEASE, assignment.release_bytes)
     if not golden.size:
         names = sorted(path.name for path in BROKEN_NOTEBOOKS.iterdir() if not path.name.startswith("_"))
@@ -200,7 +200,7 @@ def _describe(result: ItemResult) -> str:
 
 
 def digest_inputs(assignment: Assignment, handed_in: Iterable[SubmittedFiles]) -> str:
-    """Return a digest of all that verdicts follow from besides this package and its libraries."""
+    """Return a digest of all inputs of the verdicts except this package and its libraries."""
     releases = [hashlib.sha256(data).hexdigest() for _, data in sorted(assignment.release_bytes.items())]
     course = (assignment.rubric.digest, assignment.course.hash_reference(), assignment.hash_reference_files())
     parts = [*course, *releases, *(one.compute_digest() for one in handed_in)]
@@ -229,7 +229,7 @@ def _by_place(course: CourseVerdicts | None) -> dict[tuple[str, str], str]:
 
 
 def find_unexplained(recorded: GoldenVerdicts, found: GoldenVerdicts) -> list[str]:
-    """Return the courses whose verdicts changed though neither `GRADING_VERSION` nor what is graded did."""
+    """Return the courses with changed verdicts although `GRADING_VERSION` and their inputs are unchanged."""
     if recorded.grading_version != found.grading_version:
         return []
     before, after = recorded.courses, found.courses

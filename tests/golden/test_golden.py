@@ -1,4 +1,4 @@
-"""The golden set keeps its verdicts for as long as `GRADING_VERSION` is the same."""
+"""The golden set keeps its verdicts as long as `GRADING_VERSION` is unchanged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_SHOWN = 40
 @pytest.mark.slow
 @pytest.mark.long
 def test_verdicts_stay_while_the_grading_version_does() -> None:
-    """Stored results of this version must be what grading gives now."""
+    """Stored results of this version must equal the present results."""
     recorded, found = golden_set.load_verdicts(), golden_set.grade_all()
     changes = golden_set.list_changes(recorded, found)
     lines = [line for name in changes for line in changes[name]]
@@ -33,13 +33,13 @@ def test_verdicts_stay_while_the_grading_version_does() -> None:
 
 
 def test_verdicts_are_of_the_current_grading_version() -> None:
-    """Whoever raises the version records the verdicts again."""
+    """The verdicts must be recorded again for a new version."""
     recorded = golden_set.load_verdicts().grading_version
     assert GRADING_VERSION == recorded, f"GRADING_VERSION is {GRADING_VERSION}, not {recorded}: run {WRITE}"
 
 
 def test_every_kind_of_question_is_answered_with_planted_answers() -> None:
-    """A kind without an answer in the set could change its verdicts unseen."""
+    """A kind without an answer in the set could change its verdicts unnoticed."""
     answers = golden_set.load_answers()["templates"]
     assert len(list_registered()) == len(answers)
     assert all(answers.values())
@@ -53,7 +53,7 @@ def make_verdicts(verdict: str, *, inputs: str = "same", version: int = 1) -> Go
 
 @pytest.mark.parametrize("verdict", ["FAILED 0 value.wrong", "PASSED 0.5", "PASSED 1 value.other"])
 def test_find_unexplained_names_the_course_when_a_verdict_changed(verdict: str) -> None:
-    """Another status, other points or another code, with the same version and the same inputs."""
+    """A change of status, points or code with the same version and inputs is unexplained."""
     recorded, found = make_verdicts("PASSED 1"), make_verdicts(verdict)
     assert ["exam"] == golden_set.find_unexplained(recorded, found)
     assert {"exam": [f"exam, {KEY}, q.item: PASSED 1 → {verdict}"]} == golden_set.list_changes(
@@ -71,11 +71,11 @@ def test_find_unexplained_names_the_course_when_a_verdict_changed(verdict: str) 
     ],
 )
 def test_find_unexplained_is_empty_when_the_change_has_a_reason(found: GoldenVerdicts) -> None:
-    """Then recording the verdicts again is enough."""
+    """Explained changes only need new recorded verdicts."""
     assert [] == golden_set.find_unexplained(make_verdicts("PASSED 1"), found)
 
 
 def test_list_changes_tells_verdicts_that_are_gone() -> None:
-    """A submission or a course that is not graded any more is a change."""
+    """A submission or course that is no longer graded is a change."""
     recorded = make_verdicts("PASSED 1")
     assert golden_set.list_changes(recorded, replace(recorded, courses={}))

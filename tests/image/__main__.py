@@ -1,6 +1,6 @@
 """Build the image and start it with the options of compose.yaml: `python -m tests.image --engine docker`.
 
-Needs a container engine and some minutes. Whatever is not as it must be ends with exit code 1.
+Needs a container engine and some minutes. Any failure gives exit code 1.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ import sys, urllib.request
 text = urllib.request.urlopen("http://127.0.0.1:8000/metrics").read().decode()
 sys.exit(text if 'state="graded"} 0' in text else 0)
 """
-"""Ends with 0 as soon as one attempt is graded."""
+"""Exit with 0 as soon as one attempt is graded."""
 NO_SANDBOX = 4
 """Exit status of `autograder doctor` if a required layer is missing."""
 
 
 def list_options(*, without: str = "") -> list[str]:
-    """Return the worker's options as those of ``run``, without a security option that begins like this."""
+    """Return the worker's options for ``run``, omitting the security option with this prefix."""
     options = ["--user", WORKER["user"], "--pids-limit", str(WORKER["pids_limit"])]
     options += ["--read-only"] if WORKER["read_only"] else []
     options += [word for name in WORKER["cap_drop"] for word in ("--cap-drop", name)]
@@ -44,7 +44,7 @@ def list_options(*, without: str = "") -> list[str]:
 
 
 class Trial:
-    """One engine and one image, and what was not as it must be."""
+    """The trial of an image with an engine, and its failures."""
 
     def __init__(self, engine: str, image: str) -> None:
         self._engine = engine
@@ -60,7 +60,7 @@ class Trial:
         return subprocess.run([self._engine, *words], cwd=ROOT, capture_output=True, text=True, check=False)
 
     def expect(self, what: str, ended: subprocess.CompletedProcess[str], status: int = 0) -> None:
-        """Note and print whether a command ended as it must."""
+        """Print and record whether a command ended with the expected status."""
         print(f"{'ok' if ended.returncode == status else 'WRONG':6} {what}", flush=True)
         if ended.returncode != status:
             self.failures.append(what)
@@ -68,7 +68,7 @@ class Trial:
 
 
 def try_sandbox(trial: Trial) -> None:
-    """The sandbox holds with the options of compose.yaml, and not without one that it needs."""
+    """The sandbox works with the options of compose.yaml, and fails without a required one."""
     doctor = ("autograder", "doctor")
     trial.expect("the sandbox holds with the options of compose.yaml", trial.run(list_options(), doctor))
     needed = [SECCOMP, *([APPARMOR] if Path("/sys/module/apparmor/parameters/enabled").exists() else [])]
@@ -101,7 +101,7 @@ def try_service(trial: Trial) -> None:
 
 
 def main() -> int:
-    """Build, try, and return the exit code."""
+    """Build and test the image; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.image")
     parser.add_argument("--engine", default="docker", help="docker or podman")
     parser.add_argument("--image", default="nbexam:local", help="name of the image")

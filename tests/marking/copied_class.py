@@ -1,8 +1,8 @@
-"""A class that solved the assignment ``gpt2`` each in their own way, and some who handed in another's work.
+"""A synthetic class that solved the assignment ``gpt2``, including some copied submissions.
 
-Every function is put together from steps that can be written in several ways; frequent ways are chosen more
-often, as in a real class, and some students keep to what the lecture showed nearly everywhere. Names,
-comments and texts are drawn as well. So two honest students agree in much, and never by copying.
+Each function consists of steps with several variants. Common variants are drawn more often, as in a real
+class, and some students follow the lecture almost everywhere. Names, comments and texts are random as well.
+So independent solutions have much in common without copying.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from msgspec import Struct
 NAME = "gpt2"
 _DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 FORMS = ("renamed", "reordered", "reformatted", "translated")
-"""What a copy can be done to."""
+"""Ways to disguise a copy."""
 
 
 class Copied(Struct, frozen=True):
-    """A copy that was planted."""
+    """A planted copy."""
 
     source: str
     copy: str
@@ -34,11 +34,11 @@ class Copied(Struct, frozen=True):
 
 
 class CopiedClass(Struct, frozen=True):
-    """What a class hands in: by student, by cell, the source."""
+    """The submissions of a class: student → cell → source."""
 
     works: Mapping[str, Mapping[str, str]]
     copies: tuple[Copied, ...]
-    """Who has whose work."""
+    """The planted copies with their sources."""
 
 
 PLANTED: tuple[tuple[tuple[str, ...], bool], ...] = (
@@ -58,13 +58,13 @@ PLANTED: tuple[tuple[tuple[str, ...], bool], ...] = (
 def copied_class(
     students: int = 200, seed: int = 7, planted: Sequence[tuple[tuple[str, ...], bool]] = PLANTED
 ) -> CopiedClass:
-    """A class with so many students, among them one copy for each way to hide one.
+    """Return a class that contains one copy for each disguise.
 
     Args:
         students: copies included.
-        seed: of everything drawn.
-        planted: for each copy, what was done to the code, and whether the text was taken as well, with its
-            sentences in another order; otherwise whoever copied wrote their own.
+        seed: of all random choices.
+        planted: for each copy, the disguises of the code, and whether the text was also copied with
+            reordered sentences.
     """
     numbers = random.Random(seed)
     names = [f"s{number:03}" for number in range(students)]
@@ -72,7 +72,7 @@ def copied_class(
     copying, honest = order[: len(planted)], order[len(planted) :]
     by_the_book = {one for one in honest if numbers.random() < 0.15}
     works = {one: _work(numbers, lecture=one in by_the_book) for one in honest}
-    own = [one for one in honest if one not in by_the_book]  # a copy of what all have is no copy of anybody
+    own = [one for one in honest if one not in by_the_book]  # common code cannot be a detectable copy
     copies = []
     for copy, (how, with_text), source in zip(
         copying, planted, numbers.sample(own, len(planted)), strict=True
@@ -125,12 +125,12 @@ def _text(numbers: random.Random, *, lecture: bool) -> str:
 
 
 def hidden(source: str, how: Sequence[str], numbers: random.Random) -> str:
-    """A copy of some code that does not look like it.
+    """Return a disguised copy of some code.
 
     Args:
         source: Python.
         how: some of `FORMS`.
-        numbers: for what is drawn.
+        numbers: source of random choices.
     """
     if "translated" in how:
         for english, german in _DATA["comments"]:
@@ -147,7 +147,7 @@ def hidden(source: str, how: Sequence[str], numbers: random.Random) -> str:
 
 
 def _renamed(source: str, numbers: random.Random) -> str:
-    """Other names for everything that is assigned."""
+    """Rename everything that is assigned."""
     names = sorted(
         {
             node.id
@@ -163,7 +163,7 @@ def _renamed(source: str, numbers: random.Random) -> str:
 
 
 def _reorder(tree: ast.AST) -> None:
-    """Turn round neighbours of which neither needs the other, in every body, and functions at the top."""
+    """Swap independent neighbouring statements in every body, and functions at the top level."""
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if not isinstance(body, list):
@@ -198,7 +198,7 @@ def _touched(node: ast.AST) -> tuple[set[str], set[str]]:
 
 
 def _reformatted(source: str) -> str:
-    """Other lines, spaces and quotes, and no comments."""
+    """Change line breaks, spaces and quotes, and remove comments."""
     lines = ast.unparse(ast.parse(source)).replace("'", '"').split("\n")
     return "\n".join(
         line.replace("    ", "  ") + ("\n" if at % 3 == 1 else "") for at, line in enumerate(lines)
@@ -206,7 +206,7 @@ def _reformatted(source: str) -> str:
 
 
 def notebook(release: bytes, work: Mapping[str, str]) -> bytes:
-    """The released notebook with somebody's answers; what has no cell stands in one of their own."""
+    """Return the released notebook with a student's answers; those without a cell get a new one."""
     found = json.loads(release)
     for cell in found["cells"]:
         name = cell["metadata"].get("nbgrader", {}).get("grade_id", "")

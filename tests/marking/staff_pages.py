@@ -1,4 +1,4 @@
-"""The staff's pages about a class as files, made of an invented one: statistics, and works that are alike."""
+"""Write the staff pages of a synthetic class to files: statistics, and similar submissions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>"
 
 
 def result(rubric: Rubric, student: str, numbers: random.Random) -> GradingResult:
-    """Somebody's result, by how able they are."""
+    """Return the random result of a student with a random ability."""
     able, items, cells = numbers.gauss(0, 1), [], []
     for question in rubric.questions:
         for item in question.items:
@@ -50,7 +50,7 @@ def result(rubric: Rubric, student: str, numbers: random.Random) -> GradingResul
 
 
 def statistics_page(students: int = 60, *, named: bool = True) -> str:
-    """The page of an invented class that sat the shipped exam."""
+    """Return the page of a synthetic class that took the shipped exam."""
     rubric, numbers = rubrics.load_rubric(ROOT / "rubrics" / "dl4nlp-exam.toml"), random.Random(3)
     results = {f"s{at:03}": result(rubric, f"s{at:03}", numbers) for at in range(students)}
     stands = {student: compute_standing(one.score, rubric) for student, one in results.items()}
@@ -60,7 +60,7 @@ def statistics_page(students: int = 60, *, named: bool = True) -> str:
 
 
 def similar_page(class_: CopiedClass | None = None) -> str:
-    """The page of an invented class, some of whom copied; one handed in markup."""
+    """Return the page of a synthetic class with copies and a submission that contains markup."""
     made: Mapping[str, Mapping[str, str]] = (class_ or copied_class(24, 5)).works
     works = {**made, "eve": {"top-k-answer": f"zebra = {HOSTILE!r} + lion(1, 2, 3, 4)", "": HOSTILE * 40}}
     works["mallory"] = works["eve"]

@@ -1,4 +1,4 @@
-"""Answers of a large class, made up: a hundred ways to say something, each written in many variations."""
+"""Synthetic answers of a large class: variations of a hundred sentences."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FILLERS = {
 
 
 def phrasings() -> list[tuple[str, str]]:
-    """A hundred sentences with their languages."""
+    """Return a hundred sentences with their languages."""
     made = [
         (language, " ".join((first, second, third, last)))
         for language, parts in (("en", _ENGLISH), ("de", _GERMAN))
@@ -40,14 +40,14 @@ def phrasings() -> list[tuple[str, str]]:
 
 
 def answers(count: int, seed: int = 7) -> dict[str, str]:
-    """So many answers by student."""
+    """Return some number of answers by student."""
     numbers = random.Random(seed)
     known = phrasings()
     return {f"s{number:04}": _varied(*known[number % len(known)], numbers) for number in range(count)}
 
 
 def _varied(language: str, text: str, numbers: random.Random) -> str:
-    """A text with slips of the pen, words that say nothing, and a sentence behind it."""
+    """Return a text with typing errors, filler words and an additional sentence."""
     words = text.split()
     for _ in range(numbers.randrange(3)):
         at = numbers.randrange(len(words))
@@ -63,7 +63,7 @@ def _varied(language: str, text: str, numbers: random.Random) -> str:
 
 
 def _slip(word: str, numbers: random.Random) -> str:
-    """A word with one letter missing, doubled, or exchanged with the next."""
+    """Return a word with one letter missing, doubled or swapped with the next."""
     if len(word) < 5:
         return word
     at = numbers.randrange(1, len(word) - 2)

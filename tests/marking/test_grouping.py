@@ -1,4 +1,4 @@
-"""Groups of a class's answers: what stands together, what never does, and how long it takes."""
+"""Grouping a class's answers: which are grouped, which are kept apart, and in what time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LOOSEST = STEPS[-1]
 
 
 def grouped(*texts: str, nearness: float = LOOSEST) -> list[set[int]]:
-    """The places of texts, group by group."""
+    """Return the groups as sets of indices of the texts."""
     named = {f"{place:03}": text for place, text in enumerate(texts)}
     return [
         {int(name) for name in group.members} for group in group_similar_answers(named, nearness, equal={})
@@ -39,7 +39,7 @@ def grouped(*texts: str, nearness: float = LOOSEST) -> list[set[int]]:
 
 
 def together(*texts: str, nearness: float = LOOSEST) -> bool:
-    """Whether all texts are one group."""
+    """Return whether all texts form one group."""
     return len(grouped(*texts, nearness=nearness)) == 1
 
 
@@ -47,7 +47,7 @@ def together(*texts: str, nearness: float = LOOSEST) -> bool:
 
 
 def test_equal_answers_are_one_group_and_the_largest_stands_first() -> None:
-    """Case, space and marks of sentences do not matter; whoever wrote most often stands for all."""
+    """Case, whitespace and punctuation are ignored; the most frequent spelling represents a group."""
     texts = {"ada": "No.", "alan": "Yes", "emmy": "yes", "grace": "yes", "kurt": "maybe"}
     assert group_similar_answers(texts, 0, equal={}) == (
         AnswerGroup(Binding.EQUAL, (("emmy", "grace", "alan"),), "emmy"),
@@ -57,25 +57,25 @@ def test_equal_answers_are_one_group_and_the_largest_stands_first() -> None:
 
 
 def test_names_of_equal_answers_count_before_their_texts() -> None:
-    """A name says that answers are equal, and different names that they are not."""
+    """Given equality keys decide whether answers are equal, regardless of their texts."""
     equal = {"a": "k1", "b": "k1", "c": "k2"}
     found = group_similar_answers(dict.fromkeys("abcde", "the same words"), 0, equal=equal)
     assert [("a", "b"), ("d", "e"), ("c",)] == [group.members for group in found]
 
 
 def test_pictures_stand_alone() -> None:
-    """What an answer shows beside its text is not known to be equal."""
+    """Answers with attached pictures are never treated as equal."""
     assert 3 == len(grouped(*["![plot](attachment:image.png) as the plot shows"] * 3))
 
 
 def test_empty_answers_are_equal_and_near_to_nothing() -> None:
-    """Nothing, space and dots say the same; signs that may be an answer do not."""
+    """Blank answers, whitespace and dots are equal; signs that may be an answer are not."""
     assert [{0, 1, 2, 3}, {5}, {4}] == grouped("", "  \n", "...", "?", "→", "the model")
 
 
 @pytest.mark.parametrize("nearness", [-0.1, 1.1, float("nan"), 2.0])
 def test_the_slider_has_two_ends(nearness: float) -> None:
-    """A number that is not between 0 and 1 is refused by name."""
+    """A nearness outside 0 to 1 raises an error that names it."""
     with pytest.raises(ValueError, match="nearness: expected a number between 0 and 1"):
         group_similar_answers({}, nearness, equal={})
 
@@ -84,7 +84,7 @@ def test_the_slider_has_two_ends(nearness: float) -> None:
 
 
 def test_equal_answers_are_the_only_group_at_the_tightest_step() -> None:
-    """Whoever does not move the slider never gives one mark to two different texts."""
+    """At nearness 0, two different texts are never grouped."""
     assert not together("The mask is needed here.", "The mask is not needed here.", nearness=0)
 
 
@@ -98,13 +98,13 @@ def test_equal_answers_are_the_only_group_at_the_tightest_step() -> None:
     ids=["other small word", "slip of the pen", "german"],
 )
 def test_similar_wording_is_grouped_in_the_middle_of_the_slider(one: str, other: str) -> None:
-    """Only if the slider is moved."""
+    """Similar texts are grouped only at a higher nearness."""
     assert together(one, other, nearness=0.6)
     assert not together(one, other, nearness=0)
 
 
 def test_similar_texts_are_kept_apart_inside_their_group() -> None:
-    """Similar wording may mean the opposite, so each distinct text is a part of its own."""
+    """Each distinct text is a separate part of its group, because similar wording may mean the opposite."""
     texts = {"a": "The encoder is larger than the decoder.", "b": "The decoder is larger than the encoder."}
     texts["c"] = texts["b"].upper()
     (group,) = group_similar_answers(texts, LOOSEST, equal={})
@@ -112,7 +112,7 @@ def test_similar_texts_are_kept_apart_inside_their_group() -> None:
 
 
 def test_only_the_shortest_of_too_many_texts_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rest is grouped with its equals alone, so that a huge class costs no more than a large one."""
+    """Longer texts are grouped only with equal ones, which bounds the cost for huge classes."""
     short = [f"The mask hides token {number}." for number in range(3)]
     long = [f"The mask hides the token with the number {number}." for number in (1, 1, 2)]
     monkeypatch.setattr(grouping, "MOST_COMPARED", 3)
@@ -123,7 +123,7 @@ def test_only_the_shortest_of_too_many_texts_are_compared(monkeypatch: pytest.Mo
 
 
 def test_a_chain_joins_nothing_that_is_far_apart() -> None:
-    """Each text is near the next one, and still every pair of a group is as near as the slider says."""
+    """In a chain of similar texts, every pair of a group still has the required nearness."""
     words = [f"{letter}word{letter}" for letter in "bcdfghjklmnpqrstvwz"]
     chain = [" ".join(words[:end]) for end in range(1, len(words))]
     for nearness in STEPS[1:]:
@@ -133,7 +133,7 @@ def test_a_chain_joins_nothing_that_is_far_apart() -> None:
 
 @pytest.mark.parametrize("nearness", STEPS)
 def test_every_pair_is_as_near_as_the_slider_says(nearness: float) -> None:
-    """The nearness of the farthest pair is told, and it is what the library's own vectors give."""
+    """A group states the nearness of its farthest pair, as computed from the library's vectors."""
     texts = answers(300)
     found = group_similar_answers(texts, nearness, equal={})
     assert sorted(texts) == sorted(name for group in found for name in group.members)
@@ -146,7 +146,7 @@ def test_every_pair_is_as_near_as_the_slider_says(nearness: float) -> None:
 
 
 def test_nearness_is_the_mean_of_two_cosines() -> None:
-    """Over words and over characters, each weighed by how rare it is among the answers."""
+    """Nearness averages the TF-IDF cosines of words and of characters."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     texts = ["the mask hides later tokens", "the mask hides the later token"]
@@ -161,7 +161,7 @@ def test_nearness_is_the_mean_of_two_cosines() -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.randoms(use_true_random=False), st.sampled_from(STEPS))
 def test_groups_follow_from_the_answers_alone(numbers: random.Random, nearness: float) -> None:
-    """Another order of the answers, and another run, give the same groups in the same order."""
+    """Groups do not depend on the order of answers or on the run."""
     texts = answers(60)
     names = list(texts)
     numbers.shuffle(names)
@@ -196,7 +196,7 @@ HOSTILE = {
 
 
 def test_hostile_texts_raise_nothing() -> None:
-    """Whatever is written: everybody is in one group."""
+    """Any hostile text is grouped without an error, and each student is in exactly one group."""
     texts = {f"{name}{copy}": text + " again" * copy for name, text in HOSTILE.items() for copy in range(2)}
     texts |= {f"same {name}": text for name, text in HOSTILE.items()}
     for nearness in (0, 1):
@@ -209,7 +209,7 @@ def test_hostile_texts_raise_nothing() -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.text(st.characters(codec=None), max_size=40), max_size=6), st.sampled_from(STEPS))
 def test_any_texts_are_grouped(texts: list[str], nearness: float) -> None:
-    """Nothing raises, and everybody is in exactly one group."""
+    """Arbitrary texts raise no error, and each is in exactly one group."""
     found = grouped(*texts, nearness=nearness)
     assert list(range(len(texts))) == sorted(place for group in found for place in group)
 
@@ -258,14 +258,14 @@ def said(
     points: str = "0",
     **more: object,
 ) -> ItemResult:
-    """What grading found about a formula."""
+    """Return a formula's result."""
     message = Message("formula.wrong")
     fields = {"student": message, "staff": "", "reading": reading, **more}
     return ItemResult("c", item, status, Decimal(points), Decimal(2), **fields)  # type: ignore[arg-type]
 
 
 def proven(*several: ItemResult | Sequence[ItemResult]) -> list[set[int]]:
-    """The places of results, group by group."""
+    """Return the groups as sets of indices of the results."""
     named = {
         f"{place:04}": [one] if isinstance(one, ItemResult) else one for place, one in enumerate(several)
     }
@@ -284,7 +284,7 @@ def proven(*several: ItemResult | Sequence[ItemResult]) -> list[set[int]]:
     ],
 )
 def test_formulas_that_are_proven_equal_are_one_group(first: str, second: str) -> None:
-    """However they are written; a third one stands apart."""
+    """Equivalent formulas form one group; a different one is separate."""
     assert [{0, 2}, {1}] == proven(said(first), said("7*n_heads"), said(second))
 
 
@@ -304,25 +304,25 @@ def test_formulas_that_are_proven_equal_are_one_group(first: str, second: str) -
     ],
 )
 def test_what_is_not_proven_stands_apart(first: str, second: str) -> None:
-    """Different formulas, and those that cannot be read back, are one group with the same reading only."""
+    """Different or unparsable formulas are grouped only with identical readings."""
     found = sorted(proven(said(first), said(second), said(first)), key=min)
     assert [{0, 2}, {1}] == found
 
 
 def test_relations_count_where_the_item_grants_them() -> None:
-    """What is equal under a granted relation earns the same, elsewhere it does not."""
+    """Formulas equal under a relation are grouped only if the item grants the relation."""
     texts = ("d_model^2", "d_model*n_heads*d_head")
     assert 2 == len(proven(*(said(text, "plain") for text in texts)))
     assert 1 == len(proven(*(said(text, "granted") for text in texts)))
 
 
 def test_what_grading_judged_otherwise_stands_apart() -> None:
-    """Equal readings may have other points: a broken chain, another form, one's own earlier result."""
+    """Equal readings with different points or status are separate, for example a carried result."""
     assert 3 == len(proven(said("n"), said("n", points="1"), said("n", status=Status.PASSED)))
 
 
 def test_every_item_counts() -> None:
-    """Answers of several formulas are one group where all of them are equal."""
+    """Answers with several formulas are grouped only if all formulas are equal."""
     first = [said("n"), said("d_model^2", "granted")]
     second = [said("2*n - n"), said("d_model*n_heads*d_head", "granted")]
     third = [said("n"), said("d_model", "granted")]
@@ -330,13 +330,13 @@ def test_every_item_counts() -> None:
 
 
 def test_without_a_formula_nothing_is_proven() -> None:
-    """What could not be read stands alone; nothing written is like nothing written."""
+    """Unparsable answers are kept apart; missing answers form one group."""
     nothing = said("", status=Status.NO_ANSWER)
     assert [{2, 3}, {0}, {1}, {4}, {5}] == proven(said(""), said(""), nothing, nothing, [], [])
 
 
 def test_the_most_frequent_formula_stands_for_its_group() -> None:
-    """Equal readings stand together in it."""
+    """The most frequent reading represents its group, and equal readings form one part."""
     readings = {"a": "2*n", "b": "n + n", "c": "n + n", "d": "n*2"}
     found = group_formulas({name: [said(text)] for name, text in readings.items()}, QUESTION, RUBRIC, SECRET)
     assert (AnswerGroup(Binding.PROVEN, (("b", "c"), ("a",), ("d",)), "b"),) == found
@@ -348,7 +348,7 @@ def test_the_most_frequent_formula_stands_for_its_group() -> None:
 
 
 def test_a_digest_is_the_same_where_grading_found_the_same() -> None:
-    """In whatever order, with whatever words for staff, and however points are written."""
+    """A digest ignores the order of items, messages to staff and the notation of points."""
     first = [said("n"), said("", "granted", points="1.50", staff="one")]
     second = [said("", "granted", points="1.5", staff="other"), said("n")]
     assert hash_results(first) == hash_results(second)
@@ -371,12 +371,12 @@ def test_a_digest_is_the_same_where_grading_found_the_same() -> None:
     ],
 )
 def test_a_digest_tells_everything_apart_that_grading_found(other: ItemResult) -> None:
-    """Item, status, points, reading, code, choice, and what the student is told with its values."""
+    """A digest depends on item, status, points, reading, code, choice and the message with its values."""
     assert hash_results([said("n")]) != hash_results([other])
 
 
 def test_what_nobody_graded_has_no_digest() -> None:
-    """Where a person decides on all of it nothing was found, which binds nobody to anybody."""
+    """Results that only wait for manual review have no digest, so they group no answers."""
     waiting = said("", status=Status.NEEDS_REVIEW, student=Message("review.person"))
     assert "" == hash_results([waiting, waiting]) == hash_results([])
     assert "" != hash_results([waiting, said("", "granted", status=Status.PASSED, points="2")])
@@ -384,7 +384,7 @@ def test_what_nobody_graded_has_no_digest() -> None:
 
 
 def test_code_is_grouped_by_what_it_computed() -> None:
-    """Without a digest an answer stands alone; equal texts stand together in a group."""
+    """Answers without a digest are not grouped by code; equal texts form one part of a group."""
     texts = {"a": "x = 1", "b": "x = 2 - 1", "c": "x = 2 - 1", "d": "x = 3", "e": "x = 3"}
     digests = {"a": "d1", "b": "d1", "c": "d1", "d": ""}
     assert (

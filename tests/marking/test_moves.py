@@ -1,4 +1,4 @@
-"""Who moves between two results: items and people's marks compared, exactly."""
+"""Comparing a student's results: items and manual marks, exactly."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SOFTMAX = ("code", "softmax")
 
 
 def scored(rubric: Rubric = RUBRIC, **failed: str) -> Score:
-    """Everything is right, but for items of questions that earn this; what people decide on waits."""
+    """Return a score with everything right except the given items; manual items are open."""
 
     def verdict(question: str, item: Item) -> ItemResult:
         possible, own = max(item.points, Decimal(0)), failed.get(question, "").split()
@@ -38,7 +38,7 @@ def scored(rubric: Rubric = RUBRIC, **failed: str) -> Score:
 
 
 def worth(**points: str) -> Rubric:
-    """The rubric with other points for items of softmax, or of why."""
+    """Return the rubric with other points for items of softmax, or of why."""
     questions = []
     for question in RUBRIC.questions:
         items = tuple(
@@ -50,14 +50,14 @@ def worth(**points: str) -> Rubric:
 
 
 def test_nobody_moves_by_the_same_result() -> None:
-    """Also with marks, and marks that wait."""
+    """The same result gives no difference, with marks that are final or need another review."""
     for marks in ({}, {WHY: PersonMark(Decimal(1))}, {WHY: PersonMark(Decimal(1), again=True)}):
         one = MarkedScore(scored(), RUBRIC, marks)
         assert compare_student(one, one) is None
 
 
 def test_items_are_told_and_the_sum_is_that_of_the_class() -> None:
-    """What each item was and will be, and points in all as pages count them."""
+    """A move states old and new points of each item, and the total as shown on pages."""
     move = compare_student(
         MarkedScore(scored(), RUBRIC), MarkedScore(scored(softmax="batch overflow"), RUBRIC)
     )
@@ -71,7 +71,7 @@ def test_items_are_told_and_the_sum_is_that_of_the_class() -> None:
 
 
 def test_what_is_told_otherwise_is_told_last() -> None:
-    """Whoever loses most stands first; another sentence alone moves no points."""
+    """The largest loss comes first; a changed message without a change of points comes last."""
     told = scored()
     first = replace(told.items[0], student=Message("", text={"en": "Other words."}))
     reworded = replace(told, items=(first, *told.items[1:]))
@@ -85,7 +85,7 @@ def test_what_is_told_otherwise_is_told_last() -> None:
 
 
 def test_a_mark_of_a_whole_cell_is_compared_as_one() -> None:
-    """A new mark, and another one, of all its items; an automatic result under it tells nothing."""
+    """A mark of a whole cell is compared as one, ignoring automatic results that it replaces."""
     before, after = (
         MarkedScore(scored(), RUBRIC),
         MarkedScore(scored(), RUBRIC, {SOFTMAX: PersonMark(Decimal(1))}),
@@ -101,7 +101,7 @@ def test_a_mark_of_a_whole_cell_is_compared_as_one() -> None:
 
 
 def test_questions_that_come_and_go_are_told() -> None:
-    """From nothing, and to nothing."""
+    """Added questions start from zero, and removed ones end at zero."""
     shorter = replace(RUBRIC, questions=RUBRIC.questions[:-2])
     long, short = MarkedScore(scored(), RUBRIC), MarkedScore(scored(shorter), shorter)
     came, went = compare_student(short, long), compare_student(long, short)
@@ -113,7 +113,7 @@ def test_questions_that_come_and_go_are_told() -> None:
 
 
 def test_changes_of_a_rubric_are_points_and_texts() -> None:
-    """Item by item."""
+    """Changes of points and texts are listed item by item."""
     [change] = compare_rubrics(RUBRIC, worth(rows="4"))
     assert ("softmax", "rows", 2, 4) == (
         change.question, change.item, change.worth_before, change.worth_after,
@@ -127,7 +127,7 @@ def test_changes_of_a_rubric_are_points_and_texts() -> None:
     failed=st.sampled_from(["", "rows", "batch", "rows batch"]),
 )
 def test_following_twice_is_following_once(quarters: int, batch: int, now: str, failed: str) -> None:
-    """A mark of items follows what they are worth, within it; what follows the same again stays as it is."""
+    """Applying a rubric change to a mark twice gives the same result as applying it once."""
     rubric = worth(rows=now)
     items = {"rows": Decimal(quarters) / 4, "batch": Decimal(batch) / 4}
     mark = PersonMark(

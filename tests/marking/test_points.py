@@ -1,4 +1,4 @@
-"""Points of items: bounds, sums of cells, and marks that follow a changed rubric."""
+"""Points of items: bounds, sums of cells, and marks after changes of the rubric."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHARE = st.integers(0, 100)
 
 
 def question(*points: Decimal, cells: tuple[str, ...] = ()) -> Question:
-    """A question with an item of each of these points; in its own cell, or in those named."""
+    """Return a question with an item for each of these points, in its own cell or in the given cells."""
     named = cells or ("",) * len(points)
     items = tuple(
         Item(str(number), worth, {}, cell=cell)
@@ -38,27 +38,27 @@ def question(*points: Decimal, cells: tuple[str, ...] = ()) -> Question:
 def test_a_rescaled_mark_lies_between_nothing_and_the_items_points(
     of: Decimal, now: Decimal, share: int
 ) -> None:
-    """Whatever an item was worth, the mark is one that can be given now."""
+    """The rescaled mark is always within the item's current bounds."""
     assert is_within(scale_points(of * share / 100, of, now), Item("a", now, {}))
 
 
 @given(WORTH.filter(bool), WORTH)
 def test_full_stays_full_and_none_stays_none(of: Decimal, now: Decimal) -> None:
-    """Of credits and of deductions; a deduction that became a credit has nothing of it."""
+    """Full and zero marks stay full and zero, unless a deduction became a credit or vice versa."""
     assert Decimal(0) == scale_points(Decimal(0), of, now)
     assert (now if of * now > 0 else Decimal(0)) == scale_points(of, of, now)
 
 
 @given(WORTH, SHARE)
 def test_a_mark_stays_where_the_points_stay(of: Decimal, share: int) -> None:
-    """Also one with more than two places."""
+    """A mark is unchanged if the points are, even with more than two decimal places."""
     points = of * share / 100
     assert points == scale_points(points, of, of)
 
 
 @given(WORTH.filter(bool), WORTH, SHARE, SHARE)
 def test_the_order_of_marks_stays(of: Decimal, now: Decimal, one: int, other: int) -> None:
-    """Whoever had no less than another has no less afterwards."""
+    """Rescaling keeps the order of two students' marks."""
     low, high = sorted((one, other))
     first, second = (scale_points(of * share / 100, of, now) for share in (low, high))
     assert abs(first) <= abs(second)
@@ -66,7 +66,7 @@ def test_the_order_of_marks_stays(of: Decimal, now: Decimal, one: int, other: in
 
 @given(WORTH.filter(bool), WORTH, SHARE)
 def test_a_rescaled_mark_is_in_proportion_within_half_a_cent(of: Decimal, now: Decimal, share: int) -> None:
-    """Of a hundredth of a point."""
+    """The error of rescaling is at most half of a hundredth of a point."""
     if of * now > 0:
         off = scale_points(of * share / 100, of, now) - now * share / 100
         assert abs(off) <= Decimal("0.005")
@@ -88,7 +88,7 @@ def test_a_rescaled_mark_is_in_proportion_within_half_a_cent(of: Decimal, now: D
     ],
 )
 def test_rescaled_by_example(points: str, of: str, now: str, expected: str) -> None:
-    """Halves go away from zero; nothing is more than the item has."""
+    """Halves are rounded away from zero, and marks are limited to the item's points."""
     assert Decimal(expected) == scale_points(Decimal(points), Decimal(of), Decimal(now))
 
 
@@ -97,7 +97,7 @@ def test_rescaled_by_example(points: str, of: str, now: str, expected: str) -> N
     [("2", "0 0.5 2 -0", "-0.01 2.01 NaN Infinity sNaN"), ("-1", "-1 -0.5 0", "0.01 -1.01 -Infinity")],
 )
 def test_what_a_person_can_give(worth: str, inside: str, outside: str) -> None:
-    """From nothing to an item's points, on either side; what is no number is never within."""
+    """A mark lies between zero and the item's points, positive or negative; NaN is never valid."""
     item = Item("a", Decimal(worth), {})
     assert (min(Decimal(worth), Decimal(0)), max(Decimal(worth), Decimal(0))) == get_bounds(item)
     assert all(is_within(Decimal(one), item) for one in inside.split())
@@ -113,7 +113,7 @@ def test_what_a_person_can_give(worth: str, inside: str, outside: str) -> None:
 def test_without_anything_given_a_cell_is_what_grading_makes_of_it(
     lines: list[tuple[Decimal, int, Status]],
 ) -> None:
-    """The same sum within the same bounds; None just where something waits."""
+    """Without manual marks, the cell has the bounded sum of grading, or None if an item is open."""
     asked = question(*(worth for worth, _, _ in lines))
     results = tuple(
         ItemResult("q", str(number), status, worth * share / 100, worth, Message("passed"), ())
@@ -128,7 +128,7 @@ def test_without_anything_given_a_cell_is_what_grading_makes_of_it(
 
 @given(st.lists(st.tuples(WORTH, SHARE, st.booleans()), min_size=1, max_size=6))
 def test_what_people_gave_stands_before_what_grading_found(lines: list[tuple[Decimal, int, bool]]) -> None:
-    """The sum of both, bounded by nothing and the cell's points."""
+    """Manual marks override automatic points; their sum is between zero and the cell's points."""
     asked = question(*(worth for worth, _, _ in lines))
     points = {str(number): worth * share / 100 for number, (worth, share, _) in enumerate(lines)}
     verdicts = {
@@ -140,7 +140,7 @@ def test_what_people_gave_stands_before_what_grading_found(lines: list[tuple[Dec
 
 
 def test_a_cell_has_no_points_while_one_item_has_none() -> None:
-    """An item without a verdict and without a mark keeps its whole cell open; other cells do not."""
+    """An item without verdict and mark keeps its whole cell open, but not other cells."""
     asked = question(Decimal(1), Decimal(2), Decimal(3), cells=("", "", "other"))
     assert compute_cell_points(asked, "q", {"0": Decimal(1), "1": None}, {}) is None
     assert compute_cell_points(asked, "q", {}, {"1": Decimal(2)}) is None

@@ -1,4 +1,4 @@
-"""Works that are alike: what hides a copy and what does not, what counts, and what a hostile work can do."""
+"""Similarity of submissions: disguises that fail, what counts as evidence, and hostile input."""
 
 from __future__ import annotations
 
@@ -103,13 +103,13 @@ def attention(query, key, value, mask=None):
 
 
 def features(source: str) -> frozenset[int]:
-    """The digests of a cell by itself."""
+    """Return the feature digests of a single cell."""
     tree = parse_cell(source)
     return extract_form(source, tree, collect_names([tree] if tree else [])).features
 
 
 def work(student: str, given: Sequence[WorkPiece] = (), **cells: str) -> ComparedWork:
-    """Somebody's cells, code unless the name begins with ``text``, after what was handed out."""
+    """Return a student's cells, as text if the name begins with ``text``, compared with the given cells."""
     pieces = tuple(
         WorkPiece(f"n/{name}", source, not name.startswith("text"), name) for name, source in cells.items()
     )
@@ -120,12 +120,12 @@ def work(student: str, given: Sequence[WorkPiece] = (), **cells: str) -> Compare
     "copy", {"renamed": RENAMED, "reordered": REORDERED, "reformatted": REFORMATTED}.values()
 )
 def test_what_hides_nothing(copy: str) -> None:
-    """Other names, comments, texts, annotations, layout, and another order of functions."""
+    """Renaming, comments, strings, annotations, layout and reordered functions do not hide a copy."""
     assert features(SOURCE) == features(copy)
 
 
 def test_another_way_to_write_it_is_another_work() -> None:
-    """Few digests of a different solution are the same."""
+    """Different solutions share few digests."""
     one, other = features(SOURCE), features(OTHER)
     assert len(one & other) < 0.1 * min(len(one), len(other))
 
@@ -145,12 +145,12 @@ def test_another_way_to_write_it_is_another_work() -> None:
     ],
 )  # fmt: skip
 def test_what_means_the_same(one: str, other: str, same: bool) -> None:
-    """Order of what is added, of keywords and of methods, sides of a comparison, short names of modules."""
+    """Equivalent notations have equal features, for example reordered sums, keywords or methods."""
     assert same is (features(one) == features(other))
 
 
 def test_what_was_handed_out_is_nobodys() -> None:
-    """Neither whole functions nor sentences of the release count, also where a student goes on in them."""
+    """Functions and sentences of the release do not count, even if a student continues them."""
     given = (
         WorkPiece("", SOURCE, is_code=True, label="a"),
         WorkPiece("", "Explain why the scores are scaled.", is_code=False, label="b"),
@@ -165,7 +165,7 @@ def test_what_was_handed_out_is_nobodys() -> None:
 
 
 def test_names_of_what_was_handed_out_are_no_evidence() -> None:
-    """Own names and comments are; those of the release and short ones are not."""
+    """A student's own names and comments count; short ones and those of the release do not."""
     given = (
         WorkPiece(
             "", "def attention(query):\n    # a comment of the course\n    pass", is_code=True, label="a"
@@ -179,7 +179,7 @@ def test_names_of_what_was_handed_out_are_no_evidence() -> None:
 
 
 def test_locked_cells_are_not_compared() -> None:
-    """Pieces are the student's cells alone; further ones of their own have no place."""
+    """Only the student's cells are compared; added cells have no place in the release."""
     cells = (
         Cell("a = 1", "setup", locked=True),
         Cell("b = 2", "x"),
@@ -193,7 +193,7 @@ def test_locked_cells_are_not_compared() -> None:
 
 
 def test_text_by_shingles() -> None:
-    """The order of sentences, case and marks do not matter; a shingle goes over no end of a sentence."""
+    """Sentence order, case and punctuation are ignored; a shingle does not cross sentences."""
     one = "The scores grow with the width. So they are divided by the root!"
     other = "so they are divided by the root; THE SCORES grow with the width"
     assert {one.digest for one in make_shingles(one)} == {one.digest for one in make_shingles(other)}
@@ -204,7 +204,7 @@ def test_text_by_shingles() -> None:
 
 
 def found_in(class_: Mapping[str, Mapping[str, str]], most: int = 200) -> tuple[AlikePair, ...]:
-    """The pairs of a class."""
+    """Return the similar pairs of a class."""
     comparing = FeatureExtractor()
     works = [
         comparing.extract_features(
@@ -225,14 +225,14 @@ def found_in(class_: Mapping[str, Mapping[str, str]], most: int = 200) -> tuple[
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_planted_copies_stand_before_all_but_five(seed: int) -> None:
-    """Of 200 students, ten copies, each hidden in another way, are among the first fifteen pairs."""
+    """Ten copies with different disguises among 200 students are within the first fifteen pairs."""
     class_ = copied_class(200, seed)
     first = {frozenset(pair.students) for pair in found_in(class_.works, 15)}
     assert [] == [one for one in class_.copies if frozenset((one.source, one.copy)) not in first]
 
 
 def test_planted_copies_of_a_small_class_stand_first() -> None:
-    """Of 24 students, each way to hide a copy alone and all of them at once."""
+    """Among 24 students, copies with each single disguise and with all disguises come first."""
     planted = (*(((one,), False) for one in FORMS), (FORMS, True))
     class_ = copied_class(24, 5, planted)
     first = {frozenset(pair.students) for pair in found_in(class_.works, len(planted) + 2)}
@@ -240,7 +240,7 @@ def test_planted_copies_of_a_small_class_stand_first() -> None:
 
 
 def test_common_code_counts_for_nothing() -> None:
-    """What most of a class has is no evidence; what two have of their own is."""
+    """Code shared by most of a class is not evidence; code shared by only two students is."""
     own = "for at in range(7, 90, 3):\n    zebra = at ** 2 - ape[at % 11] * lion(at, 5)\n    print(zebra, at)"
     class_ = {f"s{at:02}": {"a": SOURCE} for at in range(20)}
     assert () == found_in(class_)
@@ -253,7 +253,7 @@ def test_common_code_counts_for_nothing() -> None:
 
 
 def test_two_students_and_none() -> None:
-    """Small classes have pairs, too; alone nobody has."""
+    """A class of two students gives a pair; one student or none gives no pairs."""
     assert () == find_similar_pairs([])
     assert () == found_in({"a": {"x": SOURCE}})
     pairs = found_in({"a": {"x": SOURCE}, "b": {"x": RENAMED}})
@@ -281,7 +281,7 @@ TEXT = (
 )
 @pytest.mark.parametrize("others", [0, 1, 12, 40])
 def test_identical_works_are_the_same_to_100_percent(cells: dict[str, str], others: int) -> None:
-    """However short, and however large the class; what hardly differs is not called the same."""
+    """Identical submissions are 100% similar at any length and class size; nearly identical ones are not."""
     class_ = {name: dict(own) for name, own in copied_class(max(others, 1), 3, ()).works.items()}
     class_ = dict(list(class_.items())[:others])
     class_ |= {"first": cells, "second": dict(cells)}
@@ -316,7 +316,7 @@ DEEP = {
 @pytest.mark.parametrize("name", DEEP)
 @pytest.mark.slow
 def test_hostile_code_stops_nobody(name: str) -> None:
-    """Depth, size and nonsense: no error, and honest pairs are found beside it."""
+    """Deep, huge or malformed code causes no error, and other pairs are still found."""
     hostile = work("eve", code=DEEP[name], text=DEEP[name])
     other = work("mallory", code=DEEP[name] + " ", text=DEEP[name])
     honest = [work("ada", code=SOURCE), work("bob", code=RENAMED), work("cem", code=OTHER)]
@@ -327,7 +327,7 @@ def test_hostile_code_stops_nobody(name: str) -> None:
 
 
 def test_code_that_is_no_python_is_compared_by_its_words() -> None:
-    """Names do not matter there either."""
+    """Code that does not parse is compared by its words, ignoring names."""
     one = "result = compute the mean of(values[3], weights) where x >= 17 and not (y"
     other = "r = berechne die summe von(v[3], w) where b >= 17 and not (c"
     assert features(one) == features(other) != frozenset()
@@ -336,7 +336,7 @@ def test_code_that_is_no_python_is_compared_by_its_words() -> None:
 @settings(max_examples=25)
 @given(st.text(max_size=400), st.text(max_size=400))
 def test_any_text_can_be_compared(one: str, other: str) -> None:
-    """Whatever it is, as code and as text, beside each other as well."""
+    """Any text can be compared as code and as text, also in the side-by-side view."""
     works = [work("a", code=one, text=one), work("b", code=other, text=other)]
     find_similar_pairs(works)
     for row in arrange_works(*works, compute_weights(works)):
@@ -345,7 +345,7 @@ def test_any_text_can_be_compared(one: str, other: str) -> None:
 
 
 def test_beside_each_other_the_same_number_marks_the_same_statement() -> None:
-    """Whole functions first, wherever they stand; nothing inside one is marked again."""
+    """In the side-by-side view, equal numbers mark equal statements; matched functions get a single mark."""
     works = [work("a", x=SOURCE), work("b", x=RENAMED.replace("w = Q.size(-1)", "w = Q.size(1)"))]
     (row,) = arrange_works(*works, compute_weights(works))
     assert row.first is not None
@@ -358,7 +358,7 @@ def test_beside_each_other_the_same_number_marks_the_same_statement() -> None:
 
 
 def test_what_students_wrote_is_never_markup() -> None:
-    """Code, text and labels are escaped."""
+    """Students' code, texts and labels are escaped."""
     evil = "</pre><script>alert(1)</script> & a b c d e f"
     works = [work(name, x=f"zebra = {evil!r} + lion(1, 2, 3)", text=evil) for name in "ab"]
     rows = arrange_works(*works, compute_weights(works))

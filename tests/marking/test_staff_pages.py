@@ -1,4 +1,4 @@
-"""The staff's pages about a class, as files: nothing of a student is markup, no browser complains."""
+"""Staff pages about a class, as files: student text is never markup, and browsers report no errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SORTED = """() => {
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One browser for all pages."""
+    """Return a browser that all pages share."""
     program = shutil.which("chromium")
     if program is None:
         pytest.skip("there is no Chromium here")
@@ -40,7 +40,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_nothing_of_a_student_becomes_markup(name: str) -> None:
-    """What looks like tags is text; one script is there, ours, and no handler of an event."""
+    """Student text is escaped, and the page contains a single script and no event handlers."""
     source = PAGES[name]()
     page = Page(source)
     assert HOSTILE in page.text
@@ -55,7 +55,7 @@ def test_nothing_of_a_student_becomes_markup(name: str) -> None:
 def test_a_browser_finds_nothing_to_complain_of(
     browser: Browser, name: str, width: int, dark: bool, tmp_path: Path
 ) -> None:
-    """No violation of axe, nothing wider than the window, nothing refused; a click sorts a table."""
+    """No axe violation, overflow or refused request; a click sorts a table."""
     path = tmp_path / f"{name}.html"
     path.write_text(PAGES[name](), "utf-8")
     scheme = "dark" if dark else "light"

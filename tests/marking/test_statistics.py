@@ -1,4 +1,4 @@
-"""Figures of small classes, made by hand and computed otherwise."""
+"""Statistics of small classes, compared with manual or independent computations."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ manual = true
 text = { en = "The reason" }
 """
 RUBRIC = parse_rubric(TOML.encode(), "exam")
-"""Two questions, of four points and of four and two by people."""
+"""Two questions: one of four points, and one with two manual items of four and two points."""
 POINTS = (
     *((4, 4, 2), (4, 3, 2), (2, 2, 0), (0, 1, 1), (4, 0, 0), (2, 4, 2)),
     *((0, 0, 0), (2, 2, 1), (4, 4, 1), (0, 2, 2), (2, 1, 0), (4, 3, 1)),
 )
-"""Of twelve students: the three items."""
+"""The points of twelve students in the three items."""
 CODES = {0: "count.other", 2: "count.half"}
 
 
 def graded(student: str, points: int, source: str = "") -> GradingResult:
-    """A result: the first item by the grader, the others for a person."""
+    """Return a result: the first item is automatic, the others are manual."""
     status = Status.PASSED if points == 4 else Status.FAILED
     told = Message("x", text={"en": f"It is {points}."})
     items = (
@@ -80,7 +80,7 @@ def graded(student: str, points: int, source: str = "") -> GradingResult:
 
 
 def marks(x: int, y: int) -> PersonMarks:
-    """What a person gave the two items, and so the cell."""
+    """Return a grader's marks of the two items and so of their cell."""
     own = {"x": Decimal(x), "y": Decimal(y)}
     return {("exam", "q2"): PersonMark(Decimal(x + y), items=own)}
 
@@ -88,7 +88,7 @@ def marks(x: int, y: int) -> PersonMarks:
 def class_of(
     points: Sequence[tuple[int, int, int]] = POINTS,
 ) -> tuple[Mapping[str, GradingResult], Mapping[str, Standing]]:
-    """A class with such points in its items."""
+    """Return a class with these points in its items."""
     results = {f"s{at:02}": graded(f"s{at:02}", one[0]) for at, one in enumerate(points)}
     stands = {
         name: compute_standing(result.score, RUBRIC, marks(*one[1:]))
@@ -98,12 +98,12 @@ def class_of(
 
 
 def told(points: Sequence[tuple[int, int, int]] = POINTS) -> ClassFigures:
-    """The figures of such a class."""
+    """Return the statistics of such a class."""
     return compute_figures(RUBRIC, *class_of(points))
 
 
 def pearson(one: Sequence[float], other: Sequence[float]) -> float:
-    """The mean product of standard scores."""
+    """Return the correlation as the mean product of standard scores."""
     spreads = numbers.pstdev(one), numbers.pstdev(other)
     means = numbers.fmean(one), numbers.fmean(other)
     scores = [
@@ -113,7 +113,7 @@ def pearson(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def test_a_class_as_a_whole() -> None:
-    """Mean, median, deviation, and tenths of the points."""
+    """Mean, median, deviation, and a histogram in tenths of the points."""
     found, sums = told(), [sum(one) for one in POINTS]
     assert (12, Decimal("5.50"), Decimal("4.5")) == (found.students, found.mean, found.median)
     assert numbers.stdev(sums) == pytest.approx(found.deviation)
@@ -121,7 +121,7 @@ def test_a_class_as_a_whole() -> None:
 
 
 def test_items_by_other_formulas() -> None:
-    """Mean, full, none, difficulty; discrimination without the item itself."""
+    """Mean, full marks, zero marks, difficulty, and discrimination without the item itself."""
     for at, one in enumerate(told().items):
         own = [points[at] for points in POINTS]
         rest = [sum(points) - points[at] for points in POINTS]
@@ -132,7 +132,7 @@ def test_items_by_other_formulas() -> None:
 
 
 def test_questions_by_other_formulas() -> None:
-    """A question's points are those of its items."""
+    """A question's points are the sum of its items."""
     first, second = told().questions
     own, rest = [one[0] for one in POINTS], [one[1] + one[2] for one in POINTS]
     assert pearson(own, rest) == pytest.approx(first.discrimination)
@@ -141,7 +141,7 @@ def test_questions_by_other_formulas() -> None:
 
 
 def test_what_waits_is_no_zero() -> None:
-    """Nobody's open item counts in a mean."""
+    """Open items are not included in means."""
     results, _ = class_of()
     stands = {name: compute_standing(one.score, RUBRIC) for name, one in results.items()}
     found = compute_figures(RUBRIC, results, stands)
@@ -158,7 +158,7 @@ def test_what_waits_is_no_zero() -> None:
 
 @pytest.mark.parametrize("marked", [1, 2, 6, 11, 12])
 def test_sums_are_of_students_with_every_answer_marked(marked: int) -> None:
-    """As if the others had not sat the exam: a mark that is still to be given is no zero."""
+    """Sums include only students without open marks."""
     results, whole = class_of()
     open_, names = (
         {name: compute_standing(one.score, RUBRIC) for name, one in results.items()},
@@ -174,7 +174,7 @@ def test_sums_are_of_students_with_every_answer_marked(marked: int) -> None:
 
 
 def test_a_mark_of_a_whole_cell_says_nothing_of_its_items() -> None:
-    """The question has its points; of several items none is known, of a single one all is."""
+    """A mark of a whole cell determines the points of an item only if the cell has a single item."""
     results, stands = class_of()
     one = compute_standing(
         results["s00"].score,
@@ -190,7 +190,7 @@ def test_a_mark_of_a_whole_cell_says_nothing_of_its_items() -> None:
 
 
 def test_mistakes_with_answers_of_nobody() -> None:
-    """The most frequent first, with what was told and different answers, without names."""
+    """The most frequent mistakes come first, with their messages and distinct answers, without names."""
     answers = ["width = 3  # Ada Lovelace, s02", "width = 3", "width = 3", "width = 5"]
     results, stands = {}, {}
     for at, source in enumerate(answers):
@@ -215,12 +215,12 @@ def test_mistakes_with_answers_of_nobody() -> None:
     ],
 )
 def test_names_in_answers(text: str, names: tuple[str, ...], wanted: str) -> None:
-    """Whole names and their words, of three letters and more; nothing of a name is a pattern."""
+    """Names and their words of three or more letters are redacted and not treated as patterns."""
     assert wanted == redact_names(text, names)
 
 
 def test_nobody_and_one_student() -> None:
-    """There are figures, and what cannot be told is not."""
+    """Classes of no or one student have statistics, without those that are undefined."""
     empty = compute_figures(RUBRIC, {}, {})
     assert (0, Decimal(0), Decimal(0), None) == (
         empty.students,

@@ -1,4 +1,4 @@
-"""An invented language: English with other letters, so that whatever is left of English is seen."""
+"""An invented language: English in other letters, so that untranslated English is visible."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _KEPT = re.compile(r"(\{[^{}]*\}|\{\{|\}\})")
 
 
 def accented(text: str) -> str:
-    """A text in the invented language; placeholders stay."""
+    """Return a text in the invented language, without changes to placeholders."""
     parts = _KEPT.split(text)
     return "".join(part if number % 2 else part.translate(_OTHER) for number, part in enumerate(parts))
 
 
 def write(locale: Path, language: str = LANGUAGE) -> None:
-    """The catalogue in the invented language, in place of some language: one file, and nothing else."""
+    """Write the catalogue in the invented language as a single file of some language."""
     book = TranslationFiles(locale=locale)
     catalogue = book.update_catalogue(language)
     for message in catalogue:
@@ -36,7 +36,7 @@ def write(locale: Path, language: str = LANGUAGE) -> None:
 
 
 class Words(HTMLParser):
-    """What people read of a page: its text, and the texts of pictures and frames; not code and its output."""
+    """The words a reader sees on a page: text and labels of pictures and frames, without code and output."""
 
     def __init__(self, source: str) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class Words(HTMLParser):
         self.found += [value or "" for name, value in attrs if name in _TEXTS]
         if tag not in {"img", "meta", "br"}:
             own = any(name == "class" and "prose" in (value or "").split() for name, value in attrs)
-            self._inside.append("pre" if own else tag)  # what students wrote, typeset
+            self._inside.append("pre" if own else tag)  # typeset student text
 
     def handle_endtag(self, tag: str) -> None:
         while self._inside and self._inside.pop() not in {tag, "pre"}:
@@ -61,10 +61,10 @@ class Words(HTMLParser):
 
 
 def read(page: str) -> str:
-    """The words of a page."""
+    """Return the words of a page."""
     return " ".join(Words(page).found)
 
 
 def english(text: str, known: frozenset[str] = frozenset()) -> list[str]:
-    """Words in a text that are not of the invented language, but for some; units such as MB are no words."""
+    """Return untranslated English words, except known ones and units such as MB."""
     return [word for word in re.findall(r"[A-Za-z]{3,}", text) if word not in known]

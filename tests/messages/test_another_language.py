@@ -1,4 +1,4 @@
-"""A language is one file: with it, whatever students read is in that language, with no English left."""
+"""A language is one file: with it, everything that students read is in that language."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ NAMES = frozenset(
         *("method", "builtin", "invalid", "syntax", "was", "never", "closed"),
     }
 )
-"""What the exam, its students, its notebooks and Python bring: names, types, media types, units, errors."""
+"""Words of the exam, its students, its notebooks and Python: names, types, media types, units, errors."""
 
 
 @pytest.fixture(scope="module")
 def locale(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of languages with the invented one alone."""
+    """Return a locale folder that contains only the invented language."""
     folder = tmp_path_factory.mktemp("locale")
     write(folder)
     return folder
@@ -74,13 +74,13 @@ def locale(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def another_language(locale: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The catalogue has English and the invented language."""
+    """Use a catalogue with English and the invented language."""
     monkeypatch.setattr(catalogue, "LOCALE", locale)
     assert ("en", LANGUAGE) == list_languages()
 
 
 def spoken(toml: str, reference: Path | None = None) -> Rubric:
-    """A rubric whose texts are in the invented language, too."""
+    """Return the rubric with its texts also in the invented language."""
     said = re.sub(
         r'\ben = ("[^"]*")', lambda found: f"en = {found[1]}, {LANGUAGE} = {accented(found[1])}", toml
     )
@@ -92,7 +92,7 @@ RUBRIC = spoken(examples.TOML)
 
 
 def told(graded: GradingResult) -> GradingResult:
-    """A result whose own sentences are in the invented language, too."""
+    """Return the result with its messages also in the invented language."""
     items = []
     for one in graded.score.items:
         texts = one.student.text
@@ -102,7 +102,7 @@ def told(graded: GradingResult) -> GradingResult:
 
 
 def every_ending() -> GradingResult:
-    """A notebook in which cells ended in every way, and met every limit."""
+    """Return a notebook whose cells ended in every way and met every limit."""
     runs = [CellRun(ending=one) for one in Ending]
     runs += [CellRun(met=(LimitEvent(one, measured=True),), truncated=True) for one in LimitKind]
     cells = tuple(Cell(f"x = {number}") for number in range(len(runs)))
@@ -111,7 +111,7 @@ def every_ending() -> GradingResult:
 
 @pytest.mark.parametrize("made", [examples.good, examples.middling, every_ending])
 def test_the_feedback_page_speaks_it(made: Callable[[], GradingResult]) -> None:
-    """Headings, verdicts, sums, limits that were met, and when it was handed in."""
+    """Headings, verdicts, sums, limits and the submission time are translated."""
     late = datetime.timedelta(minutes=5)
     page = render_student_page(
         told(made()),
@@ -127,7 +127,7 @@ def test_the_feedback_page_speaks_it(made: Callable[[], GradingResult]) -> None:
 
 
 def test_comments_in_formgrader_speak_it() -> None:
-    """The automatic comments beside answers."""
+    """The automatic comments at answers are translated."""
     commented = {
         ("exam", name) for question in RUBRIC.questions for name in (question.answer_cell, question.id)
     }
@@ -138,7 +138,7 @@ def test_comments_in_formgrader_speak_it() -> None:
 
 
 def test_every_sentence_is_said_in_it() -> None:
-    """No code is looked up anywhere else than in the catalogue."""
+    """Every sentence is looked up in the catalogue."""
     for code in load_sentences():
         given = dict.fromkeys(
             get_placeholders(get_template(code, "en")), END if "%" in get_template(code, "en") else "7"
@@ -148,7 +148,7 @@ def test_every_sentence_is_said_in_it() -> None:
 
 @pytest.mark.parametrize("solutions", [False, True])
 def test_the_sheet_on_paper_speaks_it(*, solutions: bool) -> None:
-    """The sheet for students, and the one for graders."""
+    """The sheets for students and for graders are translated."""
     released = examples.release()
     for text in ("# Exam", "Answer every question.", "YOUR ANSWER HERE", "YOUR CODE HERE"):
         released = released.replace(text.encode(), accented(text).encode())
@@ -161,7 +161,7 @@ def test_the_sheet_on_paper_speaks_it(*, solutions: bool) -> None:
 
 
 def test_the_title_page_speaks_it() -> None:
-    """Times and tasks of an exam."""
+    """The times and tasks of an exam are translated."""
     rubric = spoken(GOOD.replace('name = "exam"', 'name = "exam"\nlanguages = ["en", "de"]'))
     places = f"<!-- exam times {LANGUAGE} -->\n\n<!-- exam tasks {LANGUAGE} -->"
     text = fill_title_page(places, rubric, WINDOW, "cell 1")
@@ -171,7 +171,7 @@ def test_the_title_page_speaks_it() -> None:
 
 @pytest.fixture(scope="module")
 def questions(tmp_path_factory: pytest.TempPathFactory) -> Rubric:
-    """A rubric with a question of every kind that students check."""
+    """Return a rubric with a question of every kind that students can check."""
     text = TEXT + "".join(question(name, *rest) for name, rest in KINDS.items())
     return spoken(text, write_empty_checks(tmp_path_factory.mktemp("reference"), "code"))
 
@@ -197,7 +197,7 @@ ASKED = frozenset({"exam", *KINDS, *(part for _, answer, _ in KINDS.values() for
 
 @pytest.mark.parametrize("values", STATES)
 def test_the_check_beside_the_notebook_speaks_it(questions: Rubric, values: dict[str, Any]) -> None:
-    """The file that students run, on answers in every state."""
+    """The file that students run is translated for answers in every state."""
     source = build_student_check(questions, LANGUAGE)
     namespace: dict[str, Any] = {"__name__": "coursecheck"}
     exec(compile(source, FILE_NAME, "exec"), namespace)
@@ -213,7 +213,7 @@ ANSWERS = ("mlp_parameters = 2**", "all_layers = 7", "x = (", "class Decoder: ..
 
 
 def test_the_command_that_checks_a_file_speaks_it() -> None:
-    """What ``autograder check`` says of a saved notebook."""
+    """The output of ``autograder check`` for a saved notebook is translated."""
     release = load_release(examples.release(), "exam")
     source = build_student_check(RUBRIC, LANGUAGE, [release])
     specification = read_specification(source.decode(), FILE_NAME)
@@ -228,7 +228,7 @@ def test_the_command_that_checks_a_file_speaks_it() -> None:
 
 
 def test_a_language_that_the_library_knows_brings_its_numbers() -> None:
-    """Decimal signs are those of the language; English ones where nothing is known of it."""
+    """Numbers use the decimal sign of the language, or the English one if the language is unknown."""
     assert ["2.5", "2,5", "2,5", "2.5"] == [
         format_number(Decimal("2.50"), language) for language in ("en", "de", "fr", LANGUAGE)
     ]

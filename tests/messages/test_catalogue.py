@@ -1,4 +1,4 @@
-"""Every sentence is in the catalogue once, in every language, and nowhere else."""
+"""Every sentence is in the catalogue exactly once per language."""
 
 from __future__ import annotations
 
@@ -28,20 +28,19 @@ from autograder.messages.translation_files import TranslationFiles, find_faults
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "autograder"
 OWN_USE = {"questions/base/values/prose.py", "authoring/new_assignment.py"}
-"""Where the name of the language stands for something else: what language a text of a student is in, and an
-example in a comment."""
+"""Files that use the name of a language otherwise: for the language of a student's text, and in a comment."""
 
 
 @pytest.mark.parametrize("language", [language for language in list_languages() if language != "en"])
 def test_every_sentence_is_translated(language: str) -> None:
-    """No sentence lacks its translation, or a placeholder, or waits for somebody to look at it."""
+    """Every sentence has a translation with all placeholders that is not marked for review."""
     book = TranslationFiles()
     assert [] == list(find_faults(book.update_catalogue(language)))
     assert () == book.find_unused(language)
 
 
 def test_the_files_are_as_the_command_writes_them() -> None:
-    """Nothing is left to do for ``python -m autograder.messages``."""
+    """``python -m autograder.messages`` would change no file."""
     done = subprocess.run(
         [sys.executable, "-m", "autograder.messages", "--check"],
         cwd=ROOT,
@@ -54,7 +53,7 @@ def test_the_files_are_as_the_command_writes_them() -> None:
 
 
 def test_english_and_german_are_there() -> None:
-    """The files are found, whatever else somebody adds."""
+    """English and German are found, regardless of other languages."""
     assert {"en", "de"} <= set(list_languages())
     assert "Note" == format_sentence("page.grade", "de")
     assert "Grade" == format_sentence("page.grade", "en") == format_sentence("page.grade", "no-such-language")
@@ -72,14 +71,14 @@ def test_english_and_german_are_there() -> None:
     ],
 )
 def test_a_sentence_changes_with_its_number(number: str, english: str, german: str) -> None:
-    """One point, and everything else in the plural, parts of a point as well."""
+    """The singular is used for exactly one point, the plural for everything else, including fractions."""
     points = Decimal(number)
     assert english in format_counted("page.pending", "en", points, points=number)
     assert german in format_counted("page.pending", "de", points, points=number.replace(".", ","))
 
 
 def test_words_inside_of_a_sentence_follow_its_language() -> None:
-    """A phrase that stands in a placeholder is said in the language around it."""
+    """A phrase in a placeholder is in the language of the surrounding sentence."""
     message = Message("raised", {"what": "f", "error": build_localised_text("phrase.exception"), "text": "x"})
     assert ("f stopped with an exception: x", "f brach ab mit einer Exception: x") == (
         render_message(message, "en"),
@@ -88,7 +87,7 @@ def test_words_inside_of_a_sentence_follow_its_language() -> None:
 
 
 def test_what_is_filled_in_is_not_filled_again() -> None:
-    """Braces in a student's text stay, and nothing of the program can be reached through them."""
+    """Braces in a student's text stay, and give no access to the program's objects."""
     text = "{0} {what} {what.__class__}"
     assert f"f stopped with E: {text}" == format_sentence("raised", "en", what="f", error="E", text=text)
     with pytest.raises(KeyError):
@@ -98,26 +97,26 @@ def test_what_is_filled_in_is_not_filled_again() -> None:
 
 
 def test_no_code_stands_in_two_tables() -> None:
-    """Tables are joined, none covers another."""
+    """Two tables with the same code raise an error."""
     with pytest.raises(ValueError, match="page: another table has these codes, too: attempt"):
         catalogue.merge_tables(("autograder.messages.page", "autograder.messages.page"))
 
 
 @pytest.mark.parametrize("path", sorted((PROGRAM / "messages").glob("*.py")), ids=lambda path: path.stem)
 def test_no_code_stands_twice_in_a_module(path: Path) -> None:
-    """A table is put together of several, of which the later one would win without a word."""
+    """A code occurs once in a module, because a later table would silently override it."""
     found = [
         key.value
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.Dict)
         for key in node.keys
-        if isinstance(key, ast.Constant) and path.stem != "formulas"  # whose codes follow from the keys
+        if isinstance(key, ast.Constant) and path.stem != "formulas"  # its codes are derived from the keys
     ]
     assert len(set(found)) == len(found)
 
 
 def test_every_table_is_registered() -> None:
-    """A module of sentences that the catalogue does not know would never be said."""
+    """The catalogue contains every module of sentences."""
     holding = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for path in PROGRAM.rglob("*.py")
@@ -128,7 +127,7 @@ def test_every_table_is_registered() -> None:
 
 
 def test_no_german_stands_in_the_program() -> None:
-    """What people read in German is in the catalogue: no module has a table by language."""
+    """No module contains a table by language; German texts are in the catalogue only."""
     found = {
         path.relative_to(PROGRAM).as_posix()
         for path in PROGRAM.rglob("*.py")
@@ -139,7 +138,7 @@ def test_no_german_stands_in_the_program() -> None:
 
 
 def test_every_code_of_the_program_is_in_the_catalogue() -> None:
-    """No module says a sentence that is not there, as far as the code stands in it whole."""
+    """Every complete code in a module is in the catalogue."""
     codes = []
     folders = ("pages", "store", "notebook", "cli", "questions")
     for path in (path for folder in folders for path in (PROGRAM / folder).rglob("*.py")):
@@ -161,7 +160,7 @@ def test_every_code_of_the_program_is_in_the_catalogue() -> None:
 
 @pytest.mark.parametrize("area", ["student", "title", "comment", "phrase"])
 def test_every_sentence_of_an_area_is_said(area: str) -> None:
-    """No sentence is kept that nothing says: what follows the area stands in the program's source."""
+    """Every sentence of an area is used somewhere in the program."""
     sources = "".join(
         path.read_text("utf-8") for path in PROGRAM.rglob("*.py") if path.parent.name != "messages"
     )
@@ -173,7 +172,7 @@ def test_every_sentence_of_an_area_is_said(area: str) -> None:
 
 @pytest.mark.parametrize("area", ["page", "sheet"])
 def test_every_label_of_a_template_is_there(area: str) -> None:
-    """Templates and the modules beside them name their words without the area; each word is used."""
+    """Every label that templates and their modules use exists, and every label is used."""
     call = {"page": "label", "sheet": "word"}[area]
     paths = [path for path in (PROGRAM / "pages").rglob("*.*") if path.suffix in {".py", ".html"}]
     sources = "".join(path.read_text("utf-8") for path in paths)
@@ -190,7 +189,7 @@ def test_every_label_of_a_template_is_there(area: str) -> None:
 
 
 def test_another_packages_kind_brings_its_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The table beside a kind that a package names is joined, and is said in English."""
+    """The sentences of a kind from another package are merged into the catalogue, in English."""
     kind = tmp_path / "toy_kind_of_sentences"
     kind.mkdir()
     kind.joinpath("__init__.py").write_text("raise SystemExit('is not needed for a sentence')", "utf-8")
@@ -210,11 +209,11 @@ def test_another_packages_kind_brings_its_sentences(tmp_path: Path, monkeypatch:
 
 
 ALWAYS_SEVERAL = {"student.cell-copied", "table.width"}
-"""Sentences about more than one: copies, and entries beyond the columns of a table."""
+"""Sentences that always count more than one: copies, and entries beyond the columns of a table."""
 
 
 def test_no_sentence_counts_one_thing_in_the_plural() -> None:
-    """``keeps 1 tokens``: a number that may be 1 stands behind a colon, or the sentence has two forms."""
+    """A number that may be 1 comes after a colon, or its sentence has a singular and a plural form."""
     plural = re.compile(r"\{(count|person|missing)\} (?!was\b)(more )?[a-z]+s\b")
     known = {code for code, text in load_sentences().items() if isinstance(text, str) and plural.search(text)}
     assert known == ALWAYS_SEVERAL

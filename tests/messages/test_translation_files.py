@@ -1,4 +1,4 @@
-"""The files of other languages follow the tables: what is new, what has changed, what is gone."""
+"""Translation files follow the tables: new, changed and removed sentences."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ GERMAN = {
 
 
 def table(folder: Path, monkeypatch: pytest.MonkeyPatch, english: dict[str, object]) -> TranslationFiles:
-    """A book of one table, with its files in a folder."""
+    """Return the translation files of one table in a folder."""
     book = TranslationFiles(locale=folder)
     monkeypatch.setattr(book, "sentences", english)
     return book
 
 
 def translated(book: TranslationFiles, texts: dict[str, object]) -> list[str]:
-    """Write these translations as German; what the check then says of them."""
+    """Write these German translations; return the faults that the check finds."""
     german = book.update_catalogue("de")
     for message in german:
         if message.context:
@@ -43,14 +43,14 @@ def translated(book: TranslationFiles, texts: dict[str, object]) -> list[str]:
 
 @pytest.fixture
 def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TranslationFiles:
-    """Four sentences, in English and German."""
+    """Return four sentences in English and German."""
     made = table(tmp_path, monkeypatch, ENGLISH)
     assert [] == translated(made, GERMAN)
     return made
 
 
 def test_what_is_written_is_read_again(book: TranslationFiles) -> None:
-    """A second update changes no byte."""
+    """A second update leaves the file unchanged."""
     path = catalogue.get_translation_file(book.locale, "de")
     before = path.read_bytes()
     book.write_catalogue(book.update_catalogue("de"), "de")
@@ -60,7 +60,7 @@ def test_what_is_written_is_read_again(book: TranslationFiles) -> None:
 
 
 def test_equal_english_may_differ_in_german(book: TranslationFiles) -> None:
-    """A translation belongs to a code, not to the English words."""
+    """A translation belongs to a code, so equal English texts may have different translations."""
     known = catalogue._compile_translation(catalogue.get_translation_file(book.locale, "de"))
     assert ["Richtig.", "Rechts."] == [known.pgettext(code, "Right.") for code in ("a.three", "a.four")]
 
@@ -68,7 +68,7 @@ def test_equal_english_may_differ_in_german(book: TranslationFiles) -> None:
 def test_a_new_sentence_waits_for_its_translation(
     book: TranslationFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is told, and stands in the file to be filled in."""
+    """The check reports a new sentence, and its entry in the file is empty."""
     more = table(book.locale, monkeypatch, {**ENGLISH, "b.new": "New."})
     assert ["b.new: not translated"] == list(find_faults(more.update_catalogue("de")))
 
@@ -76,7 +76,7 @@ def test_a_new_sentence_waits_for_its_translation(
 def test_a_translation_of_other_english_is_fuzzy(
     book: TranslationFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It stays beside the new English, marked, and what was English before is noted; nobody is shown it."""
+    """The old translation is kept as fuzzy with the previous English text, but not used."""
     changed = table(book.locale, monkeypatch, {**ENGLISH, "a.three": "Correct."})
     german = changed.update_catalogue("de")
     assert ["a.three: marked as fuzzy: the English has changed"] == list(find_faults(german))
@@ -93,13 +93,13 @@ def test_a_translation_of_other_english_is_fuzzy(
 def test_a_sentence_that_gets_a_plural_is_translated_anew(
     book: TranslationFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One text cannot stand for two."""
+    """A translation without plural forms cannot be used for a sentence with a plural."""
     changed = table(book.locale, monkeypatch, {**ENGLISH, "a.three": ("{n} is right.", "{n} are right.")})
     assert ["a.three: not translated"] == list(find_faults(changed.update_catalogue("de")))
 
 
 def test_a_sentence_that_is_gone_is_told(book: TranslationFiles, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No table has it any more."""
+    """A sentence that was removed from the tables is reported and then deleted."""
     fewer = table(book.locale, monkeypatch, {"a.three": "Right."})
     assert ("a.four", "a.one", "a.two") == fewer.find_unused("de")
     fewer.write_catalogue(fewer.update_catalogue("de"), "de")
@@ -120,14 +120,14 @@ def test_a_sentence_that_is_gone_is_told(book: TranslationFiles, monkeypatch: py
 def test_a_translation_that_cannot_be_filled_is_told(
     book: TranslationFiles, code: str, text: str | tuple[str, ...], fault: str
 ) -> None:
-    """A placeholder that is missing or misspelt, one form of two, and nothing at all."""
+    """A missing or misspelt placeholder, a missing plural form and an empty text are reported."""
     assert fault in translated(book, {**GERMAN, code: text})
 
 
 def test_the_command_begins_a_language(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A name after it makes a file with every sentence; with --check nothing is written."""
+    """A language as argument creates a file with every sentence; with --check nothing is written."""
     monkeypatch.setattr(catalogue, "LOCALE", tmp_path)
     assert 1 == command.main(["fr", "--check"])
     assert [] == list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""The small exam that the notebooks under tests/submissions/notebooks answer."""
+"""The small exam, which the notebooks in tests/submissions/notebooks answer."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ COURSE = Path(__file__).parents[1] / "submissions" / "notebooks" / "_course"
 
 @pytest.fixture(scope="session")
 def rubric() -> Rubric:
-    """The small exam's rubric."""
+    """Return the small exam's rubric."""
     return rubrics.load_rubric(COURSE / "rubric.toml")
 
 
 @pytest.fixture(scope="session")
 def source_bytes() -> bytes:
-    """The small exam with solutions."""
+    """Return the small exam with solutions."""
     return (COURSE / "source.ipynb").read_bytes()
 
 
 @pytest.fixture(scope="session")
 def release_bytes() -> bytes:
-    """The small exam as students got it."""
+    """Return the small exam as released to students."""
     return (COURSE / "release.ipynb").read_bytes()
 
 
 @pytest.fixture(scope="session")
 def release(release_bytes: bytes) -> Release:
-    """The small exam's release."""
+    """Return the small exam's release."""
     return load_release(release_bytes, "small-exam")

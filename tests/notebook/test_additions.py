@@ -1,4 +1,4 @@
-"""Answers that were written into given cells, whose original text is put back."""
+"""Answers in given cells, whose original text is restored."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_read_takes_a_slip_in_a_given_text_for_no_answer(prompt: str) -> None:
 
 @pytest.mark.parametrize("code", ["width = 7", "width = 7\ncheck(width)"])
 def test_read_leaves_an_answer_in_given_code_to_manual_review(code: str) -> None:
-    """Given code is never run as it was changed."""
+    """A changed given cell is never run as changed."""
 
     def change(cells: Cells) -> None:
         answer_all(cells, without=("width", "how"))
@@ -116,7 +116,7 @@ def test_read_asks_nobody_about_given_code_without_an_answer(code: str) -> None:
 
 @pytest.mark.parametrize("is_answered", [True, False], ids=["answered", "blank"])
 def test_read_keeps_what_was_written_on_the_title_page_from_markers(is_answered: bool) -> None:
-    """It may be the student's name."""
+    """Text on the title page is not shown to graders, because it may contain the student's name."""
     title = make_cell("# Exam of the summer term", "title", kind="markdown")
     given = [title, *make_release()]
     cells = [title | {"source": "# Exam of Ada Lovelace, who sat in the front"}, *make_release()]

@@ -1,4 +1,4 @@
-"""An answer whose cell lost its identity is taken only where no other cell could be it as well."""
+"""An answer whose cell lost its id is accepted only if it is unambiguous."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OTHER = "def double(x):\n    return 2 * x"
 
 
 def hand_in(released: tuple[str, ...], written: tuple[str, ...]) -> Submission:
-    """Given cells around answers in the release, and around cells without any id in what was handed in."""
+    """Submit given cells and answer cells without ids for these released answers."""
     first, last = make_cell("import math", "first"), make_cell("double(2)", "last")
     answers = [make_cell(STUB + f"  # {name}", name, answer=True) for name in released]
     release = load_release(make_notebook([first, *answers, last]), "nb")
@@ -25,7 +25,7 @@ def hand_in(released: tuple[str, ...], written: tuple[str, ...]) -> Submission:
 
 
 def notes(released: tuple[str, ...], written: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return what is noted about the answers."""
+    """Return the notes about the answers."""
     found = hand_in(released, written).notes
     return sorted((note.code, note.place) for note in found if note.place in released)
 
@@ -42,7 +42,7 @@ def notes(released: tuple[str, ...], written: tuple[str, ...]) -> list[tuple[str
 def test_what_two_could_be_is_taken_for_neither(
     released: tuple[str, ...], written: tuple[str, ...], expected: list[tuple[str, str]]
 ) -> None:
-    """Two cells that define what one answer asks for, or one cell for two answers: a person looks."""
+    """Two cells for one answer, or one cell for two answers, need manual review."""
     assert expected == notes(released, written)
 
 
@@ -57,11 +57,11 @@ def test_what_two_could_be_is_taken_for_neither(
 def test_students_are_told_which_cells_may_be_a_missing_answer(
     released: tuple[str, ...], written: tuple[str, ...], code: str
 ) -> None:
-    """Nothing is said of a contradiction, because the cells need not contradict each other."""
+    """The message does not mention a contradiction, because the cells may be consistent."""
     assert {remark.message.code for remark in hand_in(released, written).remarks} == {code}
 
 
 @pytest.mark.parametrize("written", [("y = 1", OWN), (OWN, "y = 1")])
 def test_what_defines_the_name_is_the_answer(written: tuple[str, ...]) -> None:
-    """A helper cell beside it changes nothing."""
+    """A helper cell does not affect which cell is the answer."""
     assert notes(("one",), written) == [("answer-recovered", "one")]

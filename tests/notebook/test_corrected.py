@@ -1,4 +1,4 @@
-"""Short answers that are corrected further down, or written under a name that nobody asked for."""
+"""Short answers that are corrected in a later cell, or assigned to an unexpected name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.notebook.test_displaced_answers import (
 
 @pytest.mark.parametrize("place", ["directly below", "below the check", "at the end", "in another answer"])
 def test_read_counts_the_last_assignment_of_an_answer(place: str) -> None:
-    """As in Jupyter, whatever kind judges the answer: those that read its text and those that run it."""
+    """The last assignment counts, as in Jupyter, for kinds that read the text and kinds that run it."""
 
     def change(cells: Cells) -> None:
         answer_all(cells)
@@ -49,7 +49,7 @@ def test_read_counts_the_last_assignment_of_an_answer(place: str) -> None:
 @pytest.mark.parametrize("blank", ['width = "..."', 'width = ""', "width = None  # todo", "width = ..."])
 @pytest.mark.parametrize("is_above", [True, False], ids=["above", "below"])
 def test_read_finds_an_answer_beside_a_cell_that_assigns_nothing(blank: str, is_above: bool) -> None:
-    """A placeholder in the answer's cell neither hides the answer nor undoes it."""
+    """A placeholder in the answer's cell neither hides nor overwrites an answer in an adjacent cell."""
 
     def change(cells: Cells) -> None:
         answer_all(cells)
@@ -86,14 +86,14 @@ def test_is_unwritten_knows_placeholders_from_answers(source: str, expected: boo
 
 @pytest.mark.parametrize("source", ["rows = load()", "rows = load()\ncache = None", "total = sum(rows)"])
 def test_is_unwritten_takes_given_code_with_a_change_for_an_answer(source: str) -> None:
-    """It may have been repaired by deleting a line, or by assigning None."""
+    """Changed code is an answer, even if the change deletes a line or assigns None."""
     stub = "rows = load()\ncache = {}\ntotal = sum(rows)"
     assert not is_unwritten_cell(source, ReleaseCell(1, "code", stub, "x", solution=True))
 
 
 @pytest.mark.parametrize("place", ["beside", "beside a placeholder", "at the end"])
 def test_read_leaves_a_value_under_another_name_to_manual_review(place: str) -> None:
-    """A value that nothing uses may be the blank answer."""
+    """An otherwise unused value under another name may be the blank answer."""
 
     def change(cells: Cells) -> None:
         answer_all(cells, without=("width",))

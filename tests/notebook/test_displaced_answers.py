@@ -1,4 +1,4 @@
-"""Answers outside their cells: code is known by the name it defines, a text needs manual review."""
+"""Recognise code outside its answer cell by the name it defines; leave a displaced text to manual review."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def hand_in(change: Callable[[Cells], object]) -> Submission:
 
 
 def position(cells: Cells, grade_id: str) -> int:
-    """Return where the cell with a grade_id stands."""
+    """Return the index of the cell with a grade_id."""
     return next(
         index
         for index, cell in enumerate(cells)
@@ -95,12 +95,12 @@ def lost(submission: Submission) -> set[str]:
 
 
 def remarks(submission: Submission) -> set[str]:
-    """Return the codes of what the student is told."""
+    """Return the codes of the messages to the student."""
     return {remark.message.code for remark in submission.remarks}
 
 
 def text_of(submission: Submission, grade_id: str) -> str:
-    """Return what is read as an answer; empty for a blank one."""
+    """Return the source read as an answer, or an empty string for a blank one."""
     answer = submission.answers[grade_id]
     return answer.source if answer.changed else ""
 
@@ -119,7 +119,7 @@ ELSEWHERE: dict[str, Callable[[Cells], object]] = {
 @pytest.mark.parametrize("blank", ["untouched", "emptied", "deleted"])
 @pytest.mark.parametrize("place", ELSEWHERE)
 def test_read_finds_code_by_its_name_in_any_cell(place: str, blank: str) -> None:
-    """The answer is judged, and staff and student are told where it was found."""
+    """A displaced answer is judged, and messages to staff and student name its cell."""
 
     def change(cells: Cells) -> None:
         answer_all(cells, without=("width",))
@@ -142,7 +142,7 @@ def test_read_finds_code_by_its_name_in_any_cell(place: str, blank: str) -> None
 
 
 def test_read_prefers_the_cell_with_the_name_to_a_scratch_cell_beside_the_blank_one() -> None:
-    """A scratch cell below the blank cell does not hide the answer."""
+    """A scratch cell below the blank cell does not prevent the answer from being found."""
 
     def change(cells: Cells) -> None:
         answer_all(cells, without=("width",))
@@ -167,7 +167,7 @@ def test_read_runs_the_blank_cell_before_the_answer_that_stands_above_it() -> No
 
 
 def test_read_leaves_two_different_definitions_to_manual_review() -> None:
-    """Nobody can tell which of the cells is the answer."""
+    """Two different definitions of the same name need manual review."""
 
     def change(cells: Cells) -> None:
         answer_all(cells, without=("width",))
@@ -242,7 +242,7 @@ ADDED_AT: dict[str, Callable[[Cells, dict[str, Any], str], object]] = {
 def test_read_loses_nothing_that_was_added_beside_a_blank_answer(
     grade_id: str, added: str, place: str, emptied: bool
 ) -> None:
-    """Whatever it is, whoever marks this answer sees it; the other answers are judged as before."""
+    """A cell added below a blank answer is shown with it in manual review; other answers are unaffected."""
 
     def change(cells: Cells) -> None:
         answer_all(cells, without=(grade_id,))
@@ -252,7 +252,7 @@ def test_read_loses_nothing_that_was_added_beside_a_blank_answer(
 
     submission = hand_in(change)
     assert ADDED[added]["source"] in text_of(submission, grade_id)
-    is_taken = ADDED[added]["cell_type"] != "code" and grade_id == "why"  # beside its cell a text is certain
+    is_taken = ADDED[added]["cell_type"] != "code" and grade_id == "why"  # a text below its cell is certain
     assert lost(submission) == {grade_id} or (is_taken and place in {"below", "above"})
     assert submission.remarks
 
@@ -281,7 +281,7 @@ def test_read_finds_names_where_nothing_defines_them(text: str) -> None:
 
 
 def test_read_does_not_take_the_answer_to_a_question_about_the_same_name() -> None:
-    """Two questions may ask for one name; the answer to one of them is not the answer to the other."""
+    """Two questions may ask for the same name; an answer to one of them does not answer the other."""
     release = [make_cell(STUB.format(name="x"), name, answer=True) for name in ("first", "second")]
     between = make_cell("print()", "locked")
     cells = [release[0], between, {**release[1], "source": "x = 1"}]
@@ -317,7 +317,7 @@ def test_read_does_not_take_the_answer_to_a_question_about_the_same_name() -> No
     ],
 )
 def test_read_notes_a_placeholder_above_the_answer(source: str, is_skipped: bool) -> None:
-    """The release's own statement is not run; the cell is shown as it was handed in."""
+    """A placeholder's statement above the answer is not run, but the cell is shown unchanged."""
 
     def change(cells: Cells) -> None:
         answer_all(cells)
@@ -365,7 +365,7 @@ def test_read_notes_a_placeholder_above_the_answer(source: str, is_skipped: bool
 def test_read_notes_a_placeholder_below_the_answer(
     grade_id: str, answer: str, stub: str, is_skipped: bool
 ) -> None:
-    """Only what was given out and cannot be an answer is not run."""
+    """Only released code that cannot be an answer is skipped."""
     given = (
         'def helper(a):\n    return 2 * a\n\ndef area(a):\n    """Square."""\n    raise NotImplementedError()'
     )
@@ -383,7 +383,7 @@ def test_read_notes_a_placeholder_below_the_answer(
 
 
 def test_read_does_not_run_a_copy_of_the_placeholder_below_the_answer() -> None:
-    """In a cell of the student's own it is no second answer."""
+    """A copy of the placeholder in a student's cell is not a second answer."""
     stub = 'parts = {"first": "..."}'
 
     def change(cells: Cells) -> None:
@@ -413,7 +413,7 @@ def test_read_does_not_run_a_copy_of_the_placeholder_below_the_answer() -> None:
 def test_read_leaves_a_blank_function_to_manual_review_if_another_has_its_parameters(
     own: str, is_lost: bool
 ) -> None:
-    """It was given another name and is used under it."""
+    """A function under another name, with the parameters of the blank one, may be the answer."""
     stub = "def area(side, scale):\n    raise NotImplementedError()"
     release = load_release(make_notebook([make_cell(stub, "area", answer=True)]), "exam")
     cells = [make_cell(stub, "area", answer=True), make_cell(own)]
@@ -435,7 +435,7 @@ def test_read_leaves_a_blank_function_to_manual_review_if_another_has_its_parame
     ],
 )
 def test_read_does_not_run_a_reset(source: str, ran: str) -> None:
-    """Whoever cleans up at the end withdraws no answer."""
+    """A final cell that resets names does not delete any answer."""
 
     def change(cells: Cells) -> None:
         answer_all(cells)
@@ -457,7 +457,7 @@ def test_read_leaves_an_untouched_cell_as_it_is() -> None:
 
 
 def insert_beside(cells: Cells, grade_id: str, source: str, kind: str = "markdown") -> None:
-    """Insert a cell of the student's own below an answer."""
+    """Insert a student's cell below an answer."""
     cells.insert(position(cells, grade_id) + 1, make_cell(source, kind=kind))
 
 
@@ -504,7 +504,7 @@ SHARED_CELLS: dict[str, Callable[[Cells], object]] = {
 def test_read_leaves_a_blank_written_answer_to_manual_review_if_its_neighbour_has_two_paragraphs(
     place: str,
 ) -> None:
-    """A text below another answer in that one's cell earned a silent zero; both stand in one cell now."""
+    """A text in a neighbour's answer cell may be the blank answer, so that one is not graded as zero."""
 
     def change(cells: Cells) -> None:
         answer_all(cells, without=("how",))
@@ -523,7 +523,7 @@ def test_read_leaves_a_blank_written_answer_to_manual_review_if_its_neighbour_ha
     ids=["one paragraph", "two lines", "a heading", "a list"],
 )
 def test_read_counts_a_blank_written_answer_as_none_if_its_neighbour_is_one_answer(text: str) -> None:
-    """An answer of one paragraph has no room for another one."""
+    """A neighbouring answer of one paragraph contains no second answer."""
 
     def change(cells: Cells) -> None:
         answer_all(cells, without=("how",))
@@ -552,7 +552,7 @@ NO_TEXTS: dict[str, Callable[[Cells], object]] = {
 @pytest.mark.parametrize("blank", ["untouched", "deleted"])
 @pytest.mark.parametrize("place", NO_TEXTS)
 def test_read_counts_a_blank_written_answer_as_none_if_no_text_may_be_it(place: str, blank: str) -> None:
-    """Scratch code and comments elsewhere ask for nobody; nor does the cell with the student's name."""
+    """Scratch code, distant comments and the cell with the student's name do not cause manual review."""
 
     def change(cells: Cells) -> None:
         answer_all(cells, without=("why",))
@@ -566,7 +566,7 @@ def test_read_counts_a_blank_written_answer_as_none_if_no_text_may_be_it(place: 
 
 
 def test_read_shows_a_bounded_number_of_texts() -> None:
-    """Hundreds of notes are no reason to show hundreds of cells with every blank answer."""
+    """Show at most ten texts with a blank answer, however many the notebook contains."""
 
     def change(cells: Cells) -> None:
         answer_all(cells, without=("why",))
@@ -589,7 +589,7 @@ def test_read_shows_a_bounded_number_of_texts() -> None:
 def test_read_leaves_a_blank_code_answer_to_manual_review_if_a_text_has_it(
     write_text: Callable[[Cells], object],
 ) -> None:
-    """A text is never run, but somebody reads it."""
+    """Code in a text cell is never run, but is shown in manual review."""
 
     def change(cells: Cells) -> None:
         answer_all(cells, without=("width",))
@@ -617,7 +617,7 @@ def test_read_leaves_a_blank_code_answer_to_manual_review_if_a_text_has_it(
     ],
 )
 def test_read_tells_which_cell_changes_an_answer_later(later: str, what: str, remark: str) -> None:
-    """Scratch code at the end may cost an answer its points: student and staff learn which cell it was."""
+    """Messages to student and staff name the cell that redefines an answer."""
 
     def change(cells: Cells) -> None:
         answer_all(cells)
@@ -634,7 +634,7 @@ def test_read_tells_which_cell_changes_an_answer_later(later: str, what: str, re
 
 @pytest.mark.parametrize("is_deleted", [False, True], ids=["blank", "deleted"])
 def test_read_leaves_a_copy_of_another_answers_cell_to_manual_review(is_deleted: bool) -> None:
-    """A cell that was copied as a template carries the mark of the answer that it was copied from."""
+    """A cell copied as a template has the grade_id of the answer it was copied from."""
 
     def change(cells: Cells) -> None:
         answer_all(cells, without=("how",))
@@ -692,7 +692,7 @@ def test_read_takes_fenced_code_of_an_answer_that_was_turned_to_text(text: str, 
 @pytest.mark.parametrize("source", ["missing", None, 7, {"a": 1}], ids=repr)
 @pytest.mark.parametrize("grade_id", ["why", "width"])
 def test_read_leaves_an_answer_without_text_to_manual_review(grade_id: str, source: object) -> None:
-    """A damaged file is not a blank answer, unless the answer stands elsewhere."""
+    """An answer cell without valid source needs manual review, unless the answer is in another cell."""
 
     def change(cells: Cells) -> None:
         answer_all(cells)

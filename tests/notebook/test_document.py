@@ -1,4 +1,4 @@
-"""Files that lie under the name of a notebook and are none: each is refused with its own cause."""
+"""Files with the name of a notebook that are not notebooks: each is refused with a specific reason."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ CONFLICT = b"""{
     ],
 )
 def test_parse_names_what_is_no_notebook(data: bytes, code: str) -> None:
-    """The cause decides what the student has to do about it."""
+    """The code of the error states what the student has to do."""
     with pytest.raises(NotebookError) as caught:
         parse_notebook(data)
     assert code == caught.value.code
 
 
 def test_parse_keeps_notebooks_that_speak_of_conflicts_and_pages() -> None:
-    """The text of a cell is the student's, whatever it shows."""
+    """Conflict markers or HTML in the text of a cell do not matter."""
     source = "<html>\n<<<<<<< HEAD\n=======\n>>>>>>> theirs\nversion https://git-lfs.github.com/spec/v1"
     tree = {"cells": [{"cell_type": "markdown", "metadata": {}, "source": source}], "nbformat": 4}
     (cell,) = parse_notebook(json.dumps(tree).encode()).cells
@@ -59,6 +59,6 @@ def test_parse_keeps_notebooks_that_speak_of_conflicts_and_pages() -> None:
 
 @pytest.mark.parametrize("text", [b"<<<<<<< \n", b"=======\n", b"<!---->", b"<"], ids=repr)
 def test_parse_takes_linear_time_to_name_the_cause(text: bytes) -> None:
-    """Eight megabytes of markers; a pattern that begins anew at each of them would take days."""
+    """Eight megabytes of markers are parsed in linear time, without catastrophic backtracking."""
     with pytest.raises(NotebookError):
         parse_notebook(text * (8_000_000 // len(text)))

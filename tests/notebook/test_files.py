@@ -1,4 +1,4 @@
-"""Files are read without following anything."""
+"""Files are read without following links."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autograder.notebook.files import read_below, read_file
 
 
 def code_of(path: Path) -> str:
-    """The code of the error that reading the path raises."""
+    """Return the code of the error raised when the path is read."""
     with pytest.raises(NotebookError) as caught:
         read_file(path)
     return caught.value.code
@@ -28,7 +28,7 @@ def test_a_file_is_read_as_it_is(tmp_path: Path) -> None:
 
 
 def test_links_are_refused_and_told_apart(tmp_path: Path) -> None:
-    """A link to the solution, to itself and to nowhere are refused; only leading nowhere is dangling."""
+    """Links to a file, to themselves and to nowhere are refused; only the last are called dangling."""
     solution = tmp_path / "solution.ipynb"
     solution.write_text("{}")
     pointing, dangling, loop = (tmp_path / name for name in ("a.ipynb", "b.ipynb", "c.ipynb"))
@@ -43,7 +43,7 @@ def test_links_are_refused_and_told_apart(tmp_path: Path) -> None:
 
 
 def test_folders_and_missing_files_are_named(tmp_path: Path) -> None:
-    """A notebook that is a directory, and one that is not there, have codes of their own."""
+    """A directory and a missing notebook have distinct codes."""
     (tmp_path / "folder.ipynb").mkdir()
     (tmp_path / "file").write_text("")
     assert code_of(tmp_path / "folder.ipynb") == "directory"
@@ -54,7 +54,7 @@ def test_folders_and_missing_files_are_named(tmp_path: Path) -> None:
 
 
 def test_a_socket_is_not_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sockets cannot even be opened; they are refused like pipes and devices, not taken for our fault."""
+    """Sockets, which cannot be opened, are refused like pipes and devices, not treated as our error."""
     monkeypatch.chdir(tmp_path)  # the path of a socket has at most 107 bytes
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind("exam.ipynb")
@@ -62,7 +62,7 @@ def test_a_socket_is_not_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_second_name_of_a_file_is_refused_where_only_one_is_allowed(tmp_path: Path) -> None:
-    """A hard link to the answer key is not read as a submission; the answer key itself still can be."""
+    """A hard link to the answer key is not read as a submission, but the answer key can be read."""
     key, submission = tmp_path / "key.ipynb", tmp_path / "exam.ipynb"
     key.write_bytes(b"{}")
     submission.hardlink_to(key)
@@ -79,7 +79,7 @@ def test_a_second_name_of_a_file_is_refused_where_only_one_is_allowed(tmp_path: 
 def test_link_to_a_classmates_file_costs_its_author_and_not_the_classmate(
     tmp_path: Path, *, below: bool
 ) -> None:
-    """The file is its owner's; in the folder of somebody else it is refused."""
+    """A hard link to another student's file is refused in the linking folder, but not in the owner's."""
     ada, bob = tmp_path / "ada", tmp_path / "bob"
     for folder, uid in ((ada, 61_998), (bob, 61_999)):
         folder.mkdir()
@@ -98,19 +98,19 @@ def test_link_to_a_classmates_file_costs_its_author_and_not_the_classmate(
 
 
 def test_a_named_pipe_does_not_block(tmp_path: Path) -> None:
-    """A pipe without a writer is refused; reading it would wait for ever."""
+    """A named pipe without a writer is refused instead of blocking."""
     path = tmp_path / "pipe.ipynb"
     os.mkfifo(path)
     assert code_of(path) == "not-a-file"
 
 
 def test_devices_are_refused() -> None:
-    """A device is not a notebook, however much it has to say."""
+    """A device is not a notebook."""
     assert code_of(Path("/dev/zero")) == "not-a-file"
 
 
 def test_a_sparse_file_over_the_cap_is_refused(tmp_path: Path) -> None:
-    """The size is checked before anything is read."""
+    """The size is checked before the file is read."""
     path = tmp_path / "huge.ipynb"
     with path.open("wb") as file:
         file.truncate(MAX_BYTES + 1)
@@ -119,7 +119,7 @@ def test_a_sparse_file_over_the_cap_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="not applicable: root reads every file")
 def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
-    """A file without read permission is not readable."""
+    """A file without read permission raises the code not-readable."""
     path = tmp_path / "secret.ipynb"
     path.write_text("{}")
     path.chmod(0)

@@ -1,4 +1,4 @@
-"""Texts of the student's own beside written answers that are not blank: whoever marks these sees them."""
+"""A student's additional texts next to non-blank written answers are shown to graders."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_read_takes_no_code_for_further_text(source: str) -> None:
 
 
 def test_read_keeps_texts_of_the_title_page_from_markers() -> None:
-    """They may hold the student's name."""
+    """They may contain the student's name."""
 
     def change(cells: Cells) -> None:
         answer_all(cells)
@@ -83,7 +83,7 @@ def test_read_shows_no_given_texts_as_further_ones(text: str) -> None:
 
 
 def test_read_shows_a_text_with_a_blank_answer_and_with_the_one_above() -> None:
-    """It may belong to either."""
+    """It may belong to either answer."""
 
     def change(cells: Cells) -> None:
         answer_all(cells, without=("how",))

@@ -1,4 +1,4 @@
-"""A text whose heading names a question is shown with the answer to it, wherever it stands."""
+"""A text whose heading names a question is shown with its answer, from any place in the notebook."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LAST = {"lettered": "4-b-why", "flat": "q3", "dotted": "q41", "unnumbered": "q3"
 
 
 def make_exam(scheme: str) -> Cells:
-    """Return an exam whose questions are numbered in some way; the lettered one ends with 4 (b)."""
+    """Return an exam with some scheme of question numbers; the lettered one ends with 4 (b)."""
     cells = [make_cell("# Exam", kind="markdown")]
     if scheme == "lettered":
         ids = {1: ["3-a"], 2: ["3-b"], 4: ["4-a"], 6: ["4-c"], 5: ["4-b-answer", "4-b-why"]}
@@ -51,7 +51,7 @@ def make_exam(scheme: str) -> Cells:
 
 
 def hand_in(scheme: str, *further: str, blank: str = "", kind: str = "markdown") -> Submission:
-    """Answer the exam, with further text cells below its last cell."""
+    """Submit the exam with further text cells at its end."""
     cells = make_exam(scheme)
     release = load_release(make_notebook(cells), "exam")
     for cell in cells:
@@ -63,7 +63,7 @@ def hand_in(scheme: str, *further: str, blank: str = "", kind: str = "markdown")
 
 
 def shown_with(submission: Submission, text: str = MORE) -> set[str]:
-    """Return the answers whose markers read a text."""
+    """Return the answers that are shown with a text."""
     found = {name for name, answer in submission.answers.items() if text in answer.source}
     return found | {
         name
@@ -144,7 +144,7 @@ def test_read_shows_text_with_every_answer_its_headings_name() -> None:
     "label", ["4c) {}", "4 (c) {}", "## Task 4 (c)\n{}", "- **4c)** {}", "Aufgabe 4 (c): {}"]
 )
 def test_read_finds_a_blank_answer_in_the_cell_of_another_by_its_label(label: str) -> None:
-    """A student who writes several answers into one cell says which each is."""
+    """Labels separate several answers that were written into one cell."""
     cells = make_exam("lettered")
     release = load_release(make_notebook(cells), "exam")
     cells[position(cells, "3-a")]["source"] = f"3a) {TEXT}\n\n{label.format(MORE)}"
@@ -163,7 +163,7 @@ def test_read_takes_a_letter_alone_for_a_question_of_the_same_task(place: str, i
 
 
 def test_read_takes_no_text_for_a_blank_answer_if_its_heading_names_another() -> None:
-    """The last answer is blank: without the heading, the text below would be it."""
+    """A heading that names another question prevents a text from filling the blank answer above it."""
     submission = hand_in("lettered", f"## 4c continued\n\n{MORE}", blank="4-b-why")
     assert shown_with(submission) == {"4-c"}
     assert not lost(submission)
@@ -180,7 +180,7 @@ def test_read_leaves_a_blank_answer_to_review_if_a_heading_names_it() -> None:
 def test_read_leaves_all_blank_answers_to_review_that_one_cell_names(
     label: str, written: tuple[str, ...]
 ) -> None:
-    """A student who writes all texts into one cell at the end of the notebook, with headings."""
+    """Blank answers need manual review if headings of one cell at the end name them."""
     names = ["3-a", "3-b", "4-a", "4-c", "4-b-why"]
     cells = make_exam("lettered")
     release = load_release(make_notebook(cells), "exam")
@@ -190,7 +190,7 @@ def test_read_leaves_all_blank_answers_to_review_that_one_cell_names(
     cells.append(make_cell(text, kind="markdown"))
     submission = read_notebook(make_notebook(cells), release, student="s", assignment="exam")
     assert shown_with(submission, "About 4-c.") == set(names)
-    assert lost(submission) >= {*names} - {*written, "4-b-why"}  # the last cell was left blank above the text
+    assert lost(submission) >= {*names} - {*written, "4-b-why"}  # the last cell is blank, above the text
 
 
 def test_read_shows_a_named_text_in_the_middle_of_the_notebook_with_its_answer() -> None:

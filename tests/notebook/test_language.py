@@ -1,4 +1,4 @@
-"""One source, released in one language or in all."""
+"""A source is released in one language or in all languages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ $$W_q$$"""
     ],
 )
 def test_a_release_shows_one_language_or_all(wanted: str, shown: str) -> None:
-    """Of a translated passage one language stays, or all; the marks cannot be seen in Jupyter."""
+    """The release contains the chosen language of a translated passage, or all of them."""
     assert shown == select_language(CELL, LANGUAGES, wanted, "here")
 
 
@@ -47,12 +47,12 @@ def test_a_release_shows_one_language_or_all(wanted: str, shown: str) -> None:
     ],
 )
 def test_what_has_no_marks_stays_as_it_is(cell: str, wanted: str) -> None:
-    """Other comments, and marks inside a line or a listing, are text."""
+    """Other comments, and markers within a line or a listing, are text."""
     assert cell == select_language(cell, LANGUAGES, wanted, "here")
 
 
 def test_text_before_a_mark_of_the_first_language_is_for_all() -> None:
-    """So a title in both languages can stand above two translations."""
+    """A title in both languages can precede two translations."""
     cell = "# Exam\n<!-- en -->\nRead\n<!-- de -->\nLesen\n<!-- en -->\nWrite\n<!-- de -->\nSchreiben"
     assert "# Exam\n\nLesen\n\nSchreiben" == select_language(cell, LANGUAGES, "de", "here")
     assert "# Exam\n\nRead\n\nWrite" == select_language(cell, LANGUAGES, "en", "here")
@@ -68,7 +68,7 @@ def test_text_before_a_mark_of_the_first_language_is_for_all() -> None:
     ],
 )
 def test_a_passage_that_is_not_translated_is_named(cell: str, said: str) -> None:
-    """Nobody gets a release that lacks a question in their language."""
+    """A passage without a translation raises an error at release."""
     with pytest.raises(NotebookError) as caught:
         select_language(cell, LANGUAGES, "de", "notebook 'x', cell 3")
     assert "language" == caught.value.code

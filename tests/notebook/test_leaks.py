@@ -1,4 +1,4 @@
-"""No release gives a solution away, wherever an author left it; trivial solutions stop no release."""
+"""A release contains no part of a solution in any place; trivial solutions do not block a release."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SOFTMAX = '''def double(x):
     return weights / weights.sum(axis=-1, keepdims=True)
 '''
 KEY = f"import numpy\n### BEGIN SOLUTION\n{SOFTMAX}### END SOLUTION"
-"""A solution that is long enough to be looked for in given code."""
+"""A solution that is long enough to be searched for in given code."""
 QUESTION = "Why does it matter that the variance of scores grows?"
 ESSAY = (
     "The scores are sums of d_head products, so their variance grows with the width of a head, and softmax "
@@ -38,14 +38,14 @@ ESSAY = (
 
 
 def cell_of(tree: dict[str, Any], grade_id: str) -> dict[str, Any]:
-    """The cell with this grade_id."""
+    """Return the cell with this grade_id."""
     return next(
         cell for cell in tree["cells"] if cell["metadata"].get("nbgrader", {}).get("grade_id") == grade_id
     )
 
 
 def with_sources(source_bytes: bytes, **sources: str) -> dict[str, Any]:
-    """The small exam with other sources in some cells; underscores stand for hyphens."""
+    """Return the small exam with other sources in some cells; hyphens of ids are written as underscores."""
     tree: dict[str, Any] = json.loads(source_bytes)
     for grade_id, source in sources.items():
         cell_of(tree, grade_id.replace("_", "-"))["source"] = source
@@ -53,7 +53,7 @@ def with_sources(source_bytes: bytes, **sources: str) -> dict[str, Any]:
 
 
 def with_cell(tree: dict[str, Any], cell_type: str, source: str, **fields: Any) -> dict[str, Any]:
-    """A notebook with one more cell at its end, which nbgrader knows nothing of."""
+    """Return the notebook with a further cell at its end, without nbgrader metadata."""
     cell = {"cell_type": cell_type, "metadata": {}, "source": source, "id": "scratch", **fields}
     if cell_type == "code":
         cell = {"outputs": [], "execution_count": None, **cell}
@@ -62,12 +62,12 @@ def with_cell(tree: dict[str, Any], cell_type: str, source: str, **fields: Any) 
 
 
 def contents(folder: Path) -> dict[Path, bytes]:
-    """All files below a folder."""
+    """Return the contents of all files below a folder."""
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def refuse(tree: dict[str, Any], rubric: Rubric) -> str:
-    """What the author of a notebook is told; empty if it is released."""
+    """Return the error message for the author of a notebook, or an empty string if it is released."""
     source = json.dumps(tree).encode()
     try:
         released = build_release(source, rubric, NAME)
@@ -103,7 +103,7 @@ def refuse(tree: dict[str, Any], rubric: Rubric) -> str:
 def test_leaks_refuse_code_of_the_key(
     source_bytes: bytes, rubric: Rubric, cell_type: str, source: str
 ) -> None:
-    """The error names the cell that gives the solution away, and the cell whose solution it is."""
+    """The error names the cell that reveals the solution, and the cell of the solution."""
     tree = with_cell(with_sources(source_bytes, double_answer=KEY), cell_type, source)
     said = refuse(tree, rubric)
     assert f"notebook '{NAME}', cell 16: gives away the solution of" in said
@@ -134,7 +134,7 @@ def test_leaks_refuse_code_of_the_key(
 def test_leaks_refuse_code_in_a_text_however_it_is_laid_out(
     source_bytes: bytes, rubric: Rubric, line: str, change: Callable[[str], str]
 ) -> None:
-    """Code in a text is not parsed."""
+    """Code in a text is found in any layout, because it is not parsed."""
     key = f"### BEGIN SOLUTION\ndef double(x):\n    {line}\n    return 1\n### END SOLUTION"
     tree = with_sources(source_bytes, double_answer=key)
     assert "gives away the solution of" in refuse(
@@ -148,7 +148,7 @@ def test_leaks_refuse_code_in_a_text_however_it_is_laid_out(
     ids=["alone", "assigned", "returned"],
 )
 def test_leaks_refuse_what_the_key_returns(source_bytes: bytes, rubric: Rubric, passage: str) -> None:
-    """The word return says nothing of a solution; what stands behind it does."""
+    """An expression that the solution returns is found, while the word return alone reveals nothing."""
     key = "### BEGIN SOLUTION\ndef double(x):\n    return x / x.sum(axis=-1)\n### END SOLUTION"
     said = refuse(with_sources(source_bytes, double_answer=key, double_prompt=passage), rubric)
     assert "gives away the solution of notebook 'small-exam', cell 9 (double-answer)" in said
@@ -178,7 +178,7 @@ def test_leaks_refuse_a_whole_solution_in_given_code(source_bytes: bytes, rubric
 def test_leaks_refuse_the_formula_of_the_key_in_its_prompt(
     source_bytes: bytes, rubric: Rubric, passage: str
 ) -> None:
-    """A short formula is looked for in its own question; a part of a longer one is none."""
+    """A short formula is searched for in its own question only; a part of a longer formula does not match."""
     said = refuse(with_sources(source_bytes, formula_prompt=passage), rubric)
     assert "cell 3 (formula-prompt): gives away" in said
     assert "cell 4 (formula-answer): 'd_model^2'" in said
@@ -200,7 +200,7 @@ EQUAL_FORMULAS = {
 def test_leaks_refuse_an_equal_formula_in_its_own_question(
     source_bytes: bytes, rubric: Rubric, passage: str, cell: str
 ) -> None:
-    """A copy of it would earn the points; in another question it may be an example."""
+    """An equal formula reveals the solution in its own question; in another question it may be an example."""
     rubric = replace(
         rubric,
         assignment=replace(
@@ -231,7 +231,7 @@ def test_leaks_refuse_an_equal_formula_in_its_own_question(
     ],
 )
 def test_leaks_pass_other_formulas_in_a_prompt(source_bytes: bytes, rubric: Rubric, passage: str) -> None:
-    """Longer, shorter and unreadable ones give nothing away."""
+    """Longer, shorter and unreadable formulas reveal nothing."""
     key = '### BEGIN SOLUTION\nprojection_size = "8*d_model^2 + 5*d_model"\n### END SOLUTION'
     assert "" == refuse(with_sources(source_bytes, formula_answer=key, formula_prompt=passage), rubric)
 
@@ -242,7 +242,7 @@ def test_leaks_pass_other_formulas_in_a_prompt(source_bytes: bytes, rubric: Rubr
 def test_leaks_pass_the_formula_that_a_prompt_asks_to_rewrite(
     source_bytes: bytes, rubric: Rubric, options: dict[str, Any]
 ) -> None:
-    """Where the form is asked for, a copy of an equal formula does not earn the points."""
+    """If a particular form is required, copying an equal formula does not earn the points."""
     question = rubric.get_question("formula")
     item = replace(question.items[0], options={**question.items[0].options, **options})
     changed = replace(question, items=(item, *question.items[1:]))
@@ -255,7 +255,7 @@ def test_leaks_pass_the_formula_that_a_prompt_asks_to_rewrite(
 
 
 def test_leaks_refuse_a_long_formula_anywhere(source_bytes: bytes, rubric: Rubric) -> None:
-    """With so many operators it is no example of how to write formulas."""
+    """A formula with many operators is not an example of notation, so it is refused in any cell."""
     key = '### BEGIN SOLUTION\nprojection_size = "8*d_model^2 + 5*d_model"\n### END SOLUTION'
     tree = with_sources(
         source_bytes, formula_answer=key, essay_prompt="The MLP has $8 d_model^2 + 5 d_model$."
@@ -275,7 +275,7 @@ def test_leaks_refuse_a_long_formula_anywhere(source_bytes: bytes, rubric: Rubri
 def test_leaks_refuse_the_value_of_the_key_in_its_stub(
     source_bytes: bytes, rubric: Rubric, cell: str, source: str, key: str
 ) -> None:
-    """A commented-out assignment beside the solution is the usual way to forget it."""
+    """A solution left as a commented-out assignment in its cell is found."""
     tree = with_sources(source_bytes)
     cell_of(tree, cell)["source"] = f"{source}\n### BEGIN SOLUTION\n{key}\n### END SOLUTION"
     said = refuse(tree, rubric)
@@ -307,7 +307,7 @@ def test_leaks_refuse_the_number_of_the_key(
 def test_leaks_refuse_the_whole_line_of_the_key_anywhere(
     source_bytes: bytes, rubric: Rubric, cell_type: str
 ) -> None:
-    """Short as it is, it earns the points; the same value under another name may be an example."""
+    """A complete short line is refused because it earns the points; the value alone may be an example."""
     key = "### BEGIN SOLUTION\nsize = 64 * 32\n### END SOLUTION"
     tree = with_sources(source_bytes, shape_answer=key)
     assert "'size = 64 * 32'" in refuse(with_cell(tree, cell_type, "size = 64*32"), rubric)
@@ -328,13 +328,13 @@ def test_leaks_refuse_the_whole_line_of_the_key_anywhere(
 def test_leaks_pass_numbers_that_prove_nothing(
     source_bytes: bytes, rubric: Rubric, key: str, passage: str
 ) -> None:
-    """A number that stands in many notebooks stops no release."""
+    """A number that is common in notebooks does not block a release."""
     key = f"### BEGIN SOLUTION\n{key}\n### END SOLUTION"
     assert "" == refuse(with_sources(source_bytes, shape_answer=key, essay_prompt=passage), rubric)
 
 
 def test_leaks_pass_the_factors_of_a_number_in_its_prompt(source_bytes: bytes, rubric: Rubric) -> None:
-    """The shape of a matrix is what its number of entries is asked for."""
+    """The shape of a matrix in the prompt does not reveal the number of its entries."""
     key = "### BEGIN SOLUTION\nsize = 1024 * 768\n### END SOLUTION"
     prompt = r"How many entries has a matrix of $1024 \times 768$?"
     assert "" == refuse(with_sources(source_bytes, shape_answer=key, shape_prompt=prompt), rubric)
@@ -342,7 +342,7 @@ def test_leaks_pass_the_factors_of_a_number_in_its_prompt(source_bytes: bytes, r
 
 @pytest.mark.parametrize("text", ["</w>", "/tmp", "<br/>"])
 def test_leaks_pass_strings_that_apply_no_operator(source_bytes: bytes, rubric: Rubric, text: str) -> None:
-    """Tags and paths have signs of operators, and are no formulas."""
+    """Tags and paths contain operator signs but are not formulas."""
     key = f"### BEGIN SOLUTION\nmarks = {text!r}\nsize = 3\n### END SOLUTION"
     tree = with_sources(source_bytes, formula_answer=key, formula_prompt=f"A word ends in `{text}`.")
     assert "" == refuse(tree, rubric)
@@ -363,7 +363,7 @@ def test_leaks_pass_strings_that_apply_no_operator(source_bytes: bytes, rubric: 
 def test_leaks_refuse_a_model_answer(
     source_bytes: bytes, rubric: Rubric, cell_type: str, source: str
 ) -> None:
-    """Case, line breaks and emphasis hide nothing; one paragraph is enough."""
+    """A paragraph of a model answer is found despite changes of case, line breaks and emphasis."""
     tree = with_cell(with_sources(source_bytes, essay=ESSAY), cell_type, source)
     said = refuse(tree, rubric)
     assert "cell 16: gives away the solution of notebook 'small-exam', cell 15 (essay)" in said
@@ -392,7 +392,7 @@ def test_leaks_refuse_a_model_answer(
 def test_leaks_pass_what_proves_nothing(  # noqa: PLR0917
     source_bytes: bytes, rubric: Rubric, cell: str, key: str, cell_type: str, source: str
 ) -> None:
-    """What is short, a name or a phrase stands in many notebooks by itself."""
+    """Short solutions, names and phrases occur in many notebooks and reveal nothing."""
     tree = with_sources(source_bytes)
     if cell != "essay":
         key = f"### BEGIN SOLUTION\n{key}\n### END SOLUTION"
@@ -417,21 +417,21 @@ def test_leaks_pass_what_proves_nothing(  # noqa: PLR0917
 def test_leaks_refuse_markers_of_solutions_in_plain_cells(
     source_bytes: bytes, rubric: Rubric, cell_type: str, source: str, marker: str
 ) -> None:
-    """nbgrader leaves such a cell as it is: marker, solution and all."""
+    """nbgrader would release such a cell with marker and solution."""
     said = refuse(with_cell(with_sources(source_bytes), cell_type, source), rubric)
     assert "cell 16" in said
     assert marker in said
 
 
 def test_leaks_pass_words_that_mark_nothing(source_bytes: bytes, rubric: Rubric) -> None:
-    """A heading about solutions, and a name in capitals, are no markers."""
+    """A heading about solutions, and a name in capitals, are not markers."""
     text = "## Solutions of linear systems\n\nThe constant `SOLUTION` is yours. # Solution"
     text += "\n# begin solution here"
     assert "" == refuse(with_cell(with_sources(source_bytes), "markdown", text), rubric)
 
 
 def test_leaks_refuse_a_solution_in_a_picture_of_text(source_bytes: bytes, rubric: Rubric) -> None:
-    """An SVG picture is text, in base64 or not."""
+    """The text of an SVG picture is searched, whether encoded in base64 or not."""
     drawn = f"<svg><text>{ESSAY}</text></svg>"
     for content in (drawn, base64.b64encode(drawn.encode()).decode()):
         picture = {"a.svg": {"image/svg+xml": content}}
@@ -442,7 +442,7 @@ def test_leaks_refuse_a_solution_in_a_picture_of_text(source_bytes: bytes, rubri
 
 
 def test_leaks_refuse_solutions_in_outputs_and_metadata(source_bytes: bytes, rubric: Rubric) -> None:
-    """A release that some other program made may still have them; ours has neither."""
+    """Releases of other programs may contain outputs and metadata; ours contains neither."""
     source = json.dumps(with_sources(source_bytes, double_answer=KEY, essay=ESSAY)).encode()
     output = {"output_type": "stream", "name": "stdout", "text": SOFTMAX.splitlines(keepends=True)}
     for fields, place in (
@@ -468,7 +468,7 @@ def test_leaks_refuse_solutions_in_outputs_and_metadata(source_bytes: bytes, rub
     ],
 )
 def test_generate_refuses_solutions_in_files(tmp_path: Path, path: str, text: str) -> None:
-    """Starter files and data files are searched too, and the last release stays as it was."""
+    """Starter files and data files are searched too, and the previous release remains unchanged."""
     course = files_course.written(tmp_path)
     release_generation.generate_release(course, "model")
     before = contents(course.locate_release("model"))
@@ -514,7 +514,7 @@ def test_build_drops_pictures_of_withheld_parts(source_bytes: bytes, rubric: Rub
 def test_build_names_every_cell_with_the_same_grade_id(
     source_bytes: bytes, rubric: Rubric, copies: int
 ) -> None:
-    """The source is at fault and is named, with all positions: nobody should generate it again."""
+    """The error names the source notebook and all positions of the repeated grade_id."""
     tree = with_sources(source_bytes)
     tree["cells"] += [dict(cell_of(tree, "given"), id=f"copy{number}") for number in range(copies)]
     numbers = "16" if copies == 1 else "16, 17"

@@ -1,4 +1,4 @@
-"""JSON that is nested as no notebook is: whatever is made of it, no library recurses into it."""
+"""Deeply nested JSON in a notebook never causes a library to recurse into it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.notebook.test_submissions import CONTROL, FAULTS
 
 Tree = dict[str, Any]
 NESTED = (MAX_LEVELS + 2, 500, 900)
-"""Ever deeper; at about a thousand the file itself is refused."""
+"""Increasing depths; at about a thousand the file itself is refused."""
 
 
 def nested(levels: int, kind: str) -> Any:
-    """Lists, objects, or one inside the other."""
+    """Return nested lists, objects, or both alternately."""
     value: Any = "end"
     for level in range(levels):
         as_list = kind == "lists" or (kind == "both" and level % 2)
@@ -28,7 +28,7 @@ def nested(levels: int, kind: str) -> Any:
 
 
 def in_metadata(tree: Tree, value: Any) -> None:
-    """In nbgrader's metadata of every cell, which are of a time before they had versions."""
+    """Plant a value in nbgrader's metadata of every cell, without a schema version."""
     for cell in tree["cells"]:
         if "nbgrader" in cell["metadata"]:
             cell["metadata"]["nbgrader"].pop("schema_version")
@@ -36,14 +36,14 @@ def in_metadata(tree: Tree, value: Any) -> None:
 
 
 def in_versions(tree: Tree, value: Any) -> None:
-    """In metadata of every version that nbgrader upgrades, as a list where a number belongs."""
+    """Plant a value as points in metadata of every version that nbgrader upgrades."""
     for number, cell in enumerate(tree["cells"]):
         if "nbgrader" in cell["metadata"]:
             cell["metadata"]["nbgrader"] |= {"schema_version": number % 3, "points": value}
 
 
 def beside_metadata(tree: Tree, value: Any) -> None:
-    """In the metadata of other tools, in outputs and in keys that no format has."""
+    """Plant a value in other tools' metadata, in outputs and in unknown keys."""
     for cell in tree["cells"]:
         cell["metadata"]["deep"] = value
         cell |= {"outputs": [value], "attachments": {}, "more": value}
@@ -51,7 +51,7 @@ def beside_metadata(tree: Tree, value: Any) -> None:
 
 
 def in_an_old_format(tree: Tree, value: Any) -> None:
-    """The same in a notebook of format 3, whose cells nbformat upgrades."""
+    """Plant a value in a notebook of format 3, which nbformat upgrades."""
     beside_metadata(tree, value)
     for cell in tree["cells"]:
         cell["metadata"].get("nbgrader", {})["deep"] = value
@@ -66,7 +66,7 @@ def in_an_old_format(tree: Tree, value: Any) -> None:
 def test_deep_json_costs_nobody_an_answer(
     planted: Callable[[Tree, Any], None], levels: int, kind: str, release: Release
 ) -> None:
-    """Every answer is read as from the same notebook without it: metadata decide about nothing."""
+    """Every answer is read as without the nested metadata."""
     data = (FAULTS / CONTROL / "submission.ipynb").read_bytes()
     honest = read_notebook(data, release, student="ada", assignment="small-exam")
     tree = json.loads(data)
@@ -77,7 +77,7 @@ def test_deep_json_costs_nobody_an_answer(
 
 
 def test_what_is_cut_is_noted() -> None:
-    """Staff read that metadata were cut; as deep as any tool writes them, nothing is."""
+    """A note to staff reports cut metadata; usual depths are not cut."""
 
     def notes(levels: int) -> list[str]:
         marks = {"grade_id": "a", "schema_version": 3, "deep": nested(levels, "lists")}

@@ -1,4 +1,4 @@
-"""Pictures that students put into their texts come along, and their data does not stand in the text."""
+"""Pictures in students' texts are kept, but their data is removed from the text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ONE = {"image.png": {"image/png": DATA}}
 
 
 def handed_in(release_bytes: bytes, release: Release, source: str, attachments: Any = None) -> Submission:
-    """The small exam with a written answer."""
+    """Return the small exam with a written answer."""
     tree = json.loads(release_bytes)
     for cell in tree["cells"]:
         if cell["metadata"].get("nbgrader", {}).get("grade_id") == "essay":
@@ -34,7 +34,7 @@ def handed_in(release_bytes: bytes, release: Release, source: str, attachments: 
 
 
 def essay(submission: Submission) -> Markdown:
-    """The cell of the written answer."""
+    """Return the cell of the written answer."""
     return next(cell for cell in submission.cells if isinstance(cell, Markdown) and cell.grade_id == "essay")
 
 
@@ -55,7 +55,7 @@ def essay(submission: Submission) -> Markdown:
 def test_an_answer_that_is_only_a_picture_is_an_answer(
     release_bytes: bytes, release: Release, source: str, attachments: Any, name: str
 ) -> None:
-    """The picture comes along, and the text names it; nothing of it counts as left blank."""
+    """An answer that is only a picture is not blank: the picture is kept and named in the text."""
     submission = handed_in(release_bytes, release, source, attachments)
     cell, answer = essay(submission), submission.answers["essay"]
     assert (PastedPicture(name, "image/png", DATA),) == cell.pictures
@@ -70,7 +70,7 @@ def test_an_answer_that_is_only_a_picture_is_an_answer(
 def test_pictures_of_a_text_without_a_word_are_the_answer(
     release_bytes: bytes, release: Release, source: str | None
 ) -> None:
-    """They are attached and no word shows them, as when the text of a pasted picture was deleted."""
+    """Attached pictures count as an answer, even if the text does not show them."""
     written = release.by_id["essay"].source if source is None else source
     found = handed_in(release_bytes, release, written, {"my plot.png": {"image/png": DATA}})
     assert found.answers["essay"].changed
@@ -80,7 +80,7 @@ def test_pictures_of_a_text_without_a_word_are_the_answer(
 
 
 def test_pictures_pasted_beside_attached_ones_get_names_of_their_own() -> None:
-    """What a student called pasted-1.png stays what it is."""
+    """Pasted pictures get unused names, and a student's file pasted-1.png keeps its name."""
     attached = PastedPicture("pasted-1.png", "image/png", "x")
     source, pictures = extract_pictures(f"![](attachment:pasted-1.png) ![]({URI}) ![]({URI})", [attached])
     assert source == "![](attachment:pasted-1.png) ![](attachment:pasted-2.png) ![](attachment:pasted-3.png)"
@@ -88,7 +88,7 @@ def test_pictures_pasted_beside_attached_ones_get_names_of_their_own() -> None:
 
 
 def test_a_large_picture_in_a_text_does_not_cut_it(release_bytes: bytes, release: Release) -> None:
-    """A screenshot as a data URI has more characters than a cell may have; the text behind it stays."""
+    """Text after a large data URI is kept, although the URI exceeds the limit of a cell."""
     large = base64.b64encode(random.Random(1).randbytes(MAX_SOURCE)).decode()
     cell = essay(handed_in(release_bytes, release, f"![](data:image/jpeg;base64,{large})\n\nSo it is."))
     assert (("image/jpeg", len(large)),) == tuple((one.mime, len(one.data)) for one in cell.pictures)
@@ -109,7 +109,7 @@ def test_a_large_picture_in_a_text_does_not_cut_it(release_bytes: bytes, release
 def test_attachments_that_cannot_be_shown_are_left_out(
     release_bytes: bytes, release: Release, attachments: Any
 ) -> None:
-    """Whatever stands there, the notebook is read, and the text says that something was shown."""
+    """Invalid attachments are omitted, and the text still refers to them."""
     cell = essay(handed_in(release_bytes, release, "![drawing](attachment:a.svg)", attachments))
     assert "" == "".join(picture.mime + picture.data for picture in cell.pictures)
     assert "![drawing](attachment:a.svg)" == cell.source
@@ -130,7 +130,7 @@ def test_attachments_that_cannot_be_shown_are_left_out(
 def test_staff_are_told_of_a_picture_that_was_not_handed_in(
     release_bytes: bytes, release: Release, source: str, attachments: Any, absent: str
 ) -> None:
-    """A note names the picture and the cell."""
+    """A note to staff names the missing picture and its cell."""
     notes = handed_in(release_bytes, release, source, attachments).notes
     found = [note.text.rpartition(": ")[2] for note in notes if note.code == "picture-absent"]
     assert ([absent] if absent else []) == found
@@ -151,7 +151,7 @@ def test_staff_are_told_of_a_picture_that_was_not_handed_in(
 def test_texts_show_pictures_that_were_handed_in_beside_the_notebook(
     release_bytes: bytes, release: Release, source: str, name: str, mime: str
 ) -> None:
-    """They become attachments of the text, and nobody is told that they were not handed in."""
+    """Submitted picture files become attachments of the text, without a note that they are missing."""
     beside = {"foto.png": b"1", "my plot.jpg": b"2", "IMG_1.HEIC": b"3"}
     tree = json.loads(release_bytes)
     for cell in tree["cells"]:
@@ -168,5 +168,5 @@ def test_texts_show_pictures_that_were_handed_in_beside_the_notebook(
 
 @pytest.mark.parametrize("source", ["![a](https://example.org/foto.png)", "see foto.png"])
 def test_texts_show_no_picture_beside_that_they_do_not_name(source: str) -> None:
-    """An address of the web is not a file beside the notebook, and a word is not a picture."""
+    """Web addresses and plain words are not matched to submitted picture files."""
     assert (source, ()) == attach_files(source, (), {"foto.png": b"1"})

@@ -1,4 +1,4 @@
-"""Classes and functions that were split in the middle into a cell without metadata."""
+"""Classes and functions that were split into a cell without metadata."""
 
 from __future__ import annotations
 
@@ -87,6 +87,6 @@ def test_read_never_appends_to_a_given_cell() -> None:
 
 
 def test_read_appends_only_a_few_cells() -> None:
-    """Reading a thousand of them must not take minutes."""
+    """Only a few cells are appended, because reading a thousand would take minutes."""
     submission = hand_in(lambda cells: split(cells, FIRST, *[SECOND] * 30))
     assert text_of(submission, "width").count("def double") == MOST_HALVES

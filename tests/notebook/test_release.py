@@ -1,4 +1,4 @@
-"""A release is read strictly: it is ours."""
+"""A release is parsed strictly, because the course created it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autograder.notebook.release import load_release
 
 
 def changed(release_bytes: bytes, name: str, /, **metadata: Any) -> bytes:
-    """The release with other nbgrader metadata in one cell."""
+    """Return the release with other nbgrader metadata in one cell."""
     tree = json.loads(release_bytes)
     for cell in tree["cells"]:
         nbgrader = cell["metadata"].get("nbgrader", {})
@@ -23,7 +23,7 @@ def changed(release_bytes: bytes, name: str, /, **metadata: Any) -> bytes:
 
 
 def test_tenths_of_points_stay_exact(release_bytes: bytes) -> None:
-    """0.1 in the metadata is a tenth, not its nearest binary fraction."""
+    """0.1 in the metadata is exactly a tenth, not the nearest binary fraction."""
     release = load_release(changed(release_bytes, "double", points=0.1), "small-exam")
     assert release.by_id["double"].points == Decimal("0.1")
 
@@ -41,18 +41,18 @@ def test_tenths_of_points_stay_exact(release_bytes: bytes) -> None:
     ],
 )
 def test_unusable_metadata_is_named(release_bytes: bytes, metadata: dict[str, Any], message: str) -> None:
-    """The error names the cell, the field, what was expected and what came."""
+    """The error names the cell, the field, the expected and the actual value."""
     with pytest.raises(CourseError, match=message):
         load_release(changed(release_bytes, "double", **metadata), "small-exam")
 
 
 def test_a_broken_release_is_the_courses_fault() -> None:
-    """Bytes that are no notebook raise a CourseError that names the release."""
+    """Bytes that are not a notebook raise a CourseError that names the release."""
     with pytest.raises(CourseError, match="release 'small-exam': The file is empty"):
         load_release(b"", "small-exam")
 
 
 def test_cells_without_flags_have_no_id(release_bytes: bytes) -> None:
-    """nbgrader's toolbar leaves metadata without any flag set; such a cell is an ordinary one."""
+    """A cell with metadata of nbgrader's toolbar but without flags is an ordinary cell."""
     data = changed(release_bytes, "given", locked=False)
     assert "given" not in load_release(data, "small-exam").by_id

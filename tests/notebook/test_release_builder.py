@@ -1,4 +1,4 @@
-"""The release of a notebook holds what students need and nothing else."""
+"""The release of a notebook contains only what students need."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ NAME = "small-exam"
 
 
 def nbgrader_of(cell: dict[str, Any]) -> dict[str, Any]:
-    """A cell's nbgrader metadata, empty if it has none."""
+    """Return a cell's nbgrader metadata, or an empty dictionary."""
     found: dict[str, Any] = cell["metadata"].get("nbgrader", {})
     return found
 
 
 def edited(source_bytes: bytes, grade_id: str, **fields: Any) -> bytes:
-    """The source notebook with other fields in one cell; ``nbgrader`` updates its metadata."""
+    """Return the source notebook with changed fields in one cell; ``nbgrader`` updates its metadata."""
     tree = json.loads(source_bytes)
     cell = next(cell for cell in tree["cells"] if nbgrader_of(cell).get("grade_id") == grade_id)
     cell["metadata"]["nbgrader"].update(fields.pop("nbgrader", {}))
@@ -40,12 +40,12 @@ def edited(source_bytes: bytes, grade_id: str, **fields: Any) -> bytes:
 
 
 def test_the_release_is_the_stored_one(source_bytes: bytes, release_bytes: bytes, rubric: Rubric) -> None:
-    """The same source always gives the same bytes, here those of the fixtures."""
+    """The same source always gives the same bytes, namely those of the fixture."""
     assert build_release(source_bytes, rubric, NAME) == release_bytes
 
 
 def test_no_line_of_a_solution_is_left(source_bytes: bytes, release_bytes: bytes) -> None:
-    """Every withheld line is known, stands in the source, and is nowhere in the release's bytes."""
+    """Every withheld line is known and part of the source, but not of the release's bytes."""
     fragments = solution_fragments(source_bytes)
     assert fragments == (
         'projection_size = "d_model^2"',
@@ -92,7 +92,7 @@ def test_checksums_are_nbgraders(release_bytes: bytes) -> None:
 
 
 def test_the_release_is_valid_and_says_only_what_it_must(release_bytes: bytes) -> None:
-    """It is valid format 4.5; the metadata names kernel and language; prompts and checks are not editable."""
+    """The release is valid format 4.5 with minimal metadata; prompts and checks are not editable."""
     notebook = nbformat.reads(release_bytes.decode(), as_version=4)
     nbformat.validate(notebook)
     assert sorted(notebook.metadata) == ["kernelspec", "language_info"]
@@ -106,7 +106,7 @@ def test_the_release_is_valid_and_says_only_what_it_must(release_bytes: bytes) -
 
 
 def test_missing_and_doubled_cell_ids_become_stable(source_bytes: bytes, rubric: Rubric) -> None:
-    """Without usable ids in the source, two builds are still equal and all ids differ."""
+    """Without usable ids in the source, two builds are equal and all ids are unique."""
     tree = json.loads(source_bytes)
     for number, cell in enumerate(tree["cells"]):
         cell["id"] = ("same", "not allowed!", 7)[number % 3]
@@ -138,7 +138,7 @@ def test_missing_and_doubled_cell_ids_become_stable(source_bytes: bytes, rubric:
     ],
 )
 def test_malformed_markers_are_named(source_bytes: bytes, rubric: Rubric, source: str, message: str) -> None:
-    """Markers that are open, nested, stray or in the wrong cell stop the release, by cell and line."""
+    """Unclosed, nested, stray or misplaced markers block the release; the error names cell and line."""
     with pytest.raises(NotebookError, match=message) as caught:
         build_release(edited(source_bytes, "double-answer", source=source), rubric, NAME)
     assert caught.value.code == "bad-markers"
@@ -162,7 +162,7 @@ def test_malformed_markers_are_named(source_bytes: bytes, rubric: Rubric, source
 def test_tests_that_no_rubric_knows_are_refused(
     source_bytes: bytes, rubric: Rubric, cell: str, source: str, line: int
 ) -> None:
-    """Hidden tests, and assertions where the points are, would count for nothing: where, and what to do."""
+    """Hidden tests and assertions in graded cells are refused because they would not count."""
     with pytest.raises(NotebookError) as caught:
         build_release(edited(source_bytes, cell, source=source), rubric, NAME)
     assert "own-tests" == caught.value.code
@@ -182,12 +182,12 @@ def test_tests_that_no_rubric_knows_are_refused(
 def test_assertions_that_carry_no_points_stay(
     source_bytes: bytes, rubric: Rubric, cell: str, source: str
 ) -> None:
-    """A given cell may make sure of what it needs, and words are no tests."""
+    """Given cells may contain assertions, and comments are not tests."""
     assert build_release(edited(source_bytes, cell, source=source), rubric, NAME)
 
 
 def test_a_solution_in_a_locked_cell_is_refused(source_bytes: bytes, rubric: Rubric) -> None:
-    """A region in a given class would be released with a stub in it; the error names the cell."""
+    """A solution region in a given cell is refused; the error names the cell."""
     source = "class Scale:\n    ### BEGIN SOLUTION\n    pass\n    ### END SOLUTION"
     with pytest.raises(NotebookError, match="cell 7: BEGIN SOLUTION is only allowed in an answer cell"):
         build_release(edited(source_bytes, "given", source=source), rubric, NAME)
@@ -210,7 +210,7 @@ def test_a_solution_in_a_locked_cell_is_refused(source_bytes: bytes, rubric: Rub
 def test_a_notebook_that_disagrees_with_its_rubric_is_refused(
     source_bytes: bytes, rubric: Rubric, grade_id: str, nbgrader: dict[str, Any], message: str
 ) -> None:
-    """Points, grade cells and answer cells must be the rubric's; the error says what each side has."""
+    """Points, grade cells and answer cells must match the rubric; the error states both values."""
     with pytest.raises(RubricError, match=message):
         build_release(edited(source_bytes, grade_id, nbgrader=nbgrader), rubric, NAME)
 
@@ -233,7 +233,7 @@ def test_a_notebook_the_rubric_does_not_know_is_refused(source_bytes: bytes, rub
 def test_cells_that_nbgrader_cannot_release_are_named(
     source_bytes: bytes, rubric: Rubric, grade_id: str, fields: dict[str, Any], code: str
 ) -> None:
-    """What nbgrader would refuse without naming a cell is refused with its number."""
+    """Cells that nbgrader would refuse without naming them are refused with their number."""
     with pytest.raises(NotebookError, match=r"cell \d+") as caught:
         build_release(edited(source_bytes, grade_id, **fields), rubric, NAME)
     assert caught.value.code == code
@@ -254,7 +254,7 @@ def test_other_languages_and_old_formats_are_refused(source_bytes: bytes, rubric
 
 @pytest.fixture(scope="module")
 def nbgrader_course(tmp_path_factory: pytest.TempPathFactory, source_bytes: bytes, rubric: Rubric) -> Path:
-    """A course folder of nbgrader's whose source is the small exam, with a clean environment beside it."""
+    """Return an nbgrader course folder with the small exam as source and its own environment."""
     course = tmp_path_factory.mktemp("course")
     folder = course / "source" / NAME
     folder.mkdir(parents=True)
@@ -264,7 +264,7 @@ def nbgrader_course(tmp_path_factory: pytest.TempPathFactory, source_bytes: byte
 
 
 def nbgrader(course: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run one command of nbgrader's in the course, with this environment's programs on the path."""
+    """Run an nbgrader command in the course, with this environment's programs on the path."""
     programs = Path(sys.executable).parent
     environment = {
         **os.environ,
@@ -288,7 +288,7 @@ def nbgrader(course: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 def test_nbgrader_generates_the_same_release(nbgrader_course: Path, release_bytes: bytes) -> None:
-    """``nbgrader generate_assignment`` accepts the source; its cells are those of our release."""
+    """``nbgrader generate_assignment`` accepts the source; its cells equal those of our release."""
     done = nbgrader(nbgrader_course, "generate_assignment", NAME)
     assert done.returncode == 0, done.stderr
     theirs = json.loads((nbgrader_course / "release" / NAME / f"{NAME}.ipynb").read_bytes())
@@ -299,7 +299,7 @@ def test_nbgrader_generates_the_same_release(nbgrader_course: Path, release_byte
 
 
 def test_a_written_answer_of_the_key_is_whole_in_each_language(source_bytes: bytes, rubric: Rubric) -> None:
-    """Marks of languages in the key are checked when the release is made, not when solutions are printed."""
+    """Language markers in the answer key are checked when the release is made."""
     data = edited(source_bytes, "essay", source="One variance.\n<!-- fr -->\nUne variance.")
     with pytest.raises(NotebookError, match="<!-- fr -->: expected one of") as caught:
         build_release(data, rubric, NAME)

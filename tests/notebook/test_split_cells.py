@@ -1,4 +1,4 @@
-"""Split, copied, merged and moved cells: all that a student wrote is run or shown, and students are told."""
+"""Split, copied, merged and moved cells: all student code is run or shown, and students get a message."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ CALLS = "def double(x):\n    return twice(x)"
 
 @pytest.fixture(params=["with cell ids", "re-saved without cell ids"])
 def has_ids(request: pytest.FixtureRequest) -> bool:
-    """Whether the program that saved the notebook knows nbformat 4.5."""
+    """Return whether cells have ids, as since nbformat 4.5."""
     return request.param == "with cell ids"
 
 
 @pytest.fixture
 def hand_in(release: Release, release_bytes: bytes, has_ids: bool) -> Callable[..., Submission]:
-    """Read the release after a change to its cells, with ids of cells or without."""
+    """Return a function that reads the release after a change to its cells, with or without cell ids."""
 
     def read_changed(change: Callable[[Cells], object]) -> Submission:
         tree = json.loads(release_bytes)
@@ -45,17 +45,17 @@ def hand_in(release: Release, release_bytes: bytes, has_ids: bool) -> Callable[.
 
 
 def place(cells: Cells, grade_id: str) -> int:
-    """Where the first cell with a grade_id stands."""
+    """Return the index of the first cell with a grade_id."""
     return next(at for at, cell in enumerate(cells) if marks(cell) == grade_id)
 
 
 def marks(cell: dict[str, Any]) -> str:
-    """The grade_id of a cell."""
+    """Return the grade_id of a cell."""
     return str(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
 
 
 def split(cells: Cells, grade_id: str, *sources: str, original: int = 0) -> None:
-    """Write an answer into several cells with the same metadata; one of them keeps the id of the cell."""
+    """Split an answer into several cells with the same metadata; one of them keeps the cell id."""
     at = place(cells, grade_id)
     halves = [{**copy.deepcopy(cells[at]), "source": source} for source in sources]
     for number, half in enumerate(halves):
@@ -71,17 +71,17 @@ def merge(cells: Cells, first: int, count: int) -> None:
 
 
 def run(submission: Submission) -> list[str]:
-    """The sources of the cells that are run."""
+    """Return the sources of the cells that are run."""
     return [cell.source for cell in submission.cells if isinstance(cell, Cell)]
 
 
 def asked(submission: Submission) -> set[str]:
-    """The answers that need manual review."""
+    """Return the answers that need manual review."""
     return {note.place for note in submission.notes if note.code == LOST}
 
 
 def told(submission: Submission) -> set[str]:
-    """The codes of what the student is told."""
+    """Return the codes of the messages to the student."""
     return {remark.message.code for remark in submission.remarks}
 
 
@@ -92,7 +92,7 @@ def told(submission: Submission) -> set[str]:
 def test_read_runs_both_halves_of_a_split_answer(
     halves: tuple[str, str], original: int, hand_in: Callable[..., Submission]
 ) -> None:
-    """A helper in one half is run, and both halves are the answer, in their order."""
+    """A helper in one half is run, and the answer consists of both halves in order."""
     found = hand_in(lambda cells: split(cells, "double-answer", *halves, original=original))
     written = [half for half in halves if half]
     assert [source for source in run(found) if source in written] == written
@@ -105,7 +105,7 @@ def test_read_runs_both_halves_of_a_split_answer(
 def test_read_takes_the_original_below_a_first_attempt(
     hand_in: Callable[..., Submission], has_ids: bool
 ) -> None:
-    """The release's cell id tells which is the answer; without it a person looks at both."""
+    """The release's cell id identifies the answer; without ids, both cells need manual review."""
     found = hand_in(lambda cells: split(cells, "double-answer", OTHER, RIGHT, original=1))
     assert [source for source in run(found) if source in (OTHER, RIGHT)] == [OTHER, RIGHT]
     assert f"{OTHER}\n\n{RIGHT}" == found.answers["double-answer"].source
@@ -128,7 +128,7 @@ def test_read_takes_the_original_below_a_first_attempt(
 def test_read_leaves_contradicting_halves_to_a_person(
     halves: tuple[str, str], code: str, hand_in: Callable[..., Submission]
 ) -> None:
-    """A person gets both texts, all of it is run, and the student is told at each cell."""
+    """Contradicting halves are all run and need manual review; each cell gets a message to the student."""
     found = hand_in(lambda cells: split(cells, "double-answer", *halves))
     assert [source for source in run(found) if source in halves] == list(halves)
     assert "\n\n".join(halves) == found.answers["double-answer"].source
@@ -137,14 +137,14 @@ def test_read_leaves_contradicting_halves_to_a_person(
 
 
 def test_read_takes_equal_copies_for_one_answer(hand_in: Callable[..., Submission]) -> None:
-    """A cell that was pasted once more below contradicts nothing."""
+    """A cell that was pasted a second time is not a contradiction."""
     found = hand_in(lambda cells: split(cells, "double-answer", RIGHT, RIGHT))
     assert RIGHT == found.answers["double-answer"].source
     assert not asked(found)
 
 
 def test_read_runs_a_copy_that_serves_as_a_helper_elsewhere(hand_in: Callable[..., Submission]) -> None:
-    """Copied into another question's place it is run there, and is no part of its own answer."""
+    """A cell copied to another question is run there and is not part of its original answer."""
     helper = "batch = 2"
 
     def change(cells: Cells) -> None:
@@ -164,7 +164,7 @@ def test_read_runs_a_copy_that_serves_as_a_helper_elsewhere(hand_in: Callable[..
 
 
 def test_read_finds_an_answer_in_another_questions_copied_cell(hand_in: Callable[..., Submission]) -> None:
-    """The empty cell of one question, copied to another one and answered there, answers that one."""
+    """An empty cell copied to another question and filled in there answers that question."""
     written = "score_shape = (2, 8, 128, 128)"
 
     def change(cells: Cells) -> None:
@@ -178,7 +178,7 @@ def test_read_finds_an_answer_in_another_questions_copied_cell(hand_in: Callable
 
 
 def test_read_does_not_run_an_untouched_copy(hand_in: Callable[..., Submission]) -> None:
-    """It would define anew, and empty, what the answer has defined."""
+    """An untouched copy of the stub would overwrite the answer's definition."""
     stub = "def double(x):\n    # YOUR CODE HERE\n    raise NotImplementedError()"
     found = hand_in(lambda cells: split(cells, "double-answer", RIGHT, stub))
     assert RIGHT in run(found)
@@ -187,7 +187,7 @@ def test_read_does_not_run_an_untouched_copy(hand_in: Callable[..., Submission])
 
 @pytest.mark.parametrize("original", [0, 1], ids=["first half keeps the id", "second half keeps the id"])
 def test_read_joins_the_halves_of_a_written_answer(original: int, hand_in: Callable[..., Submission]) -> None:
-    """Also if one half was turned to code; what a person marks is the whole text."""
+    """Manual review shows the whole text, even if one half was turned into code."""
     found = hand_in(lambda cells: split(cells, "essay", "Because of", "the variance.", original=original))
     assert "Because of\n\nthe variance." == found.answers["essay"].source
     assert ["Because of", "the variance."] == [
@@ -197,7 +197,7 @@ def test_read_joins_the_halves_of_a_written_answer(original: int, hand_in: Calla
 
 
 def test_read_keeps_the_pictures_of_both_halves_apart(hand_in: Callable[..., Submission]) -> None:
-    """JupyterLab calls each pasted picture image.png; the joined text shows each half's own."""
+    """JupyterLab names every pasted picture image.png; the joined text shows the picture of each half."""
 
     def change(cells: Cells) -> None:
         split(cells, "essay", "First ![](attachment:image.png)", "then ![](attachment:image.png)")
@@ -213,7 +213,7 @@ def test_read_keeps_the_pictures_of_both_halves_apart(hand_in: Callable[..., Sub
 
 
 def test_read_continues_a_written_answer_in_the_text_cell_below(hand_in: Callable[..., Submission]) -> None:
-    """A new cell of one's own, without any metadata, is the same as a half of a split one."""
+    """A new text cell below an answer continues it."""
 
     def change(cells: Cells) -> None:
         at = place(cells, "formula-why")
@@ -225,7 +225,7 @@ def test_read_continues_a_written_answer_in_the_text_cell_below(hand_in: Callabl
 
 @pytest.mark.parametrize("count", [2, 3], ids=["with the task", "with the task and the cell above"])
 def test_read_finds_an_answer_merged_into_given_cells(count: int, hand_in: Callable[..., Submission]) -> None:
-    """The given text is the release's, and what was written below it is the answer."""
+    """The given text comes from the release; the text below it is the answer."""
 
     def change(cells: Cells) -> None:
         at = place(cells, "essay")
@@ -238,7 +238,7 @@ def test_read_finds_an_answer_merged_into_given_cells(count: int, hand_in: Calla
 
 
 def test_read_runs_an_answer_merged_into_a_given_code_cell(hand_in: Callable[..., Submission]) -> None:
-    """Code of one's own below the code of a given cell is run, though the given cell is the release's."""
+    """A student's code below the code of a given cell is run; the given part comes from the release."""
 
     def change(cells: Cells) -> None:
         given = place(cells, "given")
@@ -252,7 +252,7 @@ def test_read_runs_an_answer_merged_into_a_given_code_cell(hand_in: Callable[...
 
 
 def test_read_finds_an_answer_merged_into_another_answer(hand_in: Callable[..., Submission]) -> None:
-    """Its names tell that the other cell holds it; the task between the two is the release's again."""
+    """The answer is recognised by its names; the task between the two cells comes from the release."""
 
     def change(cells: Cells) -> None:
         cells[place(cells, "double-answer")]["source"] = RIGHT
@@ -268,7 +268,7 @@ def test_read_finds_an_answer_merged_into_another_answer(hand_in: Callable[..., 
 
 
 def test_read_keeps_a_split_answer_that_was_moved(hand_in: Callable[..., Submission]) -> None:
-    """Both halves at the top of the notebook are run there and read together."""
+    """Both halves, moved to the top of the notebook, are run there and joined."""
 
     def change(cells: Cells) -> None:
         split(cells, "double-answer", HELPER, CALLS)
@@ -283,7 +283,7 @@ def test_read_keeps_a_split_answer_that_was_moved(hand_in: Callable[..., Submiss
 
 
 def test_read_takes_no_half_of_a_given_text_for_an_answer(hand_in: Callable[..., Submission]) -> None:
-    """A task that was split above an unanswered cell leaves that unanswered."""
+    """Splitting the prompt above an unanswered cell does not answer it."""
 
     def change(cells: Cells) -> None:
         split(cells, "essay-prompt", "## 4. Why are the scores", "divided by a square root?")
@@ -294,7 +294,7 @@ def test_read_takes_no_half_of_a_given_text_for_an_answer(hand_in: Callable[...,
 
 
 def test_read_says_that_changes_to_a_given_cell_do_not_count(hand_in: Callable[..., Submission]) -> None:
-    """The release's code is run, and the student is told so at that cell."""
+    """The release's code is run, and a message at that cell tells the student."""
     found = hand_in(lambda cells: cells[place(cells, "given")].update(source="class Scale: pass"))
     (remark,) = found.remarks
     assert ("notebook.given-changed", "given") == (
@@ -313,7 +313,7 @@ ANSWERS = {
 
 
 def mishandle(cells: Cells, numbers: random.Random) -> None:
-    """Do one thing to a notebook that a hurried student does: split, copy, merge, move, or type of a cell."""
+    """Change a notebook at random as hurried students do: split, copy, merge, move or add cells."""
     at = numbers.randrange(len(cells))
     action = numbers.choice(["split", "split", "copy", "merge", "move", "add"])
     if action == "split":
@@ -337,9 +337,9 @@ def mishandle(cells: Cells, numbers: random.Random) -> None:
 
 @pytest.mark.parametrize("seed", range(150))
 def test_read_drops_no_line_however_cells_are_handled(seed: int, hand_in: Callable[..., Submission]) -> None:
-    """Each line of every answer is read as that answer, or a person or the student is told of it.
+    """Each line of every answer is read as that answer, or reported to staff or student.
 
-    Only what stands in a changed given cell is replaced by the release's, and the student is told so there.
+    Only the content of a changed given cell is replaced by the release's, with a message at that cell.
     """
     numbers = random.Random(seed)
 

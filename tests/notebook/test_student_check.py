@@ -1,4 +1,4 @@
-"""The light check says whether an answer can be read, never whether it is right, and never raises."""
+"""The student check says whether an answer can be read, never whether it is right, and never raises."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ KINDS = {
 
 
 def question(name: str, kind: str, answer: str, options: dict[str, str]) -> str:
-    """One question of the rubric, as TOML."""
+    """Return a question of the rubric as TOML."""
     fields = {"id": name, "kind": kind, "points": 1, "answer": answer}
     item = {"id": "i", "points": 1, **options}
     lines = ["[[question]]", *(f"{key} = {json.dumps(value)}" for key, value in fields.items())]
@@ -66,7 +66,7 @@ def question(name: str, kind: str, answer: str, options: dict[str, str]) -> str:
 
 @pytest.fixture(scope="module")
 def exam(tmp_path_factory: pytest.TempPathFactory) -> Rubric:
-    """A rubric with a question of every kind that the check tells apart."""
+    """Return a rubric with a question of every kind that the check distinguishes."""
     text = TEXT + "".join(question(name, *rest) for name, rest in KINDS.items())
     folder = write_empty_checks(tmp_path_factory.mktemp("reference"), "code")
     return rubrics.parse_rubric(text.encode(), reference=folder)
@@ -74,7 +74,7 @@ def exam(tmp_path_factory: pytest.TempPathFactory) -> Rubric:
 
 @pytest.fixture(scope="module")
 def module(exam: Rubric) -> dict[str, Any]:
-    """The released coursecheck.py, run as a student's notebook imports it."""
+    """Execute the released coursecheck.py as a notebook's import does; return its namespace."""
     namespace: dict[str, Any] = {"__name__": "coursecheck"}
     exec(compile(build_student_check(exam, forms=list_forms()), "coursecheck.py", "exec"), namespace)
     return namespace
@@ -82,7 +82,7 @@ def module(exam: Rubric) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def say(module: dict[str, Any]) -> Callable[..., str]:
-    """Call the released ``check`` from a notebook that holds some variables; what it printed."""
+    """Return a function that calls the released ``check`` with some variables and returns its output."""
 
     def call(name: object, language: object = "", **variables: Any) -> str:
         printed = io.StringIO()
@@ -95,7 +95,7 @@ def say(module: dict[str, Any]) -> Callable[..., str]:
 
 
 def test_the_file_needs_only_the_standard_library(exam: Rubric) -> None:
-    """All that it and the modules in it import is part of Python, in it, or stood in for."""
+    """All imports are from the standard library, included in the file, or replaced by it."""
     template = build_student_check(exam, forms=list_forms()).decode()
     texts = [template, *collect_sources().values()]
     names = {
@@ -113,7 +113,7 @@ def test_the_file_needs_only_the_standard_library(exam: Rubric) -> None:
 
 
 def test_the_modules_are_the_programs_own(module: dict[str, Any]) -> None:
-    """What the file carries is, letter for letter, what the grader runs; it is the same for every rubric."""
+    """The file contains the grader's modules unchanged, whatever the rubric."""
     carried = json.loads(module["SOURCES"])
     assert carried == {
         name: (ROOT / name.replace(".", "/")).with_suffix(".py").read_text("utf-8") for name in carried
@@ -122,7 +122,7 @@ def test_the_modules_are_the_programs_own(module: dict[str, Any]) -> None:
 
 
 def test_python_3_9_can_read_every_module() -> None:
-    """No syntax in what travels to students is newer than Python 3.9."""
+    """Released modules use no syntax newer than Python 3.9."""
     template = (ROOT / "autograder/notebook/coursecheck.py").read_text("utf-8")
     newer = []
     for name, text in {"the file itself": template, **collect_sources()}.items():
@@ -134,7 +134,7 @@ def test_python_3_9_can_read_every_module() -> None:
 
 
 def test_an_installed_program_is_left_alone(module: dict[str, Any]) -> None:
-    """The file's modules are others than those of an installed autograder, which stay as they are."""
+    """The file's modules do not replace those of an installed autograder."""
     before = sys.modules["autograder.formulas.nodes"]
     assert module["_module"]("autograder.formulas.nodes") is not before
     assert sys.modules["autograder.formulas.nodes"] is before
@@ -248,12 +248,12 @@ def test_unreadable_answers_are_explained(
 
 
 def test_an_unassigned_name_is_told_apart(say: Callable[..., str]) -> None:
-    """Before the answer cell ran, the student is told to run it."""
+    """If the answer cell has not been run, the student is asked to run it."""
     assert say("formula").startswith("○ formula: size does not exist yet. Give it a value in the answer cell")
 
 
 def test_a_misspelt_question_is_suggested(say: Callable[..., str]) -> None:
-    """An id that is nearly right gets the right one."""
+    """A misspelt question id gets a suggestion."""
     assert say("formla") == (
         "There is no question formla. Is it spelt as in the notebook? Did you mean formula?\n"
     )
@@ -268,7 +268,7 @@ def test_german_is_spoken_on_request(say: Callable[..., str]) -> None:
 def test_a_notebook_gets_html_without_anybodys_markup(
     module: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where IPython runs, the formula is set as MathML, and what a student wrote is escaped."""
+    """In IPython, the formula is rendered as MathML, and the student's text is escaped."""
     shown: list[dict[str, str]] = []
     display = types.SimpleNamespace(display=lambda bundle, raw: shown.append(bundle))
     monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shown))
@@ -283,7 +283,7 @@ def test_a_notebook_gets_html_without_anybodys_markup(
 
 
 def test_a_terminal_gets_no_control_characters(module: dict[str, Any]) -> None:
-    """An error with an escape sequence in it is printed as plain words."""
+    """Control characters in an error are removed from terminal output."""
     show, look = (
         module["_module"](f"autograder.notebook.student.{name}") for name in ("rendering", "report")
     )
@@ -292,14 +292,14 @@ def test_a_terminal_gets_no_control_characters(module: dict[str, Any]) -> None:
 
 
 def test_all_questions_are_looked_at_in_order(say: Callable[..., str]) -> None:
-    """Without a name every question has its lines, and the number of answers stands below."""
+    """Without a name, every question is reported in order, followed by the number of answers."""
     said = say("", size="d", total=3)
     assert list(KINDS) == list(dict.fromkeys(re.findall(r"^\S (\S+): ", said, re.MULTILINE)))
     assert f"Questions answered: 2 of 10. Questions that cannot be checked here: 1.\n{NOT_A_MARK}" in said
 
 
 def test_while_grading_it_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
-    """What lies in its place in a student's box takes any call, prints nothing and knows nothing."""
+    """The replacement used during grading accepts any call and prints nothing."""
     silent: dict[str, Any] = {"__name__": "coursecheck"}
     exec(SILENT.read_text("utf-8"), silent)
     assert silent["check"]("formula", language="de") is None
@@ -322,7 +322,7 @@ class Hostile:
 @pytest.mark.parametrize("name", [*KINDS, "nothing", None, 7, ["x"], "hostile"])
 @pytest.mark.parametrize("language", ["", None, ["en"]])
 def test_the_check_never_raises(say: Callable[..., str], name: object, language: object) -> None:
-    """Whatever the question, the language and the values are, something is printed and nothing raised."""
+    """The check prints a message and raises nothing, for any question, language and values."""
     values = {KINDS[key][1]: Hostile() for key in KINDS if KINDS[key][1]}
     assert say(Hostile() if name == "hostile" else name, language, **values).strip()
 
@@ -335,7 +335,7 @@ def test_the_check_never_raises(say: Callable[..., str], name: object, language:
     ],
 )
 def test_a_damaged_file_says_that_nothing_is_lost(exam: Rubric, lost: list[str], begins: list[str]) -> None:
-    """In the language asked for, as long as the sentences are there."""
+    """A damaged file prints its message in the requested language as long as its sentences can be read."""
     namespace: dict[str, Any] = {"__name__": "coursecheck"}
     exec(compile(build_student_check(exam), "coursecheck.py", "exec"), namespace)
     namespace.update(dict.fromkeys(lost, "no data"))
@@ -349,12 +349,12 @@ def test_a_damaged_file_says_that_nothing_is_lost(exam: Rubric, lost: list[str],
 @settings(max_examples=200, deadline=None)
 @given(text=st.text(max_size=60) | st.text("d8h()[]{}=+-*^_\\$ .,²", max_size=40))
 def test_any_text_is_answered_with_one_sentence(text: str) -> None:
-    """A formula of any characters gives one line for its question."""
+    """Any text as a formula gives exactly one line for its question."""
     assert 1 == len(examine("q", FORMULA, {"size": text}, "en").lines)
 
 
 def test_only_what_automatic_items_read_is_looked_for(exam: Rubric) -> None:
-    """Names come from automatic items; an answer that serves two forms may have either."""
+    """Only names used by automatic items are checked; an answer used in two forms may have either."""
     text = (
         TEXT.replace("points = 11", "points = 3")
         + """
@@ -383,7 +383,7 @@ def test_only_what_automatic_items_read_is_looked_for(exam: Rubric) -> None:
 def test_answers_to_code_questions_have_the_form_of_the_solution(
     question: str, value: Any, state: str
 ) -> None:
-    """A list is no function, but some checks in Python judge lists."""
+    """Code questions expect the form of the solution, for example a list if the check judges lists."""
     rubric = rubrics.load_rubric(ROOT / "rubrics" / "gpt2.toml")
     namespace: dict[str, Any] = {"__name__": "coursecheck"}
     exec(build_student_check(rubric, forms=list_forms()), namespace)
@@ -392,6 +392,6 @@ def test_answers_to_code_questions_have_the_form_of_the_solution(
 
 
 def test_a_long_hostile_text_is_answered(say: Callable[..., str]) -> None:
-    """Texts that make careless patterns slow are answered."""
+    """Texts that cause catastrophic backtracking in naive patterns are answered."""
     for text in ("_{" * 1000, "\\text" * 400, "8 " * 1000, "(" * 2000, "1 000" * 400):
         assert say("formula", size=text).startswith("✗ formula: ")

@@ -1,4 +1,4 @@
-"""Any bytes become a `Submission` or a `NotebookError`, and metadata never decides about marks."""
+"""Any bytes give a `Submission` or a `NotebookError`, and metadata never decides about marks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ODD: tuple[Any, ...] = (
 
 
 def outcome(data: bytes, release: Release) -> Submission | str:
-    """The submission, or the error's code; every other exception fails the test."""
+    """Return the submission or the error's code; any other exception fails the test."""
     try:
         result = read_notebook(data, release, student="s", assignment="a")
     except NotebookError as error:
@@ -49,7 +49,7 @@ def outcome(data: bytes, release: Release) -> Submission | str:
 
 
 def sound(result: Submission, release: Release) -> bool:
-    """What holds for every submission, however broken: locked text, one answer each, printable text."""
+    """Return whether a submission keeps the invariants: locked text, one answer per cell, printable text."""
     locked = sorted((cell.grade_id, cell.source) for cell in release.cells if cell.is_locked)
     found = [(cell.grade_id, cell.source) for cell in result.cells if cell.grade_id]
     answers = {cell.grade_id for cell in release.cells if cell.is_answer}
@@ -68,7 +68,7 @@ def sound(result: Submission, release: Release) -> bool:
 
 
 def places(tree: Any) -> Iterator[tuple[Any, Any]]:
-    """Every container of a JSON tree with each of its keys or indices."""
+    """Yield every container of a JSON tree with each of its keys or indices."""
     keys = list(tree) if isinstance(tree, dict) else range(len(tree)) if isinstance(tree, list) else ()
     for key in keys:
         yield tree, key
@@ -78,7 +78,7 @@ def places(tree: Any) -> Iterator[tuple[Any, Any]]:
 @QUICK
 @given(data=st.binary(max_size=200))
 def test_arbitrary_bytes_are_refused_with_a_code(data: bytes, release: Release) -> None:
-    """No short byte string is a notebook, and none raises anything but a NotebookError."""
+    """Every short byte string raises a NotebookError."""
     assert isinstance(outcome(data, release), str)
 
 
@@ -95,7 +95,7 @@ def test_arbitrary_json_has_an_outcome(tree: Any, release: Release) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_mutated_notebooks_have_an_outcome(seed: int, release: Release, release_bytes: bytes) -> None:
-    """A hundred notebooks with one to eight values replaced, removed, doubled or exchanged are all read."""
+    """Notebooks with one to eight values replaced, removed, doubled or exchanged are all read."""
     generator = random.Random(seed)
     original = json.loads(release_bytes)
     outcomes = []
@@ -121,7 +121,7 @@ def test_mutated_notebooks_have_an_outcome(seed: int, release: Release, release_
 
 @pytest.mark.parametrize("seed", range(3))
 def test_damaged_bytes_have_an_outcome(seed: int, release: Release, release_bytes: bytes) -> None:
-    """Bytes flipped, cut out or doubled anywhere in the file never raise anything unforeseen."""
+    """Bytes flipped, removed or repeated anywhere raise no unexpected error."""
     generator = random.Random(seed)
     outcomes = []
     for _ in range(150):
@@ -149,7 +149,7 @@ def test_damaged_bytes_have_an_outcome(seed: int, release: Release, release_byte
 def test_any_order_of_any_cells_keeps_the_exam_whole(
     order: list[int], dropped: set[int], stripped: set[int], release: Release, release_bytes: bytes
 ) -> None:
-    """Cells moved, deleted and stripped of metadata in any combination still give every locked cell once."""
+    """Moved, deleted and stripped cells in any combination still give every locked cell once."""
     tree = json.loads(release_bytes)
     for index in stripped:
         tree["cells"][index]["metadata"] = {}
@@ -158,19 +158,19 @@ def test_any_order_of_any_cells_keeps_the_exam_whole(
 
 
 def cells_of(release_bytes: bytes) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """The release's tree, and its cells by grade_id."""
+    """Return the release's tree, and its cells by grade_id."""
     tree = json.loads(release_bytes)
     by_id = {cell["metadata"].get("nbgrader", {}).get("grade_id", ""): cell for cell in tree["cells"]}
     return tree, by_id
 
 
 def reread(tree: dict[str, Any], release: Release) -> Submission:
-    """What reading a tree gives."""
+    """Return the submission read from a tree."""
     return read_notebook(json.dumps(tree).encode(), release, student="s", assignment="a")
 
 
 def test_the_stub_is_unanswered_up_to_trailing_white_space(release: Release, release_bytes: bytes) -> None:
-    """Spaces at line ends and blank lines at the end do not make an answer; anything else does."""
+    """Trailing whitespace does not make an answer; any other change does."""
     tree, cells = cells_of(release_bytes)
     cells["double-answer"]["source"] = (
         "def double(x):  \n    # YOUR CODE HERE\n    raise NotImplementedError()\n\n  "
@@ -184,7 +184,7 @@ def test_the_stub_is_unanswered_up_to_trailing_white_space(release: Release, rel
 
 
 def test_a_blank_answer_cell_counts_as_changed(release: Release, release_bytes: bytes) -> None:
-    """A student who cleared the cell may have answered in another one, so the values are looked at."""
+    """A cleared answer cell counts as changed, because the answer may be in another cell."""
     tree, cells = cells_of(release_bytes)
     cells["shape-answer"]["source"] = ""
     answer = reread(tree, release).answers["shape-answer"]
@@ -192,7 +192,7 @@ def test_a_blank_answer_cell_counts_as_changed(release: Release, release_bytes: 
 
 
 def test_restored_cells_follow_the_cell_that_precedes_them(release: Release, release_bytes: bytes) -> None:
-    """A deleted check cell comes back right after its answer cell, also when that was moved."""
+    """A deleted check cell is restored after its answer cell, even if that was moved."""
     tree, cells = cells_of(release_bytes)
     answer = cells["double-answer"]
     tree["cells"] = [cell for cell in tree["cells"] if cell is not answer and cell is not cells["double"]]
@@ -204,7 +204,7 @@ def test_restored_cells_follow_the_cell_that_precedes_them(release: Release, rel
 def test_extra_cells_run_where_they_stand_and_raw_cells_do_not_run(
     release: Release, release_bytes: bytes
 ) -> None:
-    """The student's own code keeps its place; raw cells are shown only."""
+    """The student's code runs in its place; raw cells are only shown."""
     tree, _ = cells_of(release_bytes)
     tree["cells"].insert(2, {"cell_type": "code", "source": "import math", "metadata": {}})
     tree["cells"].insert(3, {"cell_type": "raw", "source": "import os", "metadata": {}})
@@ -216,7 +216,7 @@ def test_extra_cells_run_where_they_stand_and_raw_cells_do_not_run(
 
 
 def test_a_locked_id_on_own_code_gives_no_locked_standing(release: Release, release_bytes: bytes) -> None:
-    """A second cell that claims a locked id is run as the student's own and not marked as the release's."""
+    """A second cell with a locked id is run as the student's code and is not locked."""
     tree, cells = cells_of(release_bytes)
     forged = copy.deepcopy(cells["given"])
     forged["source"] = "class Scale: pass"
@@ -231,7 +231,7 @@ def test_a_locked_id_on_own_code_gives_no_locked_standing(release: Release, rele
 def test_a_file_in_another_encoding_is_told_so_and_not_that_given_cells_changed(
     release: Release, release_bytes: bytes
 ) -> None:
-    """What an editor did to letters of given cells is no change of the student's."""
+    """Characters of given cells damaged by another encoding are not reported as changes by the student."""
     tree = json.loads(release_bytes)
     locked = {cell.grade_id for cell in release.cells if cell.is_locked}
     for cell in tree["cells"]:

@@ -1,4 +1,4 @@
-"""Every folder of tests/submissions/notebooks is one fault; its expected.toml says what must come of it."""
+"""Each folder of tests/submissions/notebooks has one fault, with the expected result in expected.toml."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ CONTROL = "control-answered"
 
 
 def submission(folder: str, release: Release) -> Submission:
-    """What reading a fault's notebook gives."""
+    """Return the submission read from a fault's notebook."""
     data = read_file(FAULTS / folder / "submission.ipynb")
     return read_notebook(data, release, student="student", assignment="small-exam")
 
 
 def expectation(folder: str) -> dict[str, object]:
-    """What must come of it."""
+    """Return the expected result of a fault."""
     return tomllib.loads((FAULTS / folder / "expected.toml").read_text())
 
 
@@ -39,7 +39,7 @@ REFUSED = [folder for folder in FOLDERS if folder not in GRADED]
 
 @pytest.mark.parametrize("folder", REFUSED)
 def test_what_is_no_notebook_is_refused_by_name(folder: str, release: Release) -> None:
-    """Bytes that cannot be graded raise a NotebookError whose code is the expected one."""
+    """Files that are not gradable notebooks raise a NotebookError with the expected code."""
     with pytest.raises(NotebookError) as caught:
         submission(folder, release)
     assert expectation(folder)["code"] == caught.value.code
@@ -48,14 +48,14 @@ def test_what_is_no_notebook_is_refused_by_name(folder: str, release: Release) -
 
 @pytest.mark.parametrize("folder", GRADED)
 def test_odd_notebooks_leave_exactly_the_expected_notes(folder: str, release: Release) -> None:
-    """Each oddity is noted for staff, and nothing else is."""
+    """Each anomaly, and nothing else, is noted for staff."""
     found = Counter(note.code for note in submission(folder, release).notes)
     assert expectation(folder)["notes"] == dict(found)
 
 
 @pytest.mark.parametrize("folder", GRADED)
 def test_every_answer_is_found(folder: str, release: Release) -> None:
-    """Whatever the fault, each answer is the control's, unless expected.toml says otherwise."""
+    """Each answer equals the control's answer, unless expected.toml states a difference."""
     expected = expectation(folder)
     read_back = submission(folder, release)
     control = submission(CONTROL, release).answers
@@ -69,14 +69,14 @@ def test_every_answer_is_found(folder: str, release: Release) -> None:
 
 @pytest.mark.parametrize("folder", GRADED)
 def test_answers_that_cannot_be_told_ask_for_a_human(folder: str, release: Release) -> None:
-    """The note answer-cell-lost stands for exactly the answers that expected.toml lists as lost."""
+    """The note answer-cell-lost is given for exactly the answers listed as lost in expected.toml."""
     found = [note.place for note in submission(folder, release).notes if note.code == LOST]
     assert expectation(folder).get("lost", []) == found
 
 
 @pytest.mark.parametrize("folder", GRADED)
 def test_locked_cells_are_the_releases(folder: str, release: Release) -> None:
-    """Each locked cell of the release stands in the program exactly once with the release's text."""
+    """Each locked cell of the release is run exactly once, with the release's text."""
     program = [
         (cell.grade_id, cell.source)
         for cell in submission(folder, release).cells
@@ -88,20 +88,20 @@ def test_locked_cells_are_the_releases(folder: str, release: Release) -> None:
 
 @pytest.mark.parametrize("folder", [f for f in GRADED if f not in ("reordered", "only-answers")])
 def test_restored_cells_stand_where_the_release_has_them(folder: str, release: Release) -> None:
-    """The program's matched cells are in the release's order unless the student moved them."""
+    """Restored cells are in the release's order unless the student moved them."""
     program = [cell.grade_id for cell in submission(folder, release).cells if cell.grade_id]
     in_order = [cell.grade_id for cell in release.cells if cell.grade_id in program]
     assert in_order == program
 
 
 def test_no_output_of_a_student_is_kept(release: Release) -> None:
-    """A submission's record does not hold anything that stood in its outputs."""
+    """A submission contains nothing from the student's outputs."""
     assert "full marks" in (FAULTS / "control-outputs" / "submission.ipynb").read_text()
     assert "full marks" not in repr(submission("control-outputs", release))
 
 
 def test_fifty_megabytes_of_outputs_are_read(release: Release, release_bytes: bytes) -> None:
-    """An honest 50 MB notebook full of outputs becomes a submission."""
+    """A 50 MB notebook full of harmless outputs becomes a submission."""
     tree = json.loads(release_bytes)
     tree["cells"][1]["outputs"] = [
         {"output_type": "stream", "name": "stdout", "text": ["step 1, loss 0.25, [ok] {x}\n"] * 700_000},
@@ -116,7 +116,7 @@ def test_fifty_megabytes_of_outputs_are_read(release: Release, release_bytes: by
 @pytest.mark.parametrize("filler", ["{},", "[],", "0,", '"ab",'])
 @pytest.mark.parametrize(("times", "code"), [(3_000_000, "too-complex"), (9_000_000, "too-large")])
 def test_memory_bombs_are_refused(filler: str, times: int, code: str, release: Release) -> None:
-    """Small JSON that unfolds to gigabytes is refused before it is parsed."""
+    """Small JSON that expands to gigabytes is refused before it is parsed."""
     data = ('{"cells": [' + filler * times + "0]}").encode()
     with pytest.raises(NotebookError) as caught:
         read_notebook(data, release, student="s", assignment="a")
@@ -133,7 +133,7 @@ def test_hostile_quotes_are_read_or_refused(filler: str, release: Release) -> No
 
 @pytest.mark.parametrize("filler", ["\n", " \n", "$", "$a", "a ", "a = ", "def ", "\r", "\t"])
 def test_hostile_sources_are_read_or_refused(filler: str, release: Release, release_bytes: bytes) -> None:
-    """A megabyte of anything in an answer cell, its type flipped, is read."""
+    """A megabyte of any text in an answer cell of the wrong type is read."""
     tree = json.loads(release_bytes)
     for cell in tree["cells"]:
         if cell["metadata"].get("nbgrader", {}).get("solution"):
@@ -144,14 +144,14 @@ def test_hostile_sources_are_read_or_refused(filler: str, release: Release, rele
 
 
 def test_a_file_over_the_cap_is_refused(release: Release) -> None:
-    """One byte more than the largest size is refused without reading it as JSON."""
+    """A file one byte over the limit is refused before it is parsed."""
     with pytest.raises(NotebookError) as caught:
         read_notebook(b" " * (MAX_BYTES + 1), release, student="s", assignment="a")
     assert caught.value.code == "too-large"
 
 
 def test_too_many_cells_are_refused(release: Release, release_bytes: bytes) -> None:
-    """One cell more than the cap is refused, in the current format and in format 3."""
+    """One cell more than the limit is refused, in the current format and in format 3."""
     tree = json.loads(release_bytes)
     tree["cells"] = [{"cell_type": "code", "source": "", "metadata": {}}] * (MAX_CELLS + 1)
     old = {"nbformat": 3, "worksheets": [{"cells": tree["cells"]}]}
@@ -162,7 +162,7 @@ def test_too_many_cells_are_refused(release: Release, release_bytes: bytes) -> N
 
 
 def test_a_huge_code_cell_is_refused_and_a_huge_text_is_cut(release: Release, release_bytes: bytes) -> None:
-    """Code over the cap is an error that names the cell; text over the cap is cut with a note."""
+    """Code over the limit raises an error that names the cell; text over the limit is cut with a note."""
     tree = json.loads(release_bytes)
     text = "a" * (MAX_SOURCE + 1)
     cell = {"cell_type": "markdown", "source": text, "metadata": {}}
@@ -177,7 +177,7 @@ def test_a_huge_code_cell_is_refused_and_a_huge_text_is_cut(release: Release, re
 
 
 def test_a_thousand_oddities_keep_the_notes_that_ask_for_a_human(release: Release) -> None:
-    """Notes are capped, and a flood of others cannot push out the request for a human."""
+    """The number of notes is limited, but notes that cause manual review are always kept."""
     flags = {"grade_id": "mine", "solution": True, "schema_version": 3}
     cells = [
         {"cell_type": "code", "source": f"x{n} = 1", "metadata": {"nbgrader": flags}} for n in range(1000)

@@ -1,4 +1,4 @@
-"""An exam's title page follows from the rubric, and what students write on it is only kept."""
+"""An exam's title page is generated from the rubric; personal details on it are only stored."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ RUBRIC = parse_rubric(GOOD.replace('name = "exam"', 'name = "exam"\nlanguages = 
 
 
 def filled(text: str, rubric: Rubric = RUBRIC, window: Window | None = None) -> str:
-    """A cell of the title page."""
+    """Return a filled cell of the title page."""
     return fill_title_page(text, rubric, window, "cell 1")
 
 
 def title(language: str, window: Window | None = WINDOW) -> str:
-    """The first cell of the shipped exam's release."""
+    """Return the first cell of the shipped exam's release."""
     release = nbformat.reads(build_release(SOURCE.read_bytes(), exam(), EXAM, language, window).decode(), 4)
     return str(release.cells[0].source)
 
 
 @pytest.mark.parametrize(("language", "words"), [("en", ("Sum", "Grade")), ("de", ("Summe", "Note"))])
 def test_the_table_of_tasks_is_the_rubrics(language: str, words: tuple[str, str]) -> None:
-    """Each line has a task's name, text and points, and room for those achieved; then sum and grade."""
+    """Each task has a row with name, text, points and space for achieved points; then sum and grade."""
     lines = [line for line in title(language).splitlines() if line.startswith("| ")]
     rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in lines]
     tasks = [[task.id, task.text[language], str(task.points), ""] for task in exam().assignment.tasks]
@@ -49,7 +49,7 @@ def test_the_table_of_tasks_is_the_rubrics(language: str, words: tuple[str, str]
 
 
 def test_without_grades_there_is_no_line_for_one() -> None:
-    """Nothing stands on the title page that nobody will fill in."""
+    """Without grades, the title page has no row for the grade."""
     assert "Grade" not in filled("<!-- exam tasks en -->")
     assert "Sum" in filled("<!-- exam tasks en -->")
 
@@ -72,7 +72,7 @@ def test_without_grades_there_is_no_line_for_one() -> None:
     ],
 )
 def test_the_first_cell_shows_the_times(language: str, start: str, end: str, rule: str) -> None:
-    """Where the course knows them; the time allowed and the rule of one submission always stand there."""
+    """Start and end are shown if the course states them; duration and submission rule always are."""
     text = title(language)
     assert "90 " in text
     assert [] == [wanted for wanted in (start, end, rule) if wanted not in text]
@@ -83,7 +83,7 @@ def test_the_first_cell_shows_the_times(language: str, start: str, end: str, rul
 
 
 def test_a_release_in_all_languages_has_each_in_its_own() -> None:
-    """Both passages are filled, each in its language."""
+    """Each passage is filled in its own language."""
     text = title("")
     english, german = text.split("<!-- de -->")
     assert ("**Time allowed:**" in english, "**Bearbeitungszeit:**" in german) == (True, True)
@@ -94,7 +94,7 @@ def test_a_release_in_all_languages_has_each_in_its_own() -> None:
     "comment", ["<!-- exam task en -->", "<!-- exam tasks -->", "<!-- exam tasks fr -->", "<!-- exam -->"]
 )
 def test_a_misspelt_place_is_refused(comment: str) -> None:
-    """It would leave a title page without its table."""
+    """A misspelt placeholder is refused, because the table would be missing."""
     with pytest.raises(NotebookError, match=r"cell 1: .* expected times or tasks, and one of en, de"):
         filled(f"# Title\n{comment}\n")
 
@@ -103,14 +103,14 @@ def test_a_misspelt_place_is_refused(comment: str) -> None:
     ("wanted", "table"), [("times", r"\[assignment.exam\]"), ("tasks", r"\[\[assignment.task\]\]")]
 )
 def test_what_the_rubric_does_not_state_is_refused(wanted: str, table: str) -> None:
-    """A place for it in a rubric that has none is an error."""
+    """A placeholder for data that the rubric does not contain raises an error."""
     plain = parse_rubric(b"version = 1\n[assignment]\nname = 'x'\npoints = 0\n")
     with pytest.raises(NotebookError, match=f"the rubric has no {table}"):
         filled(f"<!-- exam {wanted} en -->", plain)
 
 
 def test_details_are_read_without_running_anything() -> None:
-    """Texts and numbers of the cell, the first that is not empty, in the order of the title page."""
+    """Details are read from constants in the cells: the first non-empty value, in title page order."""
     cells = (
         Cell('programme = "NLP"\nfamily_name = "Löwe"\nfirst_name = ""', "setup", locked=True),
         Markdown('family_name = "Nobody"'),
@@ -145,12 +145,12 @@ def test_details_are_read_without_running_anything() -> None:
     ],
 )
 def test_whatever_else_stands_there_is_nothing(source: str) -> None:
-    """Code is not run, and what is no short text or number is not kept."""
+    """Code is not run, and values other than short texts and numbers are ignored."""
     assert {} == read_details([Cell(source)])
 
 
 def test_a_long_name_is_cut() -> None:
-    """A hundred characters are kept."""
+    """Names are cut to a hundred characters."""
     assert {"programme": "x" * 100} == read_details([Cell(f'programme = "{"x" * 300}"')])
 
 
@@ -164,7 +164,7 @@ def test_a_long_name_is_cut() -> None:
     ],
 )
 def test_a_deadline_alone_is_told_without_a_start(language: str, own: bool, said: str) -> None:
-    """Where the course states only an end, the title page speaks of no beginning."""
+    """If the course states only an end, the title page omits the start."""
     text = filled(f"<!-- exam times {language} -->", window=Window(None, WINDOW.end, "Europe/Berlin", own))
     assert [True] == [line.startswith(said) for line in text.splitlines() if "11:30" in line]
     assert not {"Start", "Beginn"} & set(text.replace("*", " ").replace(":", " ").split())
@@ -186,7 +186,7 @@ COSTLY = Window(
     ],
 )
 def test_what_being_late_costs_stands_on_the_title_page(language: str, said: str) -> None:
-    """Also of an assignment that is no exam and has a deadline alone; without either there is an error."""
+    """The late penalty is shown, also for homework with a deadline; without a rule it is an error."""
     text = filled(f"<!-- exam times {language} -->", window=COSTLY)
     assert [True] == [line.startswith(said) for line in text.splitlines() if "50" in line]
     homework = replace(RUBRIC, assignment=replace(RUBRIC.assignment, exam=None))

@@ -1,4 +1,4 @@
-"""A small rubric, its release, and hand-made results: a good, a middling and a hostile student."""
+"""A small rubric, its release, and example results of a good, a middling and a hostile student."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _released(kind: str, grade_id: str, source: str, **marks: object) -> dict[st
 
 
 def release() -> bytes:
-    """The released notebook of the rubric."""
+    """Return the released notebook of the rubric."""
     cells = [_released("markdown", "intro", "# Exam\n\nAnswer every question.", locked=True)]
     for question in RUBRIC.questions:
         cells.append(_released("code", question.answer_cell, "# YOUR CODE HERE", solution=True))
@@ -133,7 +133,7 @@ def release() -> bytes:
 
 
 def png(width: int = 64, height: int = 24) -> str:
-    """A small picture, as base64."""
+    """Return a small picture as base64."""
     row = b"\x00" + bytes(255 * x // width for x in range(width))
     parts = (
         (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)),
@@ -148,14 +148,14 @@ def png(width: int = 64, height: int = 24) -> str:
 
 
 def said(english: str, german: str = "", **params: str) -> Message:
-    """A message with its own text."""
+    """Return a message with the given text."""
     return Message("example", params, {"en": english, "de": german or english})
 
 
 def item(
     question: str, name: str, status: Status, message: Message, *, points: str = "", reading: str = ""
 ) -> ItemResult:
-    """A result of one item of the rubric; full points when it passed, none otherwise unless said."""
+    """Return the result of an item; by default full points if it passed, else none."""
     possible = RUBRIC.get_question(question).get_item(name).points
     earned = Decimal(points) if points else possible if status is Status.PASSED else Decimal(0)
     staff = f"staff only: {question}.{name}"
@@ -165,7 +165,7 @@ def item(
 def graded(
     student: str, items: tuple[ItemResult, ...], executed: ExecutedNotebook, **score: object
 ) -> GradingResult:
-    """A result of the exam with these items."""
+    """Return a result of the exam with these items."""
     notes = (Note("remark", "staff only: a remark", "mha"),)
     return GradingResult(
         Score(student, "exam", 3, items, **{"notes": notes, **score}),  # type: ignore[arg-type]
@@ -184,7 +184,7 @@ _GOOD_CODE = "class MultiHeadAttention(nn.Module):\n    ...  # forty lines that 
 
 
 def good() -> GradingResult:
-    """Everything right; one reason waits for a human."""
+    """Return a result in which everything is right and one item needs manual review."""
     items = (
         item("task3-b", "formula", Status.PASSED, RIGHT, reading="8*d_model^2"),
         item("task3-b", "why", Status.NEEDS_REVIEW, LOOKED_AT),
@@ -205,7 +205,7 @@ def good() -> GradingResult:
 
 
 def middling() -> GradingResult:
-    """Some right, a named mistake, faults left, an error, a stopped cell, pictures and tables."""
+    """Return a result with right items, a named mistake, faults left, an error and a stopped cell."""
     left = {"cross_mask", "position_table", "cross_value"}
     seen = said(
         "Moving a memory position that is blocked still changed the output.",
@@ -276,7 +276,7 @@ HOSTILE = (
 
 
 def hostile() -> GradingResult:
-    """Every text that a student controls is an attack; nothing is worth a point."""
+    """Return a result without points in which every text controlled by the student is an attack."""
     attack = " ".join(HOSTILE[1:])
     messages = [said("Your code said: {text}", text=attack), Message("no-such-code", {"name": attack})]
     items = tuple(
@@ -314,5 +314,5 @@ def hostile() -> GradingResult:
 
 
 def stream(text: str) -> CellOutput:
-    """Printed text."""
+    """Return printed output."""
     return CellOutput("stream", {"text/plain": text})

@@ -1,4 +1,4 @@
-"""Code is shown by lines: coloured, escaped, and beside what was handed out."""
+"""Code is shown line by line: highlighted, escaped, and compared with the released starter."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ STARTER = 'def scale(x, d):\n    """Scale the scores."""\n    return x / d\n\n\n
 
 
 def shown(lines: tuple[Line, ...]) -> list[str]:
-    """Sign and text of each line."""
+    """Return sign and text of each line."""
     return [f"{line.sign or ' '}{line.code.striptags() if line.code.strip() else ''}" for line in lines]
 
 
 def test_what_is_new_and_what_is_gone() -> None:
-    """A changed line is told as one that is gone and one that is new; the others stay as they are."""
+    """A changed line is shown as a removed and an added line; other lines are unchanged."""
     lines = build_code_lines(STARTER.replace("x / d", "x / d ** 0.5"), STARTER)
     assert ["-return x / d", "+return x / d ** 0.5"] == [one for one in shown(lines) if one[0] != " "]
     assert 7 == len(lines)
@@ -27,12 +27,12 @@ def test_what_is_new_and_what_is_gone() -> None:
 
 @pytest.mark.parametrize("starter", [None, "", "# YOUR CODE HERE\nraise NotImplementedError", "\n\n"])
 def test_an_answer_of_its_own_has_no_signs(starter: str | None) -> None:
-    """Where not a line was handed out that stays, all of it is the student's."""
+    """If no line of a starter remains, lines have no signs."""
     assert {""} == {line.sign for line in build_code_lines("a = 1\n\nb = 2", starter)}
 
 
 def test_code_is_coloured() -> None:
-    """Words of the language, names that are defined, numbers, texts and comments; nothing else has a mark."""
+    """Keywords, defined names, numbers, strings and comments are highlighted; nothing else is."""
     (line,) = build_code_lines("def f(x): return 1 if x else 'no'  # why")
     assert (
         '<span class="k">def</span> <span class="f">f</span>(x): <span class="k">return</span> '
@@ -42,7 +42,7 @@ def test_code_is_coloured() -> None:
 
 
 def test_a_text_over_several_lines_is_coloured_in_each() -> None:
-    """Each line is whole markup."""
+    """Each line of a multi-line string is complete markup."""
     lines = build_code_lines('x = """one\ntwo"""')
     assert ['x = <span class="s">&#34;&#34;&#34;one</span>', '<span class="s">two&#34;&#34;&#34;</span>'] == [
         line.code for line in lines
@@ -51,7 +51,7 @@ def test_a_text_over_several_lines_is_coloured_in_each() -> None:
 
 @given(st.text(st.characters(codec="utf-8"), max_size=80), st.text(max_size=40))
 def test_nothing_is_lost_and_nothing_becomes_markup(text: str, starter: str) -> None:
-    """Without its colours each line is what was written, and only our own tags are in it."""
+    """Without highlighting, each line is the original text, and it contains only our own tags."""
     text = to_printable_text(text)
     own = [line for line in build_code_lines(text, starter) if line.sign != "-"]
     plain = [str(line.code).replace("</span>", "") for line in own]
@@ -63,7 +63,7 @@ def test_nothing_is_lost_and_nothing_becomes_markup(text: str, starter: str) -> 
 
 
 def test_lines_far_from_a_change_are_folded() -> None:
-    """Three stay on either side; fewer than five that are left are not worth folding."""
+    """Three lines of context remain; fewer than five further lines are not folded."""
     starter = "\n".join(f"line_{number} = {number}" for number in range(40))
     blocks = fold_code_blocks(build_code_lines(starter.replace("= 20", "= 21"), starter))
     assert [(17, True), (8, False), (16, True)] == [(len(one.lines), one.folded) for one in blocks]
@@ -77,13 +77,13 @@ def test_lines_far_from_a_change_are_folded() -> None:
 
 @pytest.mark.parametrize("text", [" \n", "a.b.", "'{", "@", "(", "match x:\n", "\n", '"""', "as "])
 def test_hostile_code_is_shown_line_by_line(text: str) -> None:
-    """As much of anything as is coloured has a line for each of its own, beside a starter as well."""
+    """Hostile code of the maximum length has one line for each source line, with a starter too."""
     source = (text * MOST_COLOURED)[:MOST_COLOURED]
     own = [line for line in build_code_lines(source, "a.b\n" * 100) if line.sign != "-"]
     assert len(own) == len(source.splitlines())
 
 
 def test_more_than_is_coloured_is_shown_as_it_is() -> None:
-    """Without a mark, and escaped."""
+    """Longer code is escaped but not highlighted."""
     lines = build_code_lines("x = '<'\n" * MOST_COLOURED)
     assert {"x = &#39;&lt;&#39;"} == {line.code for line in lines}

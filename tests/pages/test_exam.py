@@ -1,4 +1,4 @@
-"""The page of an exam: the table of tasks with what was achieved, and what students say they are."""
+"""The student page of an exam: the table of tasks with achieved points, and personal details."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WINDOW = Window(END - timedelta(minutes=100), END, "Europe/Berlin")
 
 
 def result(question: str, points: str, possible: str, status: Status = Status.FAILED) -> ItemResult:
-    """What one question earned."""
+    """Return the result of one question."""
     return ItemResult(question, "i", status, Decimal(points), Decimal(possible), Message("passed"), "")
 
 
@@ -44,7 +44,7 @@ GRADED = GradingResult(
 
 
 def rows(page: str) -> list[list[str]]:
-    """The cells of the table of tasks, line by line."""
+    """Return the cells of the table of tasks, row by row."""
     (table,) = re.findall(r'<table class="tasks">(.*?)</table>', page, re.DOTALL)
     lines = re.findall(r"<tr[^>]*>(.*?)</tr>", table, re.DOTALL)
     return [
@@ -79,19 +79,19 @@ def rows(page: str) -> list[list[str]]:
 def test_the_table_of_the_title_page_has_the_achieved_points(
     language: str, expected: list[list[str]]
 ) -> None:
-    """Each task's points are the sum of its questions; what is open is told, and the sum is the total."""
+    """A task's points are the sum of its questions, open points are shown, and the sum is the total."""
     assert expected == rows(render_student_page(GRADED, RUBRIC, language=language))
 
 
 def test_a_rubric_without_tasks_has_no_table() -> None:
-    """Most assignments have none."""
+    """Without tasks in the rubric, the page has no table of tasks."""
     before, _, after = GOOD.partition("[[assignment.task]]")
     plain = re.sub(r"^task = .*\n", "", before + after[after.index("[[question]]") :], flags=re.MULTILINE)
     assert '<table class="tasks">' not in render_student_page(GRADED, parse_rubric(plain.encode()))
 
 
 def test_what_students_say_they_are_is_shown_as_their_word() -> None:
-    """On their page and in the summary, beside the id that it does not replace."""
+    """Details are shown as stated by the student, in addition to the id."""
     assert "As stated in the notebook: <b>Löwe, 700037</b>" in render_student_page(GRADED, RUBRIC)
     assert "as stated: Löwe, 700037" in render_summary([GRADED], RUBRIC)
     assert "stated" not in render_student_page(replace(GRADED, stated={}), RUBRIC)
@@ -99,7 +99,7 @@ def test_what_students_say_they_are_is_shown_as_their_word() -> None:
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "\u202egpj.exe", "{{ 7*7 }}", "\ud800"])
 def test_hostile_details_do_nothing(text: str) -> None:
-    """They are escaped, shown sign by sign where they hide, and never a template."""
+    """Details are escaped, including hidden characters, and never used as a template."""
     hostile = replace(GRADED, stated={"family_name": text})
     for page in (render_student_page(hostile, RUBRIC), render_summary([hostile], RUBRIC)):
         page.encode()
@@ -109,7 +109,7 @@ def test_hostile_details_do_nothing(text: str) -> None:
 
 
 def test_the_time_is_shown_by_the_clock_of_the_exam() -> None:
-    """With its zone, and with a notice where it was late; without a schedule in UTC."""
+    """The time is in the exam's zone, with a notice if late; without a schedule it is in UTC."""
     moment = datetime(2026, 2, 12, 10, 34, 7, tzinfo=UTC)
     late = Timing(WINDOW, timedelta(seconds=247))
     page = render_student_page(GRADED, RUBRIC, submitted_at=moment, timing=late)
@@ -122,7 +122,7 @@ def test_the_time_is_shown_by_the_clock_of_the_exam() -> None:
 
 
 def test_the_table_of_tasks_counts_peoples_marks_and_ends_with_the_grade() -> None:
-    """A person's mark closes its task; bonus points and the grade stand below the sum."""
+    """A manual mark closes its task; bonus points and the grade are below the sum."""
     graded_exam = parse_rubric((GOOD + "\n[assignment.grading]\n").encode())
     marks = {(graded_exam.get_question("b").notebook, "b"): PersonMark(Decimal("1.5"))}
     stands = compute_standing(GRADED.score, graded_exam, marks, bonus=Decimal("0.5"))
@@ -138,7 +138,7 @@ def test_the_table_of_tasks_counts_peoples_marks_and_ends_with_the_grade() -> No
 
 @pytest.mark.parametrize("grading", ["", "\n[assignment.grading]\n"])
 def test_bonus_questions_stand_below_the_tasks(grading: str) -> None:
-    """No task has more points than it is worth; what makes the sum larger is told, also without grades."""
+    """A task never exceeds its points; bonus points are listed separately, even without grades."""
     bonus = """
 [[question]]
 id = "d"

@@ -1,4 +1,4 @@
-"""The grade on the student's page and the class's spread: one grade or a range, and what it rests on."""
+"""Grades on the student page and their distribution in the summary: a grade or a range, and its basis."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REPAIR = ("exam", "task5-a")
 def text(
     graded: GradingResult, marks: PersonMarks | None = None, language: str = "en", exam: object = EXAM
 ) -> str:
-    """The words of a student's page."""
+    """Return the text of a student's page."""
     assert isinstance(exam, type(EXAM))
     return Page(
         render_student_page(
@@ -32,7 +32,7 @@ def text(
 
 
 def test_a_provisional_grade_is_a_range() -> None:
-    """While a person has to decide, the page says so and shows what is still possible."""
+    """With open manual items, the page shows a provisional range of grades."""
     page = text(middling())
     assert "Grade 4.0 to 3.7" in page
     assert "✓ passed Provisional: the grade depends on what is still open." in page
@@ -40,7 +40,7 @@ def test_a_provisional_grade_is_a_range() -> None:
 
 
 def test_a_final_grade_says_nothing_else() -> None:
-    """With the person's mark the grade is one, in the language's spelling, and nothing is open."""
+    """After manual marking, a single grade is shown in the format of the language."""
     page = text(middling(), DECIDED, "de")
     assert "Note 4,0 ✓ bestanden" in page
     assert "9 von 17 Punkten" in page
@@ -49,7 +49,7 @@ def test_a_final_grade_says_nothing_else() -> None:
 
 
 def test_an_open_point_that_changes_nothing_is_said_so() -> None:
-    """Where worst and best are the same grade, the page says that the grade stands."""
+    """If the worst and best grade are equal, the page says that the grade cannot change."""
     page = text(good())
     assert "Grade 1.3 to 1.0" in page
     again = text(good(), {WHY: PersonMark(Decimal(0)), ("exam", "mha"): PersonMark(Decimal(0), again=True)})
@@ -62,7 +62,7 @@ def test_an_open_point_that_changes_nothing_is_said_so() -> None:
 
 
 def test_a_persons_mark_and_comment_are_shown() -> None:
-    """The line carries the mark in the place of the open points, and the comment stands below."""
+    """The manual mark replaces the open points in its line, with the comment below."""
     page = text(middling(), DECIDED)
     assert "Your reason, in a sentence ✎ graded manually 0.5 of 1" in page
     assert "Comment A reason, but not why two." in page
@@ -71,7 +71,7 @@ def test_a_persons_mark_and_comment_are_shown() -> None:
 
 
 def test_a_mark_for_several_lines_is_one_sum() -> None:
-    """Where one cell carries several lines, no line gets points of its own."""
+    """If a cell has several lines, its mark is shown as one sum."""
     page = text(middling(), {REPAIR: PersonMark(Decimal("6.5"))})
     assert "6.5 of 8" in page
     assert "✎ graded manually 6.5 of 8" in page
@@ -79,13 +79,13 @@ def test_a_mark_for_several_lines_is_one_sum() -> None:
 
 
 def test_full_marks_by_a_person_silence_the_automatic_words() -> None:
-    """What a check said of an answer that a person found right is not shown any more."""
+    """Automatic messages are hidden if a grader gave full marks."""
     assert "one of the two matrices" in text(middling())
     assert "one of the two matrices" not in text(middling(), {("exam", "task3-b"): PersonMark(Decimal(1))})
 
 
 def test_bonus_points_and_rules_are_told() -> None:
-    """Bonus points are named, with the rule by which they count and where passing begins."""
+    """Bonus points are shown with the rule that counts them and the points needed to pass."""
     page = text(middling(), exam=BONUS)
     assert "Bonus points: 3, included in the sum (for bonus questions)." in page
     failed = text(middling(), {REPAIR: PersonMark(Decimal(4))}, exam=BONUS)
@@ -102,11 +102,11 @@ EXTRAS = {
     WHY: PersonMark(Decimal(1), Decimal("1.5"), comment="A neat proof."),
     ("exam", "mha"): PersonMark(None, Decimal(-2), comment="Copied from the lecture."),
 }
-"""Extra credit above and below zero, with the reasons."""
+"""Positive and negative extra credit with comments."""
 
 
 def test_what_people_added_and_took_away_is_told() -> None:
-    """Beside the sum as an equation, and beside the question with the comment that says why."""
+    """Extra credit is shown as an equation at the sum, and at the question with its comment."""
     stands = compute_standing(middling().score, EXAM, EXTRAS, bonus=Decimal(1))
     page = Page(render_student_page(middling(), EXAM, stands=stands)).text
     assert "Manual deduction: 2 (9.5 − 2 = 7.5)." in page
@@ -119,7 +119,7 @@ def test_what_people_added_and_took_away_is_told() -> None:
 
 
 def test_a_sum_that_is_bounded_says_so() -> None:
-    """Never below zero, however much was taken away; above what is possible there is no better grade."""
+    """The sum is never negative; more than the possible points does not improve the best grade."""
     marks = {WHY: PersonMark(Decimal(1), Decimal(-40))}
     page = text(middling(), marks)
     assert "Manual deduction: 40, limited to the 9.5 earned" in page
@@ -129,7 +129,7 @@ def test_a_sum_that_is_bounded_says_so() -> None:
 
 
 def test_the_summary_shows_the_spread_of_grades() -> None:
-    """Final and provisional grades by step, who passes for certain, and who still can."""
+    """The summary shows final and provisional grades, certain passes and possible passes."""
     everyone = [good(), middling(), hostile()]
     stands = {one.score.student: compute_standing(one.score, EXAM) for one in everyone}
     stands["grace"] = compute_standing(middling().score, EXAM, DECIDED)
@@ -143,7 +143,7 @@ def test_the_summary_shows_the_spread_of_grades() -> None:
 
 @pytest.mark.parametrize("scale", ["german", "letter", "percent"])
 def test_every_student_is_in_one_bar(scale: str) -> None:
-    """The bars add up to the class, on every scale."""
+    """The bars add up to the number of students on every scale."""
     exam = rubric(f'[assignment.grading]\nscale = "{scale}"\n')
     assert exam.assignment.grading is not None
     stands = [compute_standing(one.score, exam) for one in (good(), middling(), hostile())]

@@ -1,4 +1,4 @@
-"""What the page says of cells that people marked item by item: each line's own points, and exact losses."""
+"""Cells that are marked item by item: the points of each line, and exact losses."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ LABELS = Labels("en")
 
 
 def page_of(score: Score, rubric: Rubric, marks: PersonMarks) -> PageView:
-    """What the page says."""
+    """Return the view of the student page."""
     stands = compute_standing(score, rubric, marks)
     return build_page_view(GradingResult(score), rubric, LABELS, SubmittedView("", ""), stands)
 
 
 def number(shown: str) -> Decimal:
-    """A number as the page writes it; nothing is none."""
+    """Parse a number as shown on the page; an empty text is zero."""
     return Decimal(shown.replace("−", "-") or "0")
 
 
 def losses(view: QuestionView) -> Decimal:
-    """What the lines and the cells that were marked together lost, as a reader adds it up."""
+    """Return the points lost in lines and jointly marked cells, added up as a reader would."""
     together = (one.split(" of ") for one in view.marked)
     lost = (max(number(possible) - number(points), Decimal(0)) for points, possible in together)
     return -sum((number(item.lost) for item in view.items), Decimal(0)) + sum(lost, Decimal(0))
 
 
 def test_a_line_that_a_person_marked_has_its_own_points() -> None:
-    """What was found beside it stays as it is, and nothing is said of the cell as a whole."""
+    """Automatic results of other lines are unchanged, and the cell has no mark of its own."""
     score = middling().score
     marks = {MHA: PersonMark(Decimal("4.25"), items={"masked": Decimal("1.25")})}
     before = {(one.question, one.item): one for one in score.items}
@@ -55,7 +55,7 @@ def test_a_line_that_a_person_marked_has_its_own_points() -> None:
 
 
 def test_what_does_not_add_up_is_a_mark_for_the_whole_cell() -> None:
-    """Points that are not those of the items, or items of which nothing is known: one sum, as ever."""
+    """If item points do not add up to the mark, or items are unknown, the mark counts for the whole cell."""
     for mark in (
         PersonMark(Decimal(4), items={"masked": Decimal("1.25")}),
         PersonMark(Decimal("1.25"), items={"masked": Decimal("1.25"), "plain": Decimal(-3)}),
@@ -68,7 +68,7 @@ def test_what_does_not_add_up_is_a_mark_for_the_whole_cell() -> None:
 
 
 def test_a_mark_that_is_to_be_looked_at_again_is_open() -> None:
-    """Its lines lose nothing yet; what was found beside them stays."""
+    """The marked lines are open without a loss; automatic results in the cell are kept."""
     marks = {MHA: PersonMark(Decimal(3), again=True, items={"masked": Decimal(0)})}
     view = page_of(middling().score, RUBRIC, marks).questions[-1]
     assert ["passed", "needs-review"] == [item.status for item in view.items]
@@ -76,7 +76,7 @@ def test_a_mark_that_is_to_be_looked_at_again_is_open() -> None:
 
 
 def test_the_summary_counts_marked_lines_alone() -> None:
-    """An item beside one that a person marked is counted as grading found it."""
+    """Items without a mark are counted with their automatic result."""
     graded = middling()
     marks = {MHA: PersonMark(Decimal(4), items={"masked": Decimal(1)})}
     text = Page(
@@ -93,7 +93,7 @@ LINE = st.tuples(
     CENTS,
     st.none() | CENTS,
 )
-"""An item: points, cell, what grading says, eighths of its points by grading, and by a person."""
+"""An item: points, cell, status, eighths of its points from grading, and from manual marking."""
 
 
 def _result(item: Item, status: Status, eighths: int) -> ItemResult:
@@ -108,7 +108,7 @@ def _result(item: Item, status: Status, eighths: int) -> ItemResult:
 def test_losses_add_up_to_what_the_question_lost(
     lines: list[tuple[Decimal, str, Status, int, int | None]], again: bool
 ) -> None:
-    """Over credits and deductions, in several cells, by grading and by people, complete or not."""
+    """Losses add up with credits, deductions, several cells, and automatic or manual marks."""
     items = tuple(Item(str(number), points, {}, cell=cell) for number, (points, cell, *_) in enumerate(lines))
     possible = sum((max(item.points, Decimal(0)) for item in items), Decimal(0))
     question = Question("q", "written", possible, items, notebook="a", answer_cell="q-answer")

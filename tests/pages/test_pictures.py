@@ -1,4 +1,4 @@
-"""Pictures in written answers are seen by students and markers, and nothing but pictures is."""
+"""Pictures in written answers are shown to students and graders; other content is not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ URI = f"data:image/png;base64,{png()}"
 
 
 def with_answer(source: str, *pictures: PastedPicture) -> GradingResult:
-    """A result whose reason was written with these pictures."""
+    """Return a result with a written answer that contains these pictures."""
     cells = (
         Cell('mlp_parameters = "4"', "task3-b-answer"),
         Cell('check("task3-b")', "task3-b", locked=True),
@@ -36,12 +36,12 @@ def with_answer(source: str, *pictures: PastedPicture) -> GradingResult:
 
 
 def no_handlers(page: str) -> bool:
-    """Whether no picture of a page runs anything."""
+    """Return whether no picture of a page has an event handler."""
     return not re.search(r"\son\w+=", "".join(re.findall(r"<img[^>]*>", page)))
 
 
 def webp(kind: bytes, body: bytes) -> bytes:
-    """The beginning of a WebP file with one chunk."""
+    """Return the beginning of a WebP file with one chunk."""
     chunk = kind + struct.pack("<I", len(body)) + body + bytes(20)
     return b"RIFF" + struct.pack("<I", len(chunk) + 4) + b"WEBP" + chunk
 
@@ -57,7 +57,7 @@ def webp(kind: bytes, body: bytes) -> bytes:
     ],
 )
 def test_an_answer_of_a_picture_is_shown_wherever_it_is_read(source: str) -> None:
-    """On the student's page and in the notebook that formgrader shows."""
+    """The picture is shown on the student's page and in formgrader's notebook."""
     graded = with_answer(source, PICTURE)
     page = render_student_page(graded, RUBRIC, language="en")
     assert f'<img src="{URI}"' in page
@@ -82,7 +82,7 @@ def test_an_answer_of_a_picture_is_shown_wherever_it_is_read(source: str) -> Non
     ],
 )
 def test_what_is_no_picture_is_missing_and_said_to_be(mime: str, data: str) -> None:
-    """The student reads that something is not shown; the file's bytes stand nowhere."""
+    """A file that is not a picture is reported as not shown, and its bytes are omitted."""
     graded = with_answer("![my plot](attachment:x)", PastedPicture("x", mime, data))
     page = render_student_page(graded, RUBRIC, language="en")
     assert "A picture of this cell is not shown" in page
@@ -105,7 +105,7 @@ def test_what_is_no_picture_is_missing_and_said_to_be(mime: str, data: str) -> N
     ],
 )
 def test_only_pictures_of_the_cell_are_shown(source: str) -> None:
-    """No address that a student writes is asked for, and no data that was not looked at is shown."""
+    """Addresses in a student's text are never requested, and unchecked data is never shown."""
     tags = "".join(re.findall("<[^>]*>", render_student_prose(source, map_picture_uris([PICTURE]))))
     assert "src=" not in tags
     assert "href=" not in tags
@@ -113,7 +113,7 @@ def test_only_pictures_of_the_cell_are_shown(source: str) -> None:
 
 
 def test_a_picture_that_is_shown_thousands_of_times_does_not_fill_the_page() -> None:
-    """All of them together have room for so many characters."""
+    """The total size of pictures on a page is limited."""
     large = map_picture_uris([PICTURE])["attachment:my plot.png"] + "A" * 1_000_000
     shown = str(render_student_prose('<img src="attachment:x">' * 400, {"attachment:x": large}))
     assert 1 <= shown.count("<img") <= MOST_PROSE // 1_000_000
@@ -121,7 +121,7 @@ def test_a_picture_that_is_shown_thousands_of_times_does_not_fill_the_page() -> 
 
 
 def test_a_text_that_is_too_much_to_typeset_keeps_its_pictures() -> None:
-    """They stand below it."""
+    """If a text is too complex to typeset, its pictures are shown below it."""
     shown = str(
         render_student_prose("<div>" * 600 + "![](attachment:my%20plot.png)", map_picture_uris([PICTURE]))
     )
@@ -144,7 +144,7 @@ def test_a_text_that_is_too_much_to_typeset_keeps_its_pictures() -> None:
     ],
 )
 def test_a_picture_that_was_not_handed_in_is_named(text: str, absent: str) -> None:
-    """The student reads which, and nothing about its size, which nobody knows."""
+    """A missing picture is named, without a statement about its size."""
     assert [("picture-absent", absent)] * bool(absent) == list(list_picture_faults(text, [PICTURE]))
     page = render_student_page(with_answer(text, PICTURE), RUBRIC, language="en")
     assert (f"cannot be shown ({absent})" in page) is bool(absent)
@@ -153,7 +153,7 @@ def test_a_picture_that_was_not_handed_in_is_named(text: str, absent: str) -> No
 
 @pytest.mark.parametrize("name", ["image (1).png", "ä b.png", "a&b.png"])
 def test_an_attached_picture_with_any_name_is_not_absent(name: str) -> None:
-    """Whether the text writes the name as it is or as an address."""
+    """The text may contain the name of an attached picture verbatim or URL-encoded."""
     picture = PastedPicture(name, "image/png", png())
     for written in (name, quote(name)):
         assert [] == list(list_picture_faults(f"![a](attachment:{written})", [picture]))
@@ -167,7 +167,7 @@ def test_an_attached_picture_with_any_name_is_not_absent(name: str) -> None:
     ],
 )
 def test_a_picture_that_cannot_be_shown_is_told_from_an_absent_one(text: str, picture: PastedPicture) -> None:
-    """It was handed in: its size or its type is the reason."""
+    """A submitted picture with a bad size or type is not reported as absent."""
     assert ["picture-missing"] == [code for code, _ in list_picture_faults(text, [picture])]
 
 
@@ -187,6 +187,6 @@ def test_a_picture_that_cannot_be_shown_is_told_from_an_absent_one(text: str, pi
     ],
 )
 def test_gif_and_webp_are_measured(mime: str, content: bytes, shown: bool) -> None:
-    """Like PNG and JPEG: type, size and number of pixels are those of the bytes."""
+    """GIF and WebP are checked like PNG and JPEG: type, size and pixels are read from the bytes."""
     data = base64.b64encode(content).decode()
     assert (f"data:{mime};base64,{data}" if shown else None) == build_image_uri(mime, data)

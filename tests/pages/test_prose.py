@@ -1,4 +1,4 @@
-"""Markdown: formulas are typeset, pictures are inside, and nothing acts."""
+"""Markdown: formulas are typeset, pictures are embedded, and nothing is active."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PNG = (
     ],
 )
 def test_tex_is_typeset(tex: str, shown: str) -> None:
-    """What stands between dollars becomes MathML, in a line and on lines of its own."""
+    """Inline and display formulas between dollars become MathML."""
     for text in (f"The formula ${tex}$.", f"$$\n{tex}\n$$"):
         found = str(render_prose(text))
         assert re.search(shown, found, re.DOTALL), found
@@ -33,13 +33,13 @@ def test_tex_is_typeset(tex: str, shown: str) -> None:
 
 
 def test_tex_that_cannot_be_read_stays_readable() -> None:
-    """A formula that is broken stands there as it was written."""
+    """An invalid formula is shown as written."""
     assert "<code>{{{</code>" in render_prose("So ${{{$ it is.")
     assert "<code>" in render_prose("$" + "x" * 5000 + "$")
 
 
 def test_tables_are_tables() -> None:
-    """A Markdown table is one on paper."""
+    """A Markdown table becomes an HTML table."""
     found = render_prose("| a | b |\n|---|---|\n| 1 | `2` |\n")
     assert "<th>a</th>" in found
     assert "<code>2</code>" in found
@@ -61,13 +61,13 @@ def test_tables_are_tables() -> None:
     ],
 )
 def test_nothing_acts(text: str) -> None:
-    """No text brings a script, a style, a link or an address into the page."""
+    """No text adds a script, style, link or address to the page."""
     found = str(render_prose(text)).lower()
     assert not re.search(r"<script|<style|<svg|<iframe|<a |onerror=|onload=|href=|src=", found), found
 
 
 def test_pictures_at_hand_are_shown_and_others_described() -> None:
-    """A picture of the assignment is inside the page; of another one the description is left."""
+    """A picture of the assignment is embedded; other pictures are replaced by their description."""
     assert f'src="{PNG}"' in render_prose("![a point](dot.png)", {"dot.png": PNG})
     found = render_prose("![a **point**](https://example.org/dot.png)", {"dot.png": PNG})
     assert "<img" not in found
@@ -76,7 +76,7 @@ def test_pictures_at_hand_are_shown_and_others_described() -> None:
 
 @pytest.mark.parametrize("show", [render_given_prose, render_student_prose])
 def test_headings_of_a_text_do_not_join_the_pages_outline(show: Callable[[str], str]) -> None:
-    """In Markdown and in HTML they are lines of their own, in bold or not."""
+    """Headings in Markdown or HTML become separate lines without heading tags."""
     found = show("# One\n\n<h2>Two</h2>\n\ntext")
     assert "<h" not in found
     assert "<strong>One</strong>" in found
@@ -103,7 +103,7 @@ def test_headings_of_a_text_do_not_join_the_pages_outline(show: Callable[[str], 
     ],
 )
 def test_written_prose_keeps_every_word_at_angle_brackets(text: str) -> None:
-    """What is no tag that a text may use is text, and not a tag that the cleaner drops."""
+    """Text in angle brackets is kept as text unless it is an allowed tag."""
     shown = str(render_student_prose(text))
     assert text in html.unescape(re.sub(r"</?p>", "", shown))
     assert set(re.findall(r"<[^>]*>", shown)) <= {"<p>", "</p>"}
@@ -121,12 +121,12 @@ def test_written_prose_keeps_every_word_at_angle_brackets(text: str) -> None:
     ],
 )
 def test_written_prose_keeps_the_formatting_that_a_text_may_use(text: str, shown: str) -> None:
-    """Tags of tables and letters are still read as such, with or without attributes."""
+    """Allowed tags for tables and text are kept, with or without attributes."""
     assert shown in render_student_prose(text)
 
 
 def test_what_students_write_shows_no_picture() -> None:
-    """Their pictures come from cells that ran, where they are checked; of one in a text the name is left."""
+    """A picture in a student's text is replaced by its name; only checked outputs are shown."""
     assert "<img" not in render_student_prose(f"![a point](dot.png) <img src='{PNG}' alt='x'>")
     assert "[a point]" in render_student_prose(f"![a point]({PNG})")
 
@@ -135,12 +135,12 @@ def test_what_students_write_shows_no_picture() -> None:
     "text", ["[", "](", "*a ", "`", "> ", "- ", "$a", "<div>", "<a ", "|a", "~", "&", "![", "**a*b", "\\"]
 )
 def test_hostile_prose_closes_what_it_opens(text: str) -> None:
-    """Twenty thousand characters of anything become markup that ends where the text does."""
+    """Any long text becomes markup with balanced tags."""
     shown = str(render_student_prose((text * 20_000)[:20_000]))
     opened = [tag for tag in re.findall(r"<([a-z]\w*)", shown) if tag not in ("br", "hr")]
     assert sorted(opened) == sorted(re.findall(r"</([a-z]\w*)", shown))
 
 
 def test_what_would_take_long_to_clean_is_shown_as_it_was_written() -> None:
-    """A student's text of a thousand open tags is text; nothing of it is markup."""
+    """A text with a thousand open tags is escaped instead of cleaned."""
     assert str(render_student_prose("<div>" * 1000)).startswith("<pre>&lt;div&gt;")

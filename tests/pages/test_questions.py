@@ -1,4 +1,4 @@
-"""A question on the page: what was asked, what was answered and what is new in it, and each reason once."""
+"""A question on the student page: its prompt, the answer with its changes, and each reason once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ASKED = "## Task 3\n\nHow many numbers has $W_Q \\in R^{d \\times d}$?"
 
 
 def handed_out() -> Release:
-    """The release, with a text above the first question and a starter for the last one."""
+    """Return the release, with a text above the first question and a starter for the last one."""
     notebook = json.loads(release())
     above = {"cell_type": "markdown", "id": "asked", "metadata": {}, "source": ASKED}
     notebook["cells"].insert(1, above)
@@ -47,7 +47,7 @@ def handed_out() -> Release:
 
 
 def answered(source: str, why: str = "Because.") -> GradingResult:
-    """The middling student, with another class and another reason."""
+    """Return the middling student's result with another class and another reason."""
     cells = (
         Markdown(ASKED),
         Cell('mlp_parameters = "4*d_model^2"', "task3-b-answer"),
@@ -59,7 +59,7 @@ def answered(source: str, why: str = "Because.") -> GradingResult:
 
 
 def view(graded: GradingResult, marks: PersonMarks | None = None) -> PageView:
-    """What the page says."""
+    """Return the view of the student page."""
     return build_page_view(
         graded,
         RUBRIC,
@@ -71,14 +71,14 @@ def view(graded: GradingResult, marks: PersonMarks | None = None) -> PageView:
 
 
 def part(source: str, question: str) -> str:
-    """What a page says of a question."""
+    """Return a question's part of the page."""
     return source[source.index(f'id="question-{question}"') :].split(
         '<details class="card question"', maxsplit=1
     )[0]
 
 
 def test_the_text_of_the_question_stands_in_it() -> None:
-    """Typeset, and without joining the page's outline; questions below one text share it."""
+    """The prompt is typeset, adds no headings to the outline, and is shared by the questions below it."""
     first, *others = view(good()).questions
     *_, text = first.prompts
     assert "<strong>Task 3</strong>" in text
@@ -97,7 +97,7 @@ def test_the_text_of_the_question_stands_in_it() -> None:
     ],
 )
 def test_a_text_in_two_languages_is_shown_in_one(source: str, language: str, shown: str) -> None:
-    """In the reader's, where the assignment has it; marks that do not fit leave it as it is."""
+    """The prompt is shown in the reader's language if available; unknown markers leave it unchanged."""
     notebook = json.loads(release())
     notebook["cells"][0]["source"] = source
     given = load_release(json.dumps(notebook).encode(), "exam")
@@ -106,7 +106,7 @@ def test_a_text_in_two_languages_is_shown_in_one(source: str, language: str, sho
 
 
 def test_an_answer_stands_beside_its_reasons() -> None:
-    """Code is coloured and compared with what was handed out; a text is typeset."""
+    """Code is highlighted and compared with the released starter; text is typeset."""
     code = STARTER.replace("raise NotImplementedError", "return x")
     page = render_student_page(
         answered(code, "It has $d^2$ **numbers**."), RUBRIC, releases={"exam": handed_out()}, name="Grace"
@@ -120,13 +120,13 @@ def test_an_answer_stands_beside_its_reasons() -> None:
 
 
 def test_what_was_not_touched_is_no_answer() -> None:
-    """The starter as it was handed out is not shown as one."""
+    """The unchanged starter is not shown as an answer."""
     assert () == view(answered(STARTER)).questions[-1].answers
     assert 1 == len(view(answered(STARTER + "\n    pass")).questions[-1].answers)
 
 
 def test_an_answer_to_two_questions_is_shown_once() -> None:
-    """The second one leads there."""
+    """The second question links to the answer shown at the first one."""
     source = re.sub(r'(id = "task3-f"\nkind = "formula")', r'\1\nanswer_cell = "task3-b-answer"', TOML)
     shared = rubrics.parse_rubric(source.encode())
     graded = answered("x = 1")
@@ -139,7 +139,7 @@ def test_an_answer_to_two_questions_is_shown_once() -> None:
 
 
 def test_one_reason_is_told_once() -> None:
-    """Three faults were left for the same reason: their lines stand together, here and in the losses."""
+    """Lines that failed for the same reason are grouped, at the question and in the summary of losses."""
     page = Page(render_student_page(middling(), RUBRIC)).text
     sentence = "Moving a memory position that is blocked still changed the output."
     assert 2 == page.count(sentence)
@@ -150,7 +150,7 @@ def test_one_reason_is_told_once() -> None:
 
 
 def test_reasons_that_differ_in_what_they_quote_stay_apart() -> None:
-    """The same code with other values is another reason."""
+    """The same code with other values is a different reason."""
     told = ("one", "two")
     items = tuple(
         item("mha", name, Status.FAILED, said("Case {name}", name=value))
@@ -161,7 +161,7 @@ def test_reasons_that_differ_in_what_they_quote_stay_apart() -> None:
 
 
 def test_one_cause_in_several_cases_is_one_reason() -> None:
-    """The cases are named in its one sentence, of many the first three; the losses name the first."""
+    """One sentence names the first three cases of a cause; the summary of losses names the first."""
     what = [f"attend [{case}]" for case in ("plain", "masked", "long", "short")]
     faults = [one for one in good().score.items if one.question == "task5-a"]
     wrong = {
@@ -184,7 +184,7 @@ def test_one_cause_in_several_cases_is_one_reason() -> None:
 
 
 def test_what_nobody_read_or_wrote_is_one_line() -> None:
-    """It is folded, like what is right; a loss, a comment and a cell that went wrong are not."""
+    """Right and unread questions are folded; losses, comments and failed cells are not."""
     questions = {one.name: one.unfolded for one in view(middling()).questions}
     assert {"task3-b": True, "task3-f": False, "task5-a": True, "mha": True} == questions
     assert {False} == {one.unfolded for one in view(good()).questions}
@@ -195,7 +195,7 @@ def test_what_nobody_read_or_wrote_is_one_line() -> None:
 
 
 def test_a_comment_stands_at_its_item() -> None:
-    """Where a cell has one item; of several items it stands below them, and nothing is told twice."""
+    """A comment is shown at the only item of its cell, or below several items, and only once."""
     marks = {
         ("exam", "task3-b-why"): PersonMark(Decimal(1), comment="Why not $d^2$?"),
         ("exam", "mha"): PersonMark(comment="Look again."),
@@ -210,7 +210,7 @@ def test_a_comment_stands_at_its_item() -> None:
 
 
 def test_a_remark_stands_at_its_item() -> None:
-    """Of several items of a cell as well, and the comment on the whole below them."""
+    """Remarks are shown at their items, and the comment on the whole cell below them."""
     marks = {("exam", "mha"): PersonMark(comment="In all.", remarks={"masked": "Which $d_k$?", "gone": "x"})}
     last = view(good(), marks).questions[-1]
     [said] = [one for one in last.items if one.comments]
@@ -223,7 +223,7 @@ def test_a_remark_stands_at_its_item() -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_answers_stay_text(text: str) -> None:
-    """In code and in Markdown, beside a starter and without one: our tags only, and nothing that acts."""
+    """Hostile answers, as code or Markdown, with or without a starter, are shown as text only."""
     for source in (text, f"{STARTER}\n{text}"):
         page = render_student_page(
             answered(source, f"# {text}\n\n{text}\n\n$${text}$$"), RUBRIC, releases={"exam": handed_out()}
@@ -233,7 +233,7 @@ def test_hostile_answers_stay_text(text: str) -> None:
 
 
 def drawn() -> GradingResult:
-    """A reason below a plot, which the student's own cell made."""
+    """Return a result whose answer includes a plot from the student's own cell."""
     picture = CellRun((CellOutput("display", {"image/png": png(), "text/plain": "<Figure>"}),))
     cells = (
         Cell("check()", "elsewhere", locked=True),
@@ -249,7 +249,7 @@ def drawn() -> GradingResult:
 
 
 def test_graders_see_what_was_plotted_for_an_answer() -> None:
-    """Of the answer's cells and the unnamed ones beside them, and of no other question."""
+    """Graders see plots of the answer's cells and adjacent unnamed cells, but of no other question."""
     graded = drawn()
     shown = render_cells(graded, RUBRIC, "exam", {"task3-b-answer", "task3-b-why"}, "en")
     assert 1 == shown.count("<img")

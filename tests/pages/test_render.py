@@ -1,4 +1,4 @@
-"""The page says what was lost, why and where; and nothing of a submission can act on its reader."""
+"""The student page names lost points with reason and place; a submission cannot inject active content."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ class Page(HTMLParser):
 
 
 def page(result: GradingResult, language: str = "en") -> Page:
-    """The rendered page of a result, parsed."""
+    """Return the parsed student page of a result."""
     return Page(render_student_page(result, RUBRIC, language=language))
 
 
 def with_item(result: ItemResult) -> GradingResult:
-    """The good student, with one result exchanged."""
+    """Return the good student's result with one item replaced."""
     items = tuple(
         result if (one.question, one.item) == (result.question, result.item) else one
         for one in good().score.items
@@ -91,7 +91,7 @@ def with_item(result: ItemResult) -> GradingResult:
 
 @pytest.mark.parametrize("name", STUDENTS)
 def test_the_page_holds_our_elements_only(name: str) -> None:
-    """No element and no attribute comes from a submission."""
+    """The page contains only our elements and attributes."""
     found = page(STUDENTS[name])
     assert set() == {tag for tag, _ in found.elements} - OUR_TAGS
     assert [] == [key for _, attributes in found.elements for key in attributes if key.startswith("on")]
@@ -99,7 +99,7 @@ def test_the_page_holds_our_elements_only(name: str) -> None:
 
 @pytest.mark.parametrize("name", STUDENTS)
 def test_the_page_requests_nothing(name: str) -> None:
-    """Links stay on the page, pictures are data, and the policy forbids the rest."""
+    """Links stay on the page, pictures are embedded, and the policy forbids all other requests."""
     found = page(STUDENTS[name])
     assert [] == [link for link in found.attributes("href") if not link.startswith("#")]
     assert [] == [source for source in found.attributes("src") if not source.startswith("data:image/")]
@@ -109,7 +109,7 @@ def test_the_page_requests_nothing(name: str) -> None:
 
 
 def test_frames_are_sandboxed_and_carry_the_policy() -> None:
-    """Formatted output stands in frames without any permission, each with the policy of its own."""
+    """Formatted output is shown in frames without permissions, each with its own content security policy."""
     frames = [attributes for tag, attributes in page(hostile()).elements if tag == "iframe"]
     assert frames
     assert {None} == {frame["sandbox"] for frame in frames}
@@ -128,7 +128,7 @@ def test_frames_are_sandboxed_and_carry_the_policy() -> None:
 @pytest.mark.parametrize("name", STUDENTS)
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_every_link_has_its_target(name: str, language: str) -> None:
-    """Anchors lead somewhere, and no id stands twice."""
+    """Every anchor has a target, and ids are unique."""
     found = page(STUDENTS[name], language)
     ids = found.attributes("id")
     assert len(ids) == len(set(ids))
@@ -137,7 +137,7 @@ def test_every_link_has_its_target(name: str, language: str) -> None:
 
 @pytest.mark.parametrize("name", STUDENTS)
 def test_headings_descend_in_order(name: str) -> None:
-    """There is one first heading, and no level is skipped."""
+    """There is one h1 heading, and no level is skipped."""
     levels = [int(tag[1]) for tag, _ in page(STUDENTS[name]).elements if re.fullmatch("h[1-6]", tag)]
     assert 1 == levels.count(1)
     assert [] == [pair for pair in itertools.pairwise(levels) if pair[1] - pair[0] > 1]
@@ -145,12 +145,12 @@ def test_headings_descend_in_order(name: str) -> None:
 
 @pytest.mark.parametrize("name", STUDENTS)
 def test_staff_texts_stay_with_staff(name: str) -> None:
-    """Neither staff's texts nor notes are on a student's page."""
+    """A student's page contains neither staff messages nor notes."""
     assert "staff only" not in render_student_page(STUDENTS[name], RUBRIC)
 
 
 def test_the_total_and_what_is_open_come_first() -> None:
-    """The head tells points, possible points and what a person still decides."""
+    """The page begins with points, possible points and points still being graded."""
     text = page(middling()).text
     head = text[: text.index("Where points were lost")]
     assert "8.5 of 17 points" in head
@@ -158,12 +158,12 @@ def test_the_total_and_what_is_open_come_first() -> None:
 
 
 def losses(found: Page) -> str:
-    """The text of the summary of losses."""
+    """Return the text of the summary of lost points."""
     return found.text.partition("Where points were lost")[2].partition("Question by question")[0]
 
 
 def test_losses_are_named_with_their_reason() -> None:
-    """The summary names each loss with its points and why; what was right is not in it."""
+    """The summary names each loss with points and reason, and omits right items."""
     summary = losses(page(middling()))
     assert (
         "−3 Repair the decoder −3 Cross-attention uses the mask of the memory · The position table is as "
@@ -176,7 +176,7 @@ def test_losses_are_named_with_their_reason() -> None:
 
 
 def test_a_deduction_counts_as_lost() -> None:
-    """An item of negative points that was applied is a loss; one that was not is none."""
+    """An applied deduction is listed as a loss; a deduction that was not applied is not."""
     deduction = ItemResult("mha", "masked", Status.FAILED, Decimal(-1), Decimal(-1), said("Too slow."), "")
     assert "−1 Blocked positions have no effect : Too slow." in losses(page(with_item(deduction)))
     spared = msgspec.structs.replace(deduction, points=Decimal(0), status=Status.PASSED)
@@ -194,14 +194,14 @@ def test_a_deduction_counts_as_lost() -> None:
     ],
 )
 def test_every_status_has_a_sign_and_a_word(result: ItemResult, word: str) -> None:
-    """A status is told by sign and word, at the question and at the item, never by colour alone."""
+    """A status is shown by sign and word at question and item, never by colour alone."""
     text = page(with_item(result)).text
     part = text[text.index("All layers task3-f") : text.index("Repair the decoder task5-a")]
     assert 2 == part.count(word)
 
 
 def test_the_repair_question_is_a_table() -> None:
-    """All eight faults stand in a table with a header for each row."""
+    """The eight faults are shown in a table with row headers."""
     text = TOML.replace('kind = "number"\npoints = 8', 'kind = "repair"\nchecks = "decoder.py"\npoints = 8')
     rubric = rubrics.parse_rubric(text.encode(), reference=Path(__file__).parents[2] / "reference")
     rows = [
@@ -213,7 +213,7 @@ def test_the_repair_question_is_a_table() -> None:
 
 
 def test_an_unreadable_formula_has_a_caret() -> None:
-    """The place where a formula breaks is pointed at, in a line of its own."""
+    """The position of a syntax error in a formula is marked by a caret below it."""
     params = {"text": "8*d_model^^2", "offset": "10"}
     message = Message("x", params, {"en": "There is one sign too many."})
     source = render_student_page(with_item(item("task3-b", "formula", Status.FAILED, message)), RUBRIC)
@@ -222,7 +222,7 @@ def test_an_unreadable_formula_has_a_caret() -> None:
 
 @pytest.mark.parametrize("offset", ["", "-1", "99", "x", "9" * 5000, "١"])
 def test_a_caret_without_a_place_is_left_out(offset: str) -> None:
-    """An offset that names no place gives no caret and no crash."""
+    """An invalid offset gives neither a caret nor an error."""
     message = Message("x", {"text": "8*d", "offset": offset}, {"en": "Unreadable."})
     source = render_student_page(with_item(item("task3-b", "formula", Status.FAILED, message)), RUBRIC)
     assert 'class="caret"' not in source.replace("pre.caret", "")
@@ -238,7 +238,7 @@ def test_a_caret_without_a_place_is_left_out(offset: str) -> None:
     ],
 )
 def test_a_formula_is_typeset(reading: str, spoken: str, set_as: str) -> None:
-    """How an answer was read stands there as mathematics, with its plain text for screen readers."""
+    """The reading of an answer is shown as MathML, with plain text for screen readers."""
     source = render_student_page(
         with_item(item("task3-b", "formula", Status.FAILED, said("x"), reading=reading)), RUBRIC
     )
@@ -247,7 +247,7 @@ def test_a_formula_is_typeset(reading: str, spoken: str, set_as: str) -> None:
 
 
 def test_a_formula_is_shown_as_text_too() -> None:
-    """Beside the typeset reading stands its plain text, and the student's own terms are set as code."""
+    """The typeset reading is followed by plain text, and the student's terms are set as code."""
     message = Message("diagnosis.power-in-term.term.symbol", {"term": "8*d_model", "symbol": "d_model"})
     source = render_student_page(
         with_item(item("task3-b", "formula", Status.FAILED, message, reading="n_layers + 8*d_model")), RUBRIC
@@ -258,7 +258,7 @@ def test_a_formula_is_shown_as_text_too() -> None:
 
 @pytest.mark.parametrize("value", ["<b>", "{symbol}", "\ue0000\ue000", "&amp;"])
 def test_quoted_formulas_are_escaped(value: str) -> None:
-    """Whatever a message quotes is text on the page."""
+    """Everything quoted in a message is escaped."""
     message = Message("diagnosis.symbol-foreign.symbol", {"symbol": value})
     source = render_student_page(with_item(item("task3-b", "formula", Status.FAILED, message)), RUBRIC)
     assert f"<code>{html.escape(value)}</code>" in source
@@ -266,14 +266,14 @@ def test_quoted_formulas_are_escaped(value: str) -> None:
 
 @pytest.mark.parametrize("reading", ["d_unknown^2", "1+" * 300 + "1", "(((", "<b>"])
 def test_a_reading_that_cannot_be_set_is_text(reading: str) -> None:
-    """A reading beyond our own grammar is shown as it stands, escaped."""
+    """A reading outside our grammar is shown unchanged as escaped text."""
     result = item("task3-b", "formula", Status.FAILED, said("x"), reading=reading)
     source = render_student_page(with_item(result), RUBRIC)
     assert f"<code>{html.escape(reading[:400])}" in source
 
 
 def test_the_notebook_leads_to_the_answers() -> None:
-    """Each answer stands in its question, and where its cell was in the notebook a link leads there."""
+    """Each answer is shown at its question, and the notebook links to it from its cell."""
     found = page(middling())
     links = [link for link in found.attributes("href") if link.startswith("#cell")]
     assert ["#cell-1-2", "#cell-1-3", "#cell-1-5"] == links
@@ -282,7 +282,7 @@ def test_the_notebook_leads_to_the_answers() -> None:
 
 
 def test_troubled_cells_are_unfolded() -> None:
-    """A cell with an error, or one that ended the run, is open and says what happened."""
+    """A cell with an error, or one that ended the run, is unfolded and states what happened."""
     found = page(middling())
     cells = [attributes for tag, attributes in found.elements if attributes.get("class") == "cell"]
     assert [("cell-1-1", False), ("cell-1-4", False), ("cell-1-6", True)] == [
@@ -305,7 +305,7 @@ def test_every_ending_is_explained(ending: Ending, language: str) -> None:
 @pytest.mark.parametrize("met", list(LimitKind))
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_every_limit_met_is_explained(met: LimitKind, language: str) -> None:
-    """A cell that met a limit without being ended says which, how much it is, and what to do."""
+    """A cell that met a limit without ending the run states the limit, its value and what to do."""
     run = CellRun(met=(LimitEvent(met, measured=True),), truncated=met is LimitKind.OUTPUT)
     executed = ExecutedNotebook("exam", (Cell("x"),), (run,))
     limit = format_limit(met, RUBRIC.assignment.limits)
@@ -338,7 +338,7 @@ def test_drawings_and_tex_are_shown_as_text() -> None:
 
 
 def test_an_unreadable_submission_has_a_page() -> None:
-    """Without any executed cell the page says why, at the top and where the notebook would be."""
+    """If no cell was run, the page states the reason at the top and in place of the notebook."""
     reason = said("The file ends in the middle.")
     items = tuple(item(one.question, one.item, Status.NO_ANSWER, reason) for one in good().score.items)
     score = msgspec.structs.replace(good().score, items=items)
@@ -348,13 +348,13 @@ def test_an_unreadable_submission_has_a_page() -> None:
 
 
 def test_weaker_isolation_is_stamped() -> None:
-    """A result that was not computed in full isolation says so; one that was says nothing."""
+    """A result computed with weaker isolation says so."""
     assert "weaker isolation than usual (none)" in page(hostile()).text
     assert "isolation" not in page(good()).text
 
 
 def test_the_page_speaks_german() -> None:
-    """In German the page has German words, texts of the rubric, messages and decimal commas."""
+    """The German page has German labels, rubric texts, messages and decimal commas."""
     found = page(middling(), "de")
     assert "de" == dict(found.elements)["html"]["lang"]
     assert "8,5 von 17 Punkten" in found.text
@@ -369,7 +369,7 @@ ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=60
 @settings(max_examples=60, deadline=None)
 @given(student=ANY_TEXT, text=ANY_TEXT, mime=ANY_TEXT, kind=ANY_TEXT, grade_id=ANY_TEXT)
 def test_no_text_breaks_the_page(student: str, text: str, mime: str, kind: str, grade_id: str) -> None:
-    """Any text in any place of a submission gives a page of our elements only."""
+    """No text in any place of a submission adds elements to the page."""
     run = CellRun((CellOutput(kind, {mime: text, "text/html": text}),), error=text)
     executed = ExecutedNotebook(text, (Cell(text, grade_id), Markdown(text, grade_id)), (run, None))
     message = Message(text, {"text": text, "offset": "1"}, {"en": "{text} {" + text})
@@ -380,7 +380,7 @@ def test_no_text_breaks_the_page(student: str, text: str, mime: str, kind: str, 
 
 
 def test_a_submission_that_cannot_be_read_says_so_above() -> None:
-    """If all its items have one reason and no notebook was read, the page begins with it."""
+    """If all items have the same reason and no notebook was read, the page begins with that reason."""
     refusal = Message("notebook.empty", text={"en": "There is nothing in it."})
     items = tuple(
         ItemResult(question.id, one.id, Status.NO_ANSWER, Decimal(0), one.points, refusal, "")
@@ -399,7 +399,7 @@ def test_a_submission_that_cannot_be_read_says_so_above() -> None:
 
 @pytest.mark.parametrize("kind", [Markdown, Cell])
 def test_a_long_cell_is_said_to_be_cut_and_later_texts_are_typeset(kind: type[Cell | Markdown]) -> None:
-    """A long paste costs neither what stands behind it nor the word where all of it is."""
+    """A cut cell says so, and does not affect the texts after it."""
     cells = (kind("word " * 60_000, ""), Markdown("**later**", "task3-b-why"))
     long = replace(middling(), notebooks=(ExecutedNotebook("exam", cells, (None, None)),))
     page = render_student_page(long, RUBRIC, language="en")
@@ -412,7 +412,7 @@ def test_a_long_cell_is_said_to_be_cut_and_later_texts_are_typeset(kind: type[Ce
     [(Status.NEEDS_REVIEW, "Nothing has been graded yet."), (Status.PASSED, "No points were lost.")],
 )
 def test_a_page_says_that_no_points_were_lost_only_if_some_are_decided(status: Status, said: str) -> None:
-    """Where nothing could be read, nothing was lost and nothing was earned."""
+    """The message "No points were lost" is omitted if no points were earned."""
     points = {one.item: one.possible for one in good().score.items}
     items = tuple(
         replace(one, status=status, points=points[one.item] if status is Status.PASSED else Decimal(0))
@@ -434,5 +434,5 @@ def test_a_page_says_that_no_points_were_lost_only_if_some_are_decided(status: S
     ],
 )
 def test_a_sentence_that_begins_with_a_path_keeps_it(remark: str, shown: str) -> None:
-    """Another letter would be another file."""
+    """The path at the beginning of a sentence is not capitalised."""
     assert shown == capitalise_sentence(remark)

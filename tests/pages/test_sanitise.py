@@ -1,4 +1,4 @@
-"""What student code wrote is shown as it is meant, and can neither run, fetch, hide nor break out."""
+"""Output of student code is displayed, but cannot run, fetch, hide or break out of the page."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ DANGEROUS = re.compile(
     ],
 )
 def test_hidden_characters_become_visible(text: str, shown: str) -> None:
-    """Terminal codes go, hidden characters are spelled out, ordinary text stays."""
+    """Terminal codes are removed, hidden characters are spelled out, and ordinary text is unchanged."""
     assert shown == to_printable_text(text)
 
 
 @given(ANY_TEXT)
 def test_visible_text_always_encodes(text: str) -> None:
-    """Any text at all can be written as UTF-8 afterwards, without control or reordering characters."""
+    """The result can be encoded as UTF-8 and contains no control or reordering characters."""
     shown = to_printable_text(text)
     assert shown == shown.encode().decode()
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
@@ -63,13 +63,13 @@ def test_visible_text_always_encodes(text: str) -> None:
     "text", ["W" * 10**6, "\x1b[" * 10**6, "\x1b]" * 10**6, "\r" * 10**6, "\u0301" * 10**6]
 )
 def test_long_texts_are_cut(text: str) -> None:
-    """A megabyte of anything is cut to the limit."""
+    """A megabyte of any text is cut to the limit."""
     assert sanitise.MOST_CHARACTERS + 1 >= len(to_printable_text(text))
 
 
 @pytest.mark.parametrize("fragment", HOSTILE)
 def test_hostile_html_is_disarmed(fragment: str) -> None:
-    """Nothing that runs, fetches, links, styles or names survives the allow-list."""
+    """The allow-list removes everything that runs, fetches, links, styles or names elements."""
     assert not DANGEROUS.search(clean_html(fragment) or "")
 
 
@@ -79,30 +79,30 @@ def test_hostile_html_is_disarmed(fragment: str) -> None:
     )
 )
 def test_no_mixture_of_fragments_is_dangerous(parts: list[str]) -> None:
-    """Attacks that are put together from pieces are disarmed as well."""
+    """Attacks assembled from fragments are removed as well."""
     assert not DANGEROUS.search(clean_html("".join(parts)[:5000]) or "")
 
 
 def test_tables_and_formatting_are_kept() -> None:
-    """A data frame's table comes through, without its classes and styles."""
+    """A data frame's table is kept without its classes and styles."""
     table = '<div><style scoped>td{}</style><table border="1" class="x"><tr><th>a</th><td>1</td></tr></table>'
     assert "<div><table><tbody><tr><th>a</th><td>1</td></tr></tbody></table></div>" == clean_html(table)
 
 
 def test_spans_are_kept_small() -> None:
-    """A cell may span columns, but not so many that a browser suffers."""
+    """A cell may span columns, up to a limit."""
     table = '<table><tr><td colspan="2">a</td><td rowspan="65534">b</td></tr></table>'
     assert '<table><tbody><tr><td colspan="2">a</td><td>b</td></tr></tbody></table>' == clean_html(table)
 
 
 @pytest.mark.parametrize("fragment", ["<div>" * 200_000, "<div>" * 39_000, "<b>" * 66_000])
 def test_deep_or_long_html_is_refused(fragment: str) -> None:
-    """HTML that would cost much time is not cleaned at all."""
+    """HTML that is too deep or long is not cleaned but refused."""
     assert clean_html(fragment) is None
 
 
 def test_the_frame_has_its_own_policy() -> None:
-    """A frame's document forbids everything by itself, before its content."""
+    """A frame's document contains a policy that forbids everything, before its content."""
     frame = build_table_document("<b>bold</b>")
     assert frame is not None
     head, _, body = frame.document.partition("</head>")
@@ -111,7 +111,7 @@ def test_the_frame_has_its_own_policy() -> None:
 
 
 def test_pictures_are_what_they_say() -> None:
-    """A PNG passes, as bytes encoded anew; line breaks in the base64 do no harm."""
+    """A PNG is accepted and encoded again; line breaks in the base64 are ignored."""
     data = png()
     expected = f"data:image/png;base64,{data}"
     assert [expected, expected] == [
@@ -121,7 +121,7 @@ def test_pictures_are_what_they_say() -> None:
 
 
 def jpeg(width: int, height: int) -> bytes:
-    """The beginning of a JPEG of this size."""
+    """Return the beginning of a JPEG of this size."""
     frame = b"\xff\xc0\x00\x11\x08" + height.to_bytes(2) + width.to_bytes(2) + b"\x03" + bytes(9)
     return b"\xff\xd8\xff\xe0\x00\x10JFIF\x00" + bytes(9) + frame
 
@@ -149,33 +149,33 @@ def test_jpegs_are_measured() -> None:
     ],
 )
 def test_other_pictures_are_refused(mime: str, content: bytes) -> None:
-    """A wrong type, a wrong signature, too many bytes or too many pixels: no picture."""
+    """A wrong type, a wrong signature, too many bytes or too many pixels are refused."""
     assert build_image_uri(mime, base64.b64encode(content).decode()) is None
 
 
 @pytest.mark.parametrize("data", ["", "%%%", 'aGk=" onerror="alert(1)', "ünicode", "abc", "\ud800"])
 def test_text_that_is_not_base64_is_refused(data: str) -> None:
-    """Only strict base64 is a picture."""
+    """Only strict base64 is accepted."""
     assert build_image_uri("image/png", data) is None
 
 
 @given(st.sampled_from(["image/png", "image/jpeg"]), st.binary(max_size=200), st.booleans())
 def test_no_bytes_break_the_picture_check(mime: str, content: bytes, framed: bool) -> None:
-    """Any bytes give a data URI of their own type, or none."""
+    """Any bytes give a data URI of the stated type, or None."""
     magic = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" if mime == "image/png" else b"\xff\xd8\xff"
     uri = build_image_uri(mime, base64.b64encode(magic * framed + content).decode())
     assert uri is None or uri.startswith(f"data:{mime};base64,")
 
 
 def test_mathml_keeps_its_structure() -> None:
-    """Presentation MathML comes through."""
+    """Presentation MathML is kept."""
     markup = '<math display="block"><mrow><mn>4</mn><msup><mi>d</mi><mn>2</mn></msup></mrow></math>'
     assert markup == clean_mathml(markup)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_mathml_holds_no_other_markup(text: str) -> None:
-    """Whatever stands inside MathML, nothing but MathML comes out."""
+    """All other markup inside MathML is removed."""
     cleaned = clean_mathml(
         f"<math><mtext>{text}</mtext><maction href='javascript:alert(1)'>x</maction></math>"
     )
@@ -186,14 +186,14 @@ def test_mathml_holds_no_other_markup(text: str) -> None:
     "text", ["[x](javascript:alert(1))", "![x](http://a)", "[x][y]", "[y]: http://a", "<b>$x$`y`|z&amp;\\("]
 )
 def test_in_comments_of_nbgrader_no_text_is_a_link_or_markup(text: str) -> None:
-    """Formgrader shows them as Markdown with formulas: no sign of those is left as it is."""
+    """Markdown, formulas and HTML are escaped, because formgrader renders comments."""
     shown = sanitise.escape_markup(text)
     assert not re.search(r"\]\(|\]\[|\]:", shown)
     assert not set("<>$`|&\\") & set(shown)
 
 
 def test_a_message_without_words_is_its_code() -> None:
-    """A code that the vocabulary lacks, or a text with a wrong placeholder, is shown as it stands."""
+    """An unknown code, or a text with a wrong placeholder, is shown unchanged."""
     assert ["no-such-code", "{wrong} {0}"] == [
         render_sentence(message, "en")
         for message in (Message("no-such-code"), Message("x", {}, {"en": "{wrong} {0}"}))

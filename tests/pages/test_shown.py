@@ -1,4 +1,4 @@
-"""What is shown of an item that gives an answer away, until the marks are final."""
+"""The text shown for an item whose title reveals the answer, until the marks are final."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DECIDED = {("exam", "task3-b-why"): PersonMark(Decimal(1))}
 
 
 def settled() -> GradingResult:
-    """The middling student, with nothing left to a person."""
+    """Return the middling student's result without open manual items."""
     graded = middling()
     items = tuple(
         replace(one, status=Status.FAILED) if one.status is Status.NEEDS_REVIEW else one
@@ -42,7 +42,7 @@ def settled() -> GradingResult:
 
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_a_title_is_told_when_the_marks_are_final(language: str) -> None:
-    """Before that what the rubric states stands in its place, and neither title nor id is in the page."""
+    """Until then, the page contains the rubric's replacement text, but neither title nor id."""
     waiting = compute_standing(middling().score, RUBRIC)
     final = compute_standing(middling().score, RUBRIC, DECIDED)
     assert (False, True) == (waiting.final, final.final)
@@ -57,7 +57,7 @@ def test_a_title_is_told_when_the_marks_are_final(language: str) -> None:
 
 
 def test_staff_read_the_title() -> None:
-    """The pages for staff never hide what a line is about, and an item without the option is as before."""
+    """Pages for staff always show the title; items without the option are unaffected."""
     stands = {"grace": compute_standing(middling().score, RUBRIC)}
     staff = render_summary([middling()], RUBRIC, stands)
     assert SHOWN["en"] not in staff
@@ -67,7 +67,7 @@ def test_staff_read_the_title() -> None:
 
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_comments_in_nbgrader_keep_to_it(language: str) -> None:
-    """nbgrader shows them to students whenever it is told to."""
+    """Comments in nbgrader use the replacement, because students may see them at any time."""
     cells = {("exam", "mha-answer")}
     (waiting,) = format_comments(middling().score, RUBRIC, cells, language).values()
     (decided,) = format_comments(settled().score, RUBRIC, cells, language).values()
@@ -85,7 +85,7 @@ def test_comments_in_nbgrader_keep_to_it(language: str) -> None:
     ids=["raised", "wrong", "ended"],
 )
 def test_results_of_checks_do_not_quote_a_hidden_title(outcome: CellOutcome) -> None:
-    """Students read them before their marks are final."""
+    """Results of checks do not quote the title, because students read them before marks are final."""
     rubric = rubrics.load_rubric(Path(__file__).parents[2] / "rubrics" / "gpt2.toml")
     question = rubric.get_question("proposal")
     answer = Answer("proposal-answer", "code", "proposal_findings = []", changed=True)
@@ -98,7 +98,7 @@ def test_results_of_checks_do_not_quote_a_hidden_title(outcome: CellOutcome) -> 
 
 
 def test_errors_are_refused() -> None:
-    """It is a text by language, in each of the assignment's languages."""
+    """The replacement needs a text in each of the assignment's languages."""
     half = rubrics.parse_rubric(TOML.replace(LINE, f'{LINE}\nshown = {{ en = "With a mask" }}').encode())
     assert [("question 'mha', item 'masked': shown", "'de' is missing")] == list_untranslated(half)
     with pytest.raises(RubricError, match=r"item 2 \(masked\): shown"):
@@ -106,7 +106,7 @@ def test_errors_are_refused() -> None:
 
 
 def test_shipped_titles_that_give_answers_away_are_not_shown_early() -> None:
-    """The audits of the GPT-2 assignment and the reasons of the exam tell their answers in their titles."""
+    """The shipped audits and reasons, whose titles reveal answers, have replacement texts."""
     folder = Path(__file__).parents[2] / "rubrics"
     hidden = {}
     for name in ("gpt2", "dl4nlp-exam"):

@@ -1,4 +1,4 @@
-"""The staff's page tells every student's state and notes, and escapes what students wrote."""
+"""The staff page shows each student's status and notes, and escapes student text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.pages.test_render import Page
 
 
 def test_every_student_has_a_row() -> None:
-    """A row holds points, open points, statuses, how cells ended the run, and the notes for staff."""
+    """A row contains points, open points, statuses, endings of the run, and notes for staff."""
     text = Page(render_summary([good(), middling()], RUBRIC)).text
     row = text[text.index("grace") :]
     for words in (
@@ -32,7 +32,7 @@ def test_every_student_has_a_row() -> None:
 
 
 def test_the_same_note_about_many_cells_is_one_line() -> None:
-    """What happened to the whole notebook does not fill the page; a note of one cell begins with its name."""
+    """A note about many cells is one line; a note about one cell begins with its name."""
     notes = (
         *(Note("cell-restored", "Put back.", f"q{number}") for number in range(30)),
         Note("x", "Odd.", "z"),
@@ -45,7 +45,7 @@ def test_the_same_note_about_many_cells_is_one_line() -> None:
 
 
 def test_why_points_wait_is_told() -> None:
-    """What the program could not decide stands beside its student, the same reason once."""
+    """The reason for manual review is shown at the student, once for equal reasons."""
     items = tuple(
         replace(one, status=Status.NEEDS_REVIEW, points=Decimal(0), staff="odd in loss 1")
         if one.question == "mha"
@@ -58,7 +58,7 @@ def test_why_points_wait_is_told() -> None:
 
 
 def test_a_remark_beside_a_verdict_is_told_once() -> None:
-    """Also of items that have all points; of one that waits, the reason tells it."""
+    """A remark is shown once, even for passed items; for open items it is part of the reason."""
     items = tuple(
         replace(one, remark="is an <object>", status=status)
         for one, status in zip(good().score.items, (*3 * [Status.PASSED], Status.NEEDS_REVIEW), strict=False)
@@ -72,7 +72,7 @@ def test_a_remark_beside_a_verdict_is_told_once() -> None:
 
 
 def test_nothing_of_a_student_becomes_markup() -> None:
-    """A hostile name is text, and weaker isolation is told."""
+    """A hostile name is shown as text, and weaker isolation is reported."""
     page = Page(render_summary([hostile()], RUBRIC))
     assert [{}] == [attributes for tag, attributes in page.elements if tag == "script"]
     assert "</title><script>alert(1)</script>" in page.text
@@ -80,7 +80,7 @@ def test_nothing_of_a_student_becomes_markup() -> None:
 
 
 def test_many_notes_of_one_kind_are_one_line_behind_the_others() -> None:
-    """A notebook that lost its metadata is noted at every cell; what matters still comes first."""
+    """Notes of one kind about many cells are grouped after the more important notes."""
     lost = [Note("found-by-text", f"Cell {number} carries another id.", f"q{number}") for number in range(60)]
     notes = (*lost, Note("limit-met", "A limit was met.", "q3"))
     score = replace(middling().score, notes=notes)

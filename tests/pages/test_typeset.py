@@ -1,4 +1,4 @@
-"""Formulas in what people write about answers."""
+"""Formulas in comments about answers."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from autograder.pages.feedback.typeset import with_formulas
     ],
 )
 def test_what_is_no_formula_stays_text(text: str, expected: str) -> None:
-    """Escaped, and a dollar is a dollar."""
+    """Text without formulas is escaped, and a single dollar stays."""
     assert with_formulas(text, 1000) == expected
 
 
 def test_formulas_are_typeset() -> None:
-    """Each between its dollars; the text around them stays."""
+    """Each formula between dollars is typeset; the surrounding text is unchanged."""
     made = with_formulas("Here $d_k$ and $\\sqrt{x}$, so.", 1000)
     assert made.count("<math") == 2
     assert "<msqrt>" in made
@@ -35,7 +35,7 @@ def test_formulas_are_typeset() -> None:
     "text", ["$\\text{<script>alert(1)</script>}$", "$\\href{javascript:x}{y}$", "$" + "{" * 5000 + "$"]
 )
 def test_nothing_hostile_gets_through(text: str) -> None:
-    """No tag but those of formulas, no attribute that acts."""
+    """The result contains only tags of formulas and no active attributes."""
     tags = re.findall(r"<(\w+)([^>]*)>", with_formulas(text, 10_000))
     assert {name for name, _ in tags} <= {"math", "mrow", "mtext", "mi", "mo"}
     assert {attributes.strip() for _, attributes in tags} <= {"", 'display="inline"'}

@@ -1,6 +1,6 @@
-"""What every store promises: a suite of tests that each store runs, ours and those of other packages.
+"""The contract of every store, as a test suite for our stores and for those of other packages.
 
-A test file of the package says how its store is opened, and how a person gives a mark there::
+A package's test file defines how to open its store and how a grader gives a mark in it::
 
     from tests.store.contract import OpenedStore, StoreContract
 
@@ -11,11 +11,11 @@ A test file of the package says how its store is opened, and how a person gives 
             give = lambda student, cell, mark: store.give("exam", student, cell, mark)
             yield OpenedStore(store, give, again=lambda: ShelfStore(tmp_path))
 
-and in its conftest.py, so that what fails is told in full, ``register_assert_rewrite`` of pytest with the
-name of this module.
+and calls pytest's ``register_assert_rewrite`` with the name of this module in its conftest.py, for detailed
+assertion messages.
 
-Tests of each store show that another program may grade at the same time, and that results are on disk when
-`Store.record_results` returns: the protocol does not show it.
+Concurrent grading by another program, and durability once `Store.record_results` returns, are tested
+separately for each store: the protocol cannot show them.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ FORMULA = ("exam", "task3-b")
 MHA = ("exam", "mha")
 
 Give = Callable[[str, CellName, PersonMark], None]
-"""A person gives one student's cell a mark, where people do so in this store."""
+"""Give a mark to a student's cell in the way graders do in this store."""
 
 
 class OpenedStore(msgspec.Struct, frozen=True):
-    """A store, and somebody who gives marks in it."""
+    """An opened store, with a function that gives marks in it."""
 
     store: Store
     give: Give
-    """As where its users do so, beside the program."""
+    """Give a mark in the store's own way, bypassing the program."""
     again: Callable[[], Store] | None = None
-    """Opens it anew, as the next command does; None: it forgets everything at the end."""
+    """Reopen the store, as the next command does; None if the store is not persistent."""
 
 
 def totals(store: Store, rubric: Rubric = RUBRIC) -> dict[str, tuple[Decimal, bool]]:
-    """Everybody's points and whether they are final, as the use cases compute them from a store."""
+    """Return each student's points and whether they are final, as use cases compute them from a store."""
     marks = store.load_marks("exam")
     return {
         student: (found.total, found.final)
@@ -68,26 +68,26 @@ def totals(store: Store, rubric: Rubric = RUBRIC) -> dict[str, tuple[Decimal, bo
 
 
 class StoreContract:
-    """The suite; a class that derives from it has the fixture `unprepared`."""
+    """The test suite; a subclass provides the fixture `unprepared`."""
 
     @pytest.fixture
     def unprepared(self) -> Iterator[OpenedStore]:
-        """The store, empty: for each test a new one."""
+        """Return a new, empty store for each test."""
         raise NotImplementedError("the class that derives from StoreContract opens its store here")
 
     @pytest.fixture
     def opened(self, unprepared: OpenedStore) -> OpenedStore:
-        """The store with the exam prepared."""
+        """Return the opened store with the exam prepared."""
         unprepared.store.prepare_assignment(RUBRIC, RELEASES)
         return unprepared
 
     @pytest.fixture
     def store(self, opened: OpenedStore) -> Store:
-        """The store with the exam prepared."""
+        """Return the store with the exam prepared."""
         return opened.store
 
     def test_every_store_is_called_alike(self, store: Store) -> None:
-        """Each method has the protocol's parameters and defaults; types are for a type checker."""
+        """Each method has the protocol's parameters and defaults; a type checker compares the types."""
         implementation = type(store)
         assert isinstance(implementation.front_end, FrontEnd)
         for name in (name for name, one in vars(Store).items() if inspect.isfunction(one) and name[0] != "_"):
@@ -101,13 +101,13 @@ class StoreContract:
 
     @pytest.mark.parametrize("graded", [good(), middling()], ids=["good", "middling"])
     def test_a_result_comes_back_as_it_was(self, store: Store, graded: GradingResult) -> None:
-        """Decimals, statuses, endings, cells and all; under its key and as the student's result."""
+        """A result is found unchanged by its key and by its student, with decimals, statuses and cells."""
         assert keep(store, graded, RUBRIC, MOMENT) == {}
         assert graded == store.find_result(entry(graded, RUBRIC).key)
         assert {graded.score.student: graded} == store.load_results("exam")
 
     def test_outlines_leave_notebooks_out(self, store: Store) -> None:
-        """Without `whole`, the score is the same, and of notebooks there are the names."""
+        """With `whole=False`, the score is the same, but notebooks contain only their names."""
         keep(store, good(), RUBRIC)
         (outline,) = store.load_results("exam", whole=False).values()
         assert good().score == outline.score
@@ -116,7 +116,7 @@ class StoreContract:
         ]
 
     def test_nobody_stands_who_is_not_recorded(self, store: Store) -> None:
-        """Of whom nothing was recorded, or another result, recording changes something."""
+        """A student is not unchanged if no result, or a different one, is recorded."""
         kept, other = entry(good(), RUBRIC), entry(middling(), RUBRIC)
         assert frozenset() == store.find_unchanged_students([kept])
         store.record_results([kept])
@@ -131,7 +131,7 @@ class StoreContract:
         assert str(store.load_results("exam")["ada"].score.items[0].points) == "0.50"
 
     def test_lone_surrogates_are_replaced(self, store: Store) -> None:
-        """Texts that UTF-8 cannot carry are stored with U+FFFD, and everything else as it was."""
+        """Lone surrogates are replaced by U+FFFD; all other text is stored unchanged."""
         (notebook,) = good().notebooks
         cells = (notebook.cells[0], Cell("print('\ud800')", ""), *notebook.cells[2:])
         graded = replace(good(), notebooks=(replace(notebook, cells=cells),))
@@ -158,7 +158,7 @@ class StoreContract:
         assert store.find_result(replace(entry(good(), RUBRIC).key, **other)) is None
 
     def test_recording_again_changes_nothing(self, store: Store) -> None:
-        """Neither results nor what people gave nor whether it is to be looked at again."""
+        """Recording a result again changes no results, marks, students or totals."""
         keep(store, middling(), RUBRIC, MOMENT)
         store.give_mark("exam", "grace", WHY, PersonMark(Decimal("0.5")))
         before = (
@@ -177,14 +177,14 @@ class StoreContract:
         )
 
     def test_under_one_key_is_the_latest_result(self, store: Store) -> None:
-        """Grading again replaces its own result."""
+        """Grading again replaces the result with the same key."""
         graded = replace(middling(), digest=good().digest)
         keep(store, graded, RUBRIC)
         keep(store, better(graded), RUBRIC)
         assert better(graded) == store.find_result(entry(graded, RUBRIC).key)
 
     def test_the_result_recorded_last_counts(self, store: Store) -> None:
-        """Of two attempts the later; the earlier one once it is recorded again; and both are found."""
+        """Of two attempts, the one recorded last counts; both can be found by key."""
         first, second = good(), replace(good(), digest="f" * 64)
         for graded in (first, second):
             keep(store, graded, RUBRIC)
@@ -194,7 +194,7 @@ class StoreContract:
         assert second == store.find_result(entry(second, RUBRIC).key)
 
     def test_the_attempt_that_counts_stays_however_old(self, store: Store) -> None:
-        """Newer attempts make it neither less whole nor less current."""
+        """Newer attempts do not remove an older one that counts again."""
         graded = [replace(good(), digest=f"{number:064}") for number in range(6)]
         for one in (*graded, graded[0]):
             keep(store, one, RUBRIC)
@@ -202,7 +202,7 @@ class StoreContract:
         assert {"ada": graded[0]} == store.load_results("exam")
 
     def test_results_of_one_rubric(self, store: Store) -> None:
-        """They can be asked for by the digest of the rubric; students come in order."""
+        """Results can be filtered by the digest of the rubric; students are in order."""
         for student in ("zoe", "ada"):
             keep(store, as_student(good(), student), RUBRIC)
         assert list(store.load_results("exam", RUBRIC.digest)) == ["ada", "zoe"]
@@ -210,7 +210,7 @@ class StoreContract:
         assert store.load_results("another") == {}
 
     def test_runs_are_numbered(self, store: Store) -> None:
-        """Each has a number of its own, and can come to its end after others began."""
+        """Each run has a distinct number, and may finish after later runs have started."""
         first, second = (store.start_run(RUBRIC, "e" * 64, "namespaces") for _ in range(2))
         store.record_results([entry(good(), RUBRIC)], run=second)
         store.finish_run(first)
@@ -220,14 +220,14 @@ class StoreContract:
     # ---------------------------------------------------------------- whole or not at all
 
     def test_a_group_is_kept_as_a_whole(self, store: Store) -> None:
-        """Results of several students in one go are what they are one by one."""
+        """Recording several students at once gives the same results as recording them one by one."""
         several = [as_student(middling(), f"s{number}") for number in range(5)]
         assert store.record_results([entry(one, RUBRIC, MOMENT) for one in several]) == {}
         assert {one.score.student: one for one in several} == store.load_results("exam")
         assert frozenset(one.score.student for one in several) == store.list_students("exam")
 
     def test_a_group_with_one_that_is_refused_leaves_nothing(self, store: Store) -> None:
-        """Neither its results nor marks nor students; recorded again without it, all the others are there."""
+        """A refused group records nothing; without the refused entry, the group can be recorded."""
         strange = replace(good().score, assignment="another", student="mallory")
         wrong = entry(replace(good(), score=strange), RUBRIC)
         wrong = replace(wrong, key=replace(wrong.key, assignment="another"))
@@ -244,7 +244,7 @@ class StoreContract:
         assert list(store.load_results("exam")) == ["ada", "zoe"]
 
     def test_what_was_not_recorded_is_graded_again_and_nobody_else(self, store: Store) -> None:
-        """A run that was killed between two groups resumes: what is known is found, what is not is not."""
+        """A run killed between two groups resumes with the students that are not recorded yet."""
         groups = [[as_student(good(), f"s{2 * group + one}") for one in range(2)] for group in range(3)]
         run = store.start_run(RUBRIC, "e" * 64, "namespaces")
         store.record_results([entry(one, RUBRIC) for one in groups[0]], run=run)  # killed here
@@ -257,7 +257,7 @@ class StoreContract:
         assert [one.graded for one in entries] == list(store.load_results("exam").values())
 
     def test_several_threads_record_at_once(self, store: Store) -> None:
-        """Different students at the same time: nothing is lost."""
+        """Several threads record different students concurrently without losing results."""
 
         def record(group: int) -> None:
             store.record_results(
@@ -272,19 +272,19 @@ class StoreContract:
     # ---------------------------------------------------------------- cells
 
     def test_recording_what_was_not_prepared_is_refused(self, unprepared: OpenedStore) -> None:
-        """An assignment that the store does not know is an error that says what to do."""
+        """An unknown assignment raises an error that says what to do."""
         with pytest.raises(GradebookError, match="prepare it first"):
             keep(unprepared.store, good(), RUBRIC)
         assert unprepared.store.load_results("exam") == {}
 
     def test_a_release_without_a_cell_is_refused(self, unprepared: OpenedStore) -> None:
-        """A question of the rubric that has no cell in the release is named."""
+        """The error names a question of the rubric without a cell in the release."""
         broken = {"exam": release().replace(b'"grade_id": "mha"', b'"grade_id": "mhb"')}
         with pytest.raises(GradebookError, match="no cell 'mha'"):
             unprepared.store.prepare_assignment(RUBRIC, broken)
 
     def test_a_new_cell_reaches_submissions_that_are_known(self, unprepared: OpenedStore) -> None:
-        """When the rubric gains a question, people can mark it for everybody who handed in before."""
+        """If the rubric gains a question, earlier submissions can be marked for it."""
         store, mark = unprepared.store, PersonMark(Decimal(4))
         store.prepare_assignment(SHORT, RELEASES)
         keep(store, good(), SHORT)
@@ -293,7 +293,7 @@ class StoreContract:
         assert {"ada": {("exam", "mha"): mark}} == store.load_marks("exam")
 
     def test_a_cell_that_is_gone_goes_with_its_automatic_mark(self, store: Store) -> None:
-        """Nobody can mark it any more, and recording by the shorter rubric goes on."""
+        """A removed cell can no longer be marked, and results of the shorter rubric can be recorded."""
         keep(store, good(), RUBRIC)
         store.prepare_assignment(SHORT, RELEASES)
         with pytest.raises(GradebookError, match="has no cell 'mha'"):
@@ -303,7 +303,7 @@ class StoreContract:
 
     @pytest.mark.parametrize("mark", [PersonMark(Decimal(5)), PersonMark(extra=Decimal(1))])
     def test_a_cell_with_a_persons_mark_cannot_go(self, opened: OpenedStore, mark: PersonMark) -> None:
-        """The error names it, and everything is as it was."""
+        """The error names the cell, and no mark changes."""
         keep(opened.store, good(), RUBRIC)
         opened.give("ada", ("exam", "mha"), mark)
         before = opened.store.load_marks("exam")
@@ -314,7 +314,7 @@ class StoreContract:
     # ---------------------------------------------------------------- people
 
     def test_a_persons_mark_stands(self, opened: OpenedStore) -> None:
-        """Mark, extra credit and comment come back as given, and stay when the same is recorded again."""
+        """Mark, extra credit and comment are stored unchanged, and remain if the result is recorded again."""
         keep(opened.store, middling(), RUBRIC, MOMENT)
         mark = PersonMark(Decimal("0.1"), Decimal("0.2"), comment="Well said.")
         opened.give("grace", WHY, mark)
@@ -322,7 +322,7 @@ class StoreContract:
         assert {"grace": {WHY: mark}} == opened.store.load_marks("exam")
 
     def test_a_mark_given_through_the_store_is_one_given_beside_it(self, opened: OpenedStore) -> None:
-        """The same by either way, whatever was given; and a mark can be changed, also to none."""
+        """A mark given through the store equals one given outside it; a mark can be changed or removed."""
         keep(opened.store, middling(), RUBRIC, MOMENT)
         for mark in (
             PersonMark(Decimal("0.1"), Decimal("0.2"), comment="Well said."),
@@ -336,7 +336,7 @@ class StoreContract:
             assert ({"grace": {WHY: mark}}, seen[0]) == (seen[0][0], seen[1])
 
     def test_a_mark_that_is_taken_back_leaves_nothing(self, opened: OpenedStore) -> None:
-        """As if nobody had given it, whichever way it was taken back; the cell can be marked again."""
+        """Withdrawing a mark restores the previous state, and the cell can be marked again."""
         keep(opened.store, middling(), RUBRIC, MOMENT)
         before = totals(opened.store)
         mark = PersonMark(Decimal("0.1"), Decimal("0.2"), comment="Well said.")
@@ -347,7 +347,7 @@ class StoreContract:
             assert ({}, before) == (opened.store.load_marks("exam"), totals(opened.store))
 
     def test_a_mark_that_was_copied_is_known_as_such(self, opened: OpenedStore) -> None:
-        """One that came from another member's is; one that somebody gave themselves is not."""
+        """A mark copied from another group member's answer is distinguished from one given directly."""
         keep(opened.store, middling(), RUBRIC, MOMENT)
         for points in (Decimal("0.5"), Decimal(1)):
             opened.store.give_mark("exam", "grace", WHY, PersonMark(points, comment="Which?"), points)
@@ -356,7 +356,7 @@ class StoreContract:
         assert opened.store.load_decided_points("another") == {}
 
     def test_a_mark_for_nothing_is_refused(self, store: Store) -> None:
-        """The error names student and cell, and nothing is written."""
+        """The error names student and cell, and no mark is written."""
         keep(store, middling(), RUBRIC, MOMENT)
         mark = PersonMark(Decimal(1))
         for student, cell in (("zoe", WHY), ("grace", ("exam", "no-such-cell"))):
@@ -367,7 +367,7 @@ class StoreContract:
         assert store.load_marks("exam") == {}
 
     def test_the_next_command_finds_what_this_one_kept(self, opened: OpenedStore) -> None:
-        """Results, marks, whom people see and what came from decisions; runs are counted on."""
+        """Results, marks, students and copied decisions persist, and runs continue their numbering."""
         if opened.again is None:
             pytest.skip("not applicable: it forgets everything at the end, and says so")
         store = opened.store
@@ -399,7 +399,7 @@ class StoreContract:
             assert (Decimal(1), True) == (marks[WHY].points, marks[FORMULA].again)
 
     def test_a_new_submission_asks_for_the_mark_again(self, opened: OpenedStore) -> None:
-        """As in nbgrader: a mark given to an earlier submission stays, and is to be looked at again."""
+        """As in nbgrader, a mark given to an earlier submission stays, but must be reviewed again."""
         keep(opened.store, middling(), RUBRIC, MOMENT)
         opened.give("grace", WHY, PersonMark(Decimal("0.5")))
         assert totals(opened.store)["grace"][1]
@@ -410,7 +410,7 @@ class StoreContract:
         assert opened.store.load_marks("exam")["grace"][WHY].again
 
     def test_another_automatic_mark_asks_for_the_mark_again(self, opened: OpenedStore) -> None:
-        """A mark over an automatic one is to be looked at again when that one changes, and only that one."""
+        """A mark must be reviewed again only if the automatic mark it overrides changes."""
         keep(opened.store, middling(), RUBRIC, MOMENT)
         for cell in (FORMULA, WHY):
             opened.give("grace", cell, PersonMark(Decimal(1)))
@@ -420,7 +420,7 @@ class StoreContract:
         assert {Decimal(1)} == {mark.points for mark in marks.values()}
 
     def test_points_of_items_come_back(self, opened: OpenedStore) -> None:
-        """Exactly, beside the points of the cell that they make up."""
+        """Points of items are stored exactly, with the points of their cell."""
         keep(opened.store, middling(), RUBRIC, MOMENT)
         mark = PersonMark(Decimal("4.25"), items={"plain": Decimal(3), "masked": Decimal("1.25")})
         opened.store.give_mark("exam", "grace", MHA, mark)
@@ -431,7 +431,7 @@ class StoreContract:
         assert {"grace": {MHA: PersonMark(Decimal(5))}} == opened.store.load_marks("exam")
 
     def test_points_of_items_go_with_the_mark_that_they_make_up(self, opened: OpenedStore) -> None:
-        """Whoever gives another mark beside the program gives it for the whole cell."""
+        """A mark given outside the program applies to the whole cell and removes the points of its items."""
         keep(opened.store, middling(), RUBRIC, MOMENT)
         items = {"plain": Decimal(3), "masked": Decimal("1.25")}
         opened.store.give_mark("exam", "grace", MHA, PersonMark(Decimal("4.25"), items=items))
@@ -439,7 +439,7 @@ class StoreContract:
         assert {"grace": {MHA: PersonMark(Decimal(5))}} == opened.store.load_marks("exam")
 
     def test_a_flag_comes_back_alone_and_beside_a_mark(self, opened: OpenedStore) -> None:
-        """It is no mark: the cell waits as before; and it is taken back as it was given."""
+        """A flag is not a mark: the cell still needs review, and the flag can be removed."""
         keep(opened.store, middling(), RUBRIC, MOMENT)
         stands = totals(opened.store)
         for mark in (
@@ -452,7 +452,7 @@ class StoreContract:
             assert mark.points is not None or stands == totals(opened.store)
 
     def test_remarks_on_items_come_back(self, opened: OpenedStore) -> None:
-        """With a mark and without one; and they are taken back as they were given."""
+        """Remarks are stored with or without a mark, and can be removed."""
         keep(opened.store, middling(), RUBRIC, MOMENT)
         for mark in (
             PersonMark(remarks={"masked": "Which keys?"}),
@@ -463,7 +463,7 @@ class StoreContract:
             assert {"grace": {MHA: mark}} == opened.store.load_marks("exam")
 
     def test_what_a_result_depends_on_comes_back(self, opened: OpenedStore) -> None:
-        """The key of the result that counts, exactly as it was recorded; nobody else's."""
+        """Each student's counting result keeps its exact key, which others' results do not change."""
         assert opened.store.load_keys("exam") == {}
         first, second = entry(good(), RUBRIC), entry(replace(middling(), digest="f" * 64), RUBRIC)
         opened.store.record_results([first, second])
@@ -474,14 +474,14 @@ class StoreContract:
         assert opened.store.load_keys("another") == {}
 
     def test_a_comment_is_taken_back_with_an_empty_one(self, opened: OpenedStore) -> None:
-        """What a person gives is all that they gave."""
+        """A mark without a comment removes the earlier comment."""
         keep(opened.store, middling(), RUBRIC, MOMENT)
         for mark in (PersonMark(Decimal(1), comment="Which?"), PersonMark(Decimal(1))):
             opened.store.give_mark("exam", "grace", WHY, mark)
             assert {"grace": {WHY: mark}} == opened.store.load_marks("exam")
 
     def test_standings_are_the_same_from_every_store(self, opened: OpenedStore) -> None:
-        """Points in all, with what people gave: what is computed depends on no store."""
+        """Total points, including manual marks, do not depend on the store."""
         for graded in (good(), middling()):
             keep(opened.store, graded, RUBRIC, MOMENT)
         opened.give("grace", FORMULA, PersonMark(Decimal("0.25"), Decimal("0.5")))
@@ -489,7 +489,7 @@ class StoreContract:
         assert {"ada": (Decimal(16), False), "grace": (Decimal("9.25"), True)} == totals(opened.store)
 
     def test_whoever_is_enrolled_has_handed_in_nothing(self, store: Store) -> None:
-        """A class list is no list of submissions; entering it twice, or with less, is no error."""
+        """Enrolling students, also twice or with fewer fields, creates no submissions."""
         store.enroll_students([Student("ada", "Ada", "Lovelace", "ada@example.org"), Student("alan")])
         store.enroll_students([Student("ada", email="a@example.org")])
         assert (frozenset(), {}) == (store.list_students("exam"), store.load_results("exam"))
@@ -497,7 +497,7 @@ class StoreContract:
         assert frozenset({"ada"}) == store.list_students("exam")
 
     def test_nothing_is_put_back_where_nothing_was_written_over(self, store: Store) -> None:
-        """Restoring what stands finds nothing, and changes nothing of what people gave."""
+        """Restoring marks that were not overwritten finds nothing and changes nothing."""
         keep(store, middling(), RUBRIC, MOMENT)
         store.give_mark("exam", "grace", WHY, PersonMark(Decimal("0.5")))
         before = (store.load_results("exam"), store.load_marks("exam"))
@@ -506,7 +506,7 @@ class StoreContract:
         assert before == (store.load_results("exam"), store.load_marks("exam"))
 
     def test_what_is_taken_off_for_being_late_touches_no_mark(self, store: Store) -> None:
-        """It is shown, changed and taken back, also of students whom the store does not know."""
+        """Late deductions are recorded, changed and removed without touching marks."""
         keep(store, middling(), RUBRIC, MOMENT)
         store.give_mark("exam", "grace", WHY, PersonMark(Decimal("0.5")))
         before = (store.load_results("exam"), store.load_marks("exam"), store.load_decided_points("exam"))
@@ -520,7 +520,7 @@ class StoreContract:
         store.record_deductions("another", {"grace": Decimal(1)})
 
     def test_a_result_keeps_what_is_said_of_time_and_group(self, store: Store) -> None:
-        """What is taken off for being late, with whom it was handed in, and who did."""
+        """A result keeps its late deduction, its group and the member who submitted it."""
         deduction = Deduction(Decimal("12.50"), "percent-of-earned", Decimal(40))
         score = replace(
             good().score, deduction=deduction, group=StudentGroup("red", ("ada", "bob")), by="bob"

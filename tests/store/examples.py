@@ -1,4 +1,4 @@
-"""The examples of feedback as results of a store, with which the contract of stores is tried."""
+"""The example results of feedback, as stored results for the contract of stores."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ SHORT = rubrics.parse_rubric(
 
 
 def as_student(graded: GradingResult, student: str) -> GradingResult:
-    """The same result for another student."""
+    """Return the same result for another student."""
     return replace(graded, score=replace(graded.score, student=student))
 
 
 def better(graded: GradingResult) -> GradingResult:
-    """The same result with full points for its first item."""
+    """Return the same result with full points for its first item."""
     first, *others = graded.score.items
     right = replace(first, points=first.possible, status=Status.PASSED)
     return replace(graded, score=replace(graded.score, items=(right, *others)))
@@ -40,7 +40,7 @@ def entry(
     *,
     environment: str = "e" * 64,
 ) -> GradedEntry:
-    """One result under its key."""
+    """Return a result with its key."""
     key = ResultKey.from_submission(graded.score.student, graded.digest, rubric, environment)
     return GradedEntry(key, graded, rubric, submitted_at)
 
@@ -54,7 +54,7 @@ def keep(
     language: str = "",
     environment: str = "e" * 64,
 ) -> Mapping[str, str]:
-    """Record it, by itself."""
+    """Record a single result."""
     return store.record_results(
         [entry(graded, rubric, submitted_at, environment=environment)], language=language
     )

@@ -1,4 +1,4 @@
-"""What every store promises, run on each of ours (`tests.store.contract`), and how small that is."""
+"""The contract of stores (`tests.store.contract`), run on each of our stores, and its size."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from autograder.store.memory import MemoryStore
 from tests.store.contract import Give, OpenedStore, StoreContract
 
 if TYPE_CHECKING:
-    from autograder.service.models import CourseRecord  # its tables ask for Django's settings
+    from autograder.service.models import CourseRecord  # its tables need Django's settings
 
 
 def in_formgrader(path: Path) -> Give:
-    """As formgrader writes it: nbgrader's columns of a person, and the cell need not be looked at again."""
+    """Return a function that gives marks as formgrader does, with no further review needed."""
 
     def give(student: str, cell: CellName, mark: PersonMark) -> None:
         place = (
@@ -36,29 +36,29 @@ def in_formgrader(path: Path) -> Give:
             assert 1 == database.execute(grades, values).rowcount
             comments = f"UPDATE comment SET manual_comment = ? WHERE {place}"
             written = database.execute(comments, (mark.comment, student, cell[1])).rowcount
-            assert written or not mark.comment  # what is not handed back to students has no comment
+            assert written or not mark.comment  # a cell without feedback to students has no comment
         database.close()
 
     return give
 
 
 class TestNbgrader(StoreContract):
-    """nbgrader's database with our own tables beside it."""
+    """nbgrader's database with our additional tables."""
 
     @pytest.fixture
     def unprepared(self, tmp_path: Path) -> Iterator[OpenedStore]:
-        """An empty database, in which people mark with formgrader."""
+        """Return an empty database in which graders use formgrader."""
         path = tmp_path / "gradebook.db"
         with Gradebook(path) as book:
             yield OpenedStore(book, in_formgrader(path), lambda: Gradebook(path))
 
 
 class TestMemory(StoreContract):
-    """The store that forgets everything."""
+    """The store in memory, which is not persistent."""
 
     @pytest.fixture
     def unprepared(self) -> Iterator[OpenedStore]:
-        """An empty one; people have no other way into it than its own."""
+        """Return an empty store, in which marks can be given only by its own method."""
         with MemoryStore() as memory:
             yield OpenedStore(
                 memory, lambda student, cell, mark: memory.give_mark("exam", student, cell, mark)
@@ -70,7 +70,7 @@ class TestPostgreSQL(StoreContract):
 
     @pytest.fixture
     def unprepared(self, service_course: CourseRecord) -> OpenedStore:
-        """An empty course, in which a second one of its stores plays the pages."""
+        """Return an empty course, in which a second store acts as the web pages."""
         from autograder.service.store import DatabaseStore
 
         beside = DatabaseStore(service_course)

@@ -1,4 +1,4 @@
-"""Outlines of results: all that marks need, in little memory."""
+"""Outlines of results contain everything needed for marks in little memory."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tests.store.examples import good, middling
 
 CLASS = 300
 MOST_EACH = 2_500
-"""Bytes. Ten thousand results may take 50 MB, of which some is held more than once."""
+"""Bytes. Ten thousand results may take 50 MB, including duplicates."""
 
 
 def of_class(graded: GradingResult) -> list[bytes]:
-    """The same result of many students, as stores keep it, with a notebook of twenty cells."""
+    """Return the same stored result for many students, with a notebook of twenty cells."""
     (notebook,) = graded.notebooks
     long = replace(notebook, cells=notebook.cells[:1] * 20, runs=notebook.runs[:1] * 20)
     return [
@@ -27,7 +27,7 @@ def of_class(graded: GradingResult) -> list[bytes]:
 
 
 def held(stored: list[bytes], read: Callable[[bytes], GradingResult | None]) -> float:
-    """Bytes that each result takes once it is read."""
+    """Return the bytes that each result takes in memory."""
     tracemalloc.start()
     try:
         found = [read(one) for one in stored]
@@ -37,7 +37,7 @@ def held(stored: list[bytes], read: Callable[[bytes], GradingResult | None]) -> 
 
 
 def test_an_outline_has_all_but_cells_and_files() -> None:
-    """Score, digest and times are those of the result; notebooks are there by name."""
+    """An outline contains score, digest and times, and notebooks only by name."""
     for graded in (good(), middling()):
         outline = OutlineReader().read_outline(encode_result(graded))
         assert outline is not None
@@ -50,7 +50,7 @@ def test_an_outline_has_all_but_cells_and_files() -> None:
 
 
 def test_equal_results_share_their_items() -> None:
-    """Of two students who did alike, the items are one object."""
+    """Equal items of two students are the same object."""
     outlines = OutlineReader()
     first, second = (outlines.read_outline(one) for one in of_class(good())[:2])
     assert first is not None
@@ -60,11 +60,11 @@ def test_equal_results_share_their_items() -> None:
 
 
 def test_what_cannot_be_read_is_none() -> None:
-    """As of a whole result."""
+    """Undecodable data gives None, as for a complete result."""
     assert [None, None] == [OutlineReader().read_outline(one) for one in (b"pruned:", b'{"score": 1}')]
 
 
 def test_a_class_takes_little_memory() -> None:
-    """Outlines take less than is allowed for each; whole results take more, or this would tell nothing."""
+    """Outlines stay below the limit; complete results exceed it, which shows that the limit is meaningful."""
     stored = of_class(middling())
     assert held(stored, OutlineReader().read_outline) < MOST_EACH < held(stored, decode_result)

@@ -1,4 +1,4 @@
-"""Makes accounts in a running service: ``python -m tests.support.accounts COURSE ROLE NAME…``."""
+"""Create accounts in a running service: ``python -m tests.support.accounts COURSE ROLE NAME…``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PASSWORD = "password"
 
 
 def main(slug: str, role: str, names: list[str]) -> None:
-    """One account for each name, with a key for programs."""
+    """Create an account with a program key for each name."""
     with setup.open_tables(os.environ[setup.DATABASE_URL]):
         from django.contrib.auth.hashers import make_password
 
@@ -23,7 +23,7 @@ def main(slug: str, role: str, names: list[str]) -> None:
 
         course = CourseRecord.objects.get(slug=slug)
         Offer.objects.filter(course=course).update(visible=True)
-        password = make_password(PASSWORD, hasher=SequentialArgon2Hasher())  # one for all: they take long
+        password = make_password(PASSWORD, hasher=SequentialArgon2Hasher())  # shared: hashing is slow
         keys = {}
         for name in names:
             account, _ = Account.objects.get_or_create(username=name, defaults={"password": password})

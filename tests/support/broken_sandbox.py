@@ -1,4 +1,4 @@
-"""The real sandbox with one of its layers taken out: a copy of its sources in which a line is another."""
+"""The real sandbox without one of its layers: a copy of its sources with a changed line."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from autograder.sandbox.proof.canaries import CANARIES, Canary
 from autograder.sandbox.runtime import get_current_runtime
 
 Edits = Mapping[str, Mapping[str, str]]
-"""File of autograder/sandbox/inside → text that must occur there → what stands there instead."""
+"""File of autograder/sandbox/inside → text that must occur in it → its replacement."""
 
 
 class BrokenSandbox:
-    """Starts sandboxes whose untrusted side runs from the edited copy.
+    """Start sandboxes whose untrusted side runs from the changed copy.
 
     Raises:
-        AssertionError: a text to replace does not occur; the sources have changed.
+        AssertionError: a text to replace does not occur, because the sources have changed.
     """
 
     def __init__(self, folder: Path, edits: Edits) -> None:
@@ -52,5 +52,5 @@ class BrokenSandbox:
 
 
 def tried_here() -> list[Canary]:
-    """The canaries that are tried of this user's boxes: an ordinary user's share their user."""
+    """Return the canaries that apply to this user's boxes, which share an ordinary user's id."""
     return [canary for canary in CANARIES if os.geteuid() == 0 or not canary.own_users]

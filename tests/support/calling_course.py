@@ -1,4 +1,4 @@
-"""A course of three functions of which each calls the one before."""
+"""A course with three functions, each calling the previous one."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ POINTS = {"weights": 2, "attend": 4, "twice": 2}
 
 
 def calling_course(root: Path) -> Course:
-    """Write the course into an empty folder, or beside other assignments, and release it."""
+    """Write the course into a folder, which may contain other assignments, and release it."""
     cells = [cell("setup", "import numpy\nfrom coursecheck import check")]
     for one, source in RIGHT.items():
         cells += [answer(f"{one}-answer", f"# def {one}(...): ...", source), check(one, POINTS[one])]
@@ -154,7 +154,7 @@ def calling_course(root: Path) -> Course:
 
 
 def sat(grader: Grader, key: Mapping[str, str] = RIGHT, **answers: str) -> GradingResult:
-    """The right answers with some in the place of others, graded; one that is empty was left as it was."""
+    """Grade the right answers with some replaced; an empty one leaves the release's stub."""
     sources = {f"{name}-answer": source for name, source in {**key, **answers}.items() if source}
     name = grader.assignment.name
     paper = with_sources(grader.assignment.release_bytes[name], sources)
@@ -162,5 +162,5 @@ def sat(grader: Grader, key: Mapping[str, str] = RIGHT, **answers: str) -> Gradi
 
 
 def results(graded: GradingResult) -> dict[str, ItemResult]:
-    """The results by ``question.item``."""
+    """Return the results by ``question.item``."""
     return {f"{one.question}.{one.item}": one for one in graded.score.items}

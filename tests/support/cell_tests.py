@@ -1,4 +1,4 @@
-"""Runs test cells beside a notebook, as the kind ``tests`` does."""
+"""Run test cells on a notebook as the kind ``tests`` does."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def run_cell_tests(
     limits: Limits | None = None,
     imports: Sequence[str] = (),
 ) -> dict[str, CellOutcome]:
-    """Return what comes of each test.
+    """Return the outcome of each test.
 
     Args:
         sandbox: of the student's box and of the tests'.
         cells: of the notebook.
         tests: by name, those that run after each of the last cells.
         limits: of both boxes; default: the usual ones.
-        imports: what the release imports.
+        imports: of the release.
     """
     limits, found = limits or Limits(), dict[ItemKey, CellOutcome]()
     tester = CellTester(functools.partial(sandbox.open, limits, seed=1), list_imports(imports))
@@ -47,5 +47,5 @@ def run_cell_tests(
 
 
 def list_earned(outcomes: Mapping[str, CellOutcome]) -> list[str]:
-    """Return the tests that give points without a person having looked."""
+    """Return the tests that give points without manual review."""
     return [name for name, one in outcomes.items() if one.passed and not one.doubt and one.value is None]

@@ -1,4 +1,4 @@
-"""The shipped files of checks, and how answers are run by them in this process, without a sandbox."""
+"""The shipped files of checks, run on answers in this process without a sandbox."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ FILE = "<answer>"
 
 
 class CheckedAnswer(Struct, frozen=True):
-    """What came of an answer."""
+    """The outcome of an answer."""
 
     points: dict[str, Decimal]
-    """Check → what it earns."""
+    """Check → points."""
     lost: frozenset[str]
-    """Checks that do not earn everything."""
+    """Checks without full points."""
     unclear: frozenset[str]
     outcomes: dict[tuple[str, str], CheckOutcome]
-    """Check and part → its outcome."""
+    """Check and part → outcome."""
 
 
 def run_checks(program: CheckProgram, source: str, *, name_mistakes: bool = False) -> CheckedAnswer:
@@ -53,7 +53,7 @@ def run_checks(program: CheckProgram, source: str, *, name_mistakes: bool = Fals
 
 
 def run_properties(program: CheckProgram, source: str, seed: str) -> Mapping[str, CheckOutcome]:
-    """Run the checks without parts, and the probes, with the inputs that a grading run would draw."""
+    """Run the checks without parts, and the probes, with the random inputs of a grading run."""
     file, undo = program.file, install_objects(Objects([FILE]))
     try:
         student = program.load_answer(source, FILE)
@@ -84,8 +84,8 @@ def read_file(name: str) -> CheckFile:
 
 @contextmanager
 def open_program(name: str) -> Iterator[CheckProgram]:
-    """Load a file of checks; afterwards modules of the reference are those that were imported before."""
-    import torch  # seconds, and most who run checks need none
+    """Load a file of checks; afterwards restore the previously imported modules of the reference."""
+    import torch  # takes seconds, and most callers do not need it
 
     program, threads = CheckProgram(read_file(name), str(ROOT)), torch.get_num_threads()
     torch.set_num_threads(1)  # the matrices are tiny
@@ -97,9 +97,9 @@ def open_program(name: str) -> Iterator[CheckProgram]:
 
 
 def list_answers(name: str) -> dict[str, tuple[str, tuple[str, ...] | None, str]]:
-    """Return what a file states: answer → its source, the checks it loses, and the mutant that names it.
+    """Return the answers in a file of checks: answer → source, lost checks, and the mutant that names it.
 
-    None of the checks stands for at least one.
+    None as the checks means at least one.
     """
     file = read_file(name)
     mutants = {one.name: (one.source, one.loses, one.name if one.title else "") for one in file.mutants}

@@ -29,12 +29,12 @@ def code_course(
     kind: str = "code",
     given: str = "import math",
 ) -> Course:
-    """Write a course with a question for each file of checks into an empty folder, and release it.
+    """Write and release a course with a question for each file of checks.
 
     Args:
         root: the folder.
-        checks: question → points and the file of checks, which states a solution as a source.
-        preload: modules, as TOML has them.
+        checks: question → points and the file of checks, which contains a solution as source.
+        preload: modules, in TOML notation.
         reference: further files of the reference folder, by path.
         kind: of all questions; students of ``repair`` get the listing with all of them.
         given: the cell before the questions.
@@ -83,7 +83,7 @@ def write_empty_checks(folder: Path, *questions: str) -> Path:
 
 
 def grade(grader: Grader, answers: Mapping[str, str]) -> GradingResult:
-    """Grade answers by question; questions without one were left as they were."""
+    """Grade answers by question; missing answers leave the release's stub."""
     release = grader.assignment.release_bytes[NAME]
     written = {f"{question}-answer": source for question, source in answers.items()}
     return grader.grade(SubmittedFiles("s", {NAME: with_sources(release, written)}))

@@ -1,4 +1,4 @@
-"""Archives as platforms hand them out, with whatever students put into them."""
+"""Archives as downloaded from platforms, with arbitrary student files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ s1005,Alex,Kim,alex2@example.org,akim2,4005
 
 
 def make_course(root: Path, roster: str = ROSTER) -> Course:
-    """A course with an assignment of one notebook, and a class list."""
+    """Return a course with a class list and an assignment of one notebook."""
     start_assignment(root, NAME, ["written"])
     if roster:
         (root / "roster.csv").write_text(roster, encoding="utf-8")
@@ -31,7 +31,7 @@ def make_course(root: Path, roster: str = ROSTER) -> Course:
 
 
 def archive(files: Mapping[str, str | bytes]) -> bytes:
-    """A zip archive of these files."""
+    """Return a zip archive of these files."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, content in files.items():
@@ -42,7 +42,7 @@ def archive(files: Mapping[str, str | bytes]) -> bytes:
 
 
 def link(name: str, target: str) -> bytes:
-    """A zip archive that holds a link alone."""
+    """Return a zip archive that contains only a link."""
     info = zipfile.ZipInfo(name)
     info.create_system = 3
     info.external_attr = (stat.S_IFLNK | 0o777) << 16
@@ -53,7 +53,7 @@ def link(name: str, target: str) -> bytes:
 
 
 def encrypted(name: str) -> bytes:
-    """A zip archive whose only file says that it is encrypted."""
+    """Return a zip archive with a single file that is marked as encrypted."""
     data = bytearray(archive({name: "secret"}))
     for mark, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         data[data.index(mark) + at] |= 1
@@ -61,13 +61,13 @@ def encrypted(name: str) -> bytes:
 
 
 def written(path: Path, files: Mapping[str, str | bytes]) -> Path:
-    """An archive on disk."""
+    """Write an archive to disk."""
     path.write_bytes(archive(files))
     return path
 
 
 def tree(root: Path, *tops: str) -> dict[str, bytes]:
-    """Every file below some folders, with its content."""
+    """Return all files below some folders with their content."""
     found = {}
     for top in tops or ("submitted", "earlier"):
         for path in sorted((root / top).rglob("*")):

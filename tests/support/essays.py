@@ -1,4 +1,4 @@
-"""A course whose questions people mark, and classes that were graded without a sandbox."""
+"""A course with manual questions, and classes that are graded without a sandbox."""
 
 from __future__ import annotations
 
@@ -89,13 +89,13 @@ CELLS = (
 
 
 def essays(root: Path) -> Path:
-    """Write the course into a folder, released."""
+    """Write the released course into a folder."""
     generate_release(small_course.write_course(root, NAME, RUBRIC, {NAME: CELLS}, ""), NAME)
     return root
 
 
 def handed(assignment: Assignment, answers: Mapping[str, str]) -> bytes:
-    """The release with some cells filled in, by grade_id."""
+    """Return the release with some cells filled in, by grade_id."""
     notebook = nbformat.reads(assignment.release_bytes[NAME].decode(), as_version=4)
     for cell in notebook.cells:
         name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
@@ -105,7 +105,7 @@ def handed(assignment: Assignment, answers: Mapping[str, str]) -> bytes:
 
 
 def graded(assignment: Assignment, student: str, answers: Mapping[str, str]) -> GradingResult:
-    """What grading makes of answers in words; the number is taken as right."""
+    """Return the result of written answers; the number counts as right."""
     data = handed(assignment, answers)
     submission = read_notebook(data, assignment.releases[NAME], student=student, assignment=NAME)
     results = {}
@@ -136,7 +136,7 @@ def graded(assignment: Assignment, student: str, answers: Mapping[str, str]) -> 
 
 
 def recorded(offer: Offer, assignment: Assignment, class_: Iterable[tuple[str, Mapping[str, str]]]) -> None:
-    """Enter a class's answers as if they had been graded."""
+    """Record a class's answers as graded."""
     from autograder.service.store import DatabaseStore
 
     store = DatabaseStore(offer.course)

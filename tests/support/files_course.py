@@ -1,4 +1,4 @@
-"""A course with a package and data, and with an assignment of modules alone; without torch."""
+"""A course with a package and data, and an assignment that consists of modules only; without torch."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ CELLS = (
 
 
 def written(root: Path) -> Course:
-    """A course with both assignments, as an instructor writes them."""
+    """Write a course with both assignments."""
     write_course(root, "captions", CAPTIONS, {"captions": CELLS}, REFERENCE, checks={"step": STEP_CHECKS})
     write_course(root, "model", MODEL, {}, "", checks={"count": COUNT_CHECKS})
     texts = {

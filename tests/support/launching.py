@@ -1,13 +1,13 @@
-"""Zygotes that need not import torch again: they are forked from a program that has imported it.
+"""Fork zygotes from a program that has already imported torch.
 
-A zygote takes some four seconds of processor time to start, nearly all of it for imports, and most tests do
-not ask how it starts. For those it is forked from a template: a program started like a zygote, with the same
-environment, which has imported what is preloaded and no more. From there on the zygote is itself: the same
-program, which reads its configuration, confines itself and imports what is there already. The tests of
-`tests/sandbox`, those that run alone, and every program that is started from nothing start it as it is.
+A zygote takes about four seconds of processor time to start, mostly for imports, and most tests do not
+depend on how it starts. Those fork it from a template: a program started like a zygote, with the same
+environment and the preloaded modules only. After the fork it runs the same program: it reads its
+configuration, confines itself and finds its imports loaded. The tests of `tests/sandbox`, tests that run
+alone, and every freshly started program start a normal zygote.
 
-One server holds the templates of a test process and of the commands that are forked for it. It is told what
-to preload and is handed the zygote's three descriptors: control socket, package folder, errors.
+One server keeps the templates of a test process and of its forked commands. A request contains the modules
+to preload and the zygote's three descriptors: control socket, package folder, errors.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PROGRAM = "autograder/sandbox/inside/zygote.py"
 
 
 def serve(address: str, sys_path: list[str]) -> NoReturn:
-    """Answer until nobody is left who could ask: the first client's connection is the one that counts."""
+    """Serve requests until the first client closes its connection."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listening.bind(f"\0{address}")
@@ -66,7 +66,7 @@ def serve(address: str, sys_path: list[str]) -> NoReturn:
                 told, pidfds = b"", []
             if pidfds:
                 socket.send_fds(client, [told], pidfds)
-            else:  # it could not import what it should: the real start says so better
+            else:  # the import failed: the normal start reports the error better
                 templates.pop(preload).close()
                 client.send(b"none")
             for descriptor in (*descriptors, *pidfds):
@@ -116,7 +116,7 @@ def _be_template(preload: tuple[str, ...], sys_path: list[str], asked: socket.so
 
 
 def _import_ahead(program: dict[str, Any], preload: tuple[str, ...]) -> None:
-    """What the zygote imports, but for what torch lets a process say only once."""
+    """Import the zygote's modules, except for the torch setting that is allowed once per process."""
     if "torch" not in preload:
         program["_preload"]([*preload])
         return
@@ -130,7 +130,7 @@ def _import_ahead(program: dict[str, Any], preload: tuple[str, ...]) -> None:
 
 
 class Forked:
-    """A zygote as `subprocess.Popen` shows one, as far as it is asked."""
+    """The part of `subprocess.Popen` that is used for a zygote."""
 
     def __init__(self, pid: int, pidfd: int, stderr: IO[bytes]) -> None:
         self.pid = pid
@@ -138,26 +138,26 @@ class Forked:
         self.stderr = stderr
 
     def poll(self) -> int | None:
-        """0 once it has ended."""
+        """Return 0 once the process has ended."""
         return self._ended(0)
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end.
+        """Wait for the process to end.
 
         Raises:
-            TimeoutExpired: it did not come.
+            TimeoutExpired: the process is still running.
         """
         if self._ended(timeout) is None:
             raise subprocess.TimeoutExpired("zygote", timeout or 0)
         return 0
 
     def kill(self) -> None:
-        """End it."""
+        """Kill the process."""
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
     def communicate(self, timeout: float | None = None) -> tuple[bytes, bytes]:
-        """Wait, and give what it wrote."""
+        """Wait for the process; return its output."""
         self.wait(timeout)
         return b"", self.stderr.read()
 
@@ -173,7 +173,7 @@ class Forked:
 
 @contextlib.contextmanager
 def templates(sys_path: list[str], environment: Mapping[str, str]) -> Iterator[str]:
-    """A server that runs meanwhile; gives its address."""
+    """Run a server of templates; yield its address."""
     address = f"autograder-test-zygotes-{os.getpid()}"
     program = [sys.executable, "-s", "-S", "-B", "-P", __file__, address, json.dumps(sys_path)]
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
@@ -187,7 +187,7 @@ def templates(sys_path: list[str], environment: Mapping[str, str]) -> Iterator[s
 
 @contextlib.contextmanager
 def forked_zygotes(address: str) -> Iterator[None]:
-    """This process's sandboxes start from templates meanwhile, where something is preloaded."""
+    """Start this process's sandboxes with preloaded modules from templates."""
     from unittest import mock
 
     from autograder.sandbox.outside import namespaces

@@ -1,4 +1,4 @@
-"""What a box could leave behind on this machine, taken before and after."""
+"""Traces that a box may leave on this machine, compared before and after."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ class Traces(Struct, frozen=True):
     """Everything of a sandbox that can be counted from outside."""
 
     descriptors: int
-    """Open in this process."""
+    """Open descriptors in this process."""
     processes: frozenset[int]
-    """Below this one, which includes every zygote and whatever runs in its boxes."""
+    """Descendants of this process, including zygotes and processes in their boxes."""
     groups: frozenset[str]
     """Control groups of this process's sandboxes."""
     mounts: int
-    """In this process's own view."""
+    """Mounts visible to this process."""
 
 
 def traces() -> Traces:
-    """As things are, once they have stopped changing: what is about to end has ended."""
-    gc.collect()  # what earlier tests left open in circles is not closed in the middle of this one
+    """Return the traces once they have stopped changing."""
+    gc.collect()  # objects of earlier tests in reference cycles must not be closed during this one
     deadline = time.monotonic() + PATIENCE_SECONDS
     last = _traces()
     while time.monotonic() < deadline:
@@ -55,7 +55,7 @@ def _traces() -> Traces:
 
 
 def settled(before: Traces) -> Traces:
-    """The traces, once they equal those before or patience has run out."""
+    """Return the traces once they equal the earlier ones, or after a timeout."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while (now := _traces()) != before and time.monotonic() < deadline:
         time.sleep(0.03)
@@ -64,9 +64,9 @@ def settled(before: Traces) -> Traces:
 
 @contextlib.contextmanager
 def adopted_orphans() -> Iterator[None]:
-    """Become the parent of every process below this one whose own parent ends.
+    """Become the subreaper of all descendants.
 
-    Then whatever a test leaves behind is below this process, and other graders on this machine are not.
+    So all processes that a test leaves are descendants of this process, unlike those of other graders.
     """
     linux.prctl(PR_SET_CHILD_SUBREAPER, 1)
     try:
@@ -76,7 +76,7 @@ def adopted_orphans() -> Iterator[None]:
 
 
 def descendants(pid: int) -> list[int]:
-    """Every living process below one; a zombie has ended."""
+    """Return every living descendant of a process; zombies do not count."""
     children: dict[int, list[int]] = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -94,7 +94,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def control_groups() -> list[str]:
-    """Folders of groups that this process made, in any hierarchy."""
+    """Return the control groups created by this process, in any hierarchy."""
     pattern = f"autograder-{os.getpid()}-*"
     roots = [Path("/sys/fs/cgroup"), *Path("/sys/fs/cgroup").glob("*")]
     found: list[str] = []
@@ -112,5 +112,5 @@ def _own_paths() -> list[str]:
 
 
 def zygote_pid(sandbox: NamespaceSandbox) -> int:
-    """The broker's own child; the zygote proper and all boxes are below it."""
+    """Return the broker's direct child; the zygote and all boxes are its descendants."""
     return sandbox.pid

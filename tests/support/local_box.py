@@ -1,6 +1,6 @@
-"""Answers calls in this very process, on our own listings. For tests of a kind's judgement only.
+"""Answer calls in this process on our own listings, only for tests of how a kind judges.
 
-It is no sandbox: nothing a student wrote may ever be run here, and no mark comes from it.
+This is not a sandbox: it must never run student code or decide about marks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from autograder.core.records import Call, Observation, OpaqueValue, Tensor
 
 
 class LocalBox:
-    """A namespace made by executing source text, asked as a box is."""
+    """A namespace of executed source text, with the interface of a box."""
 
     def __init__(self, *sources: str) -> None:
         torch.set_num_threads(1)
@@ -24,7 +24,7 @@ class LocalBox:
             exec(compile(source, "cell", "exec"), self.namespace)
 
     def ask(self, calls: Sequence[Call]) -> list[Observation]:
-        """One observation per call."""
+        """Return one observation per call."""
         return [self._observe(call) for call in calls]
 
     def _observe(self, call: Call) -> Observation:

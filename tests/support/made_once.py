@@ -1,4 +1,4 @@
-"""What takes long to make is made once in a run, by whichever worker needs it first."""
+"""Create expensive folders once per run, by the first worker that needs them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """The folder that ``make`` filled, in this worker or in another one. Not to be changed by a test.
+    """Return the folder filled by ``make`` in this or another worker. Tests must not change it.
 
     Args:
-        factory: of this worker, whose temporary folder lies in that of the run.
+        factory: of this worker; its temporary folder is in that of the run.
         name: of the folder.
-        make: gets the path of a folder that is not there yet.
+        make: gets the path of a folder that does not exist yet.
     """
     base = factory.getbasetemp()
     shared = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "made-once"

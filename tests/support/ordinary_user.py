@@ -1,8 +1,8 @@
-"""Runs tests as a user without privileges: ``python ordinary_user.py UID COMMAND …``, as root.
+"""Run tests as a user without privileges: ``python ordinary_user.py UID COMMAND …``, as root.
 
-The interpreter may lie below a home that other users cannot enter. So a private mount namespace is made
-first, in which every closed folder on the way is covered by an open one that holds the same places as
-before and nothing else; then the identity is given up for good, and the command is started.
+The interpreter may be below a home folder that other users cannot enter. So first create a private mount
+namespace, in which each closed folder above it is covered by an open one with only the needed paths. Then
+drop privileges permanently and start the command.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ READABLE = 0o005
 
 
 def needed() -> list[Path]:
-    """Places that a test run reads: both prefixes of the interpreter, and the repository."""
+    """Return the paths that a test run reads: both prefixes of the interpreter, and the repository."""
     base = Path(sysconfig.get_config_var("installed_base") or sys.base_prefix)
     return [path.resolve() for path in (base, Path(sys.prefix), ROOT)]
 
 
 def closed_ancestor(path: Path) -> Path | None:
-    """The outermost folder above a place that others may not enter."""
+    """Return the outermost folder above a path that other users cannot enter, or None."""
     return next(
         (folder for folder in reversed(path.parents) if folder.stat().st_mode & READABLE != READABLE), None
     )
 
 
 def open_up() -> None:
-    """Cover closed folders, in a mount namespace of our own."""
+    """Cover closed folders in a private mount namespace."""
     from autograder.sandbox.inside import linux
 
     linux.unshare(linux.CLONE_NEWNS)
@@ -47,7 +47,7 @@ def open_up() -> None:
 
 
 def main() -> None:
-    """Open up, become the user, run the command."""
+    """Open the folders, become the user, and run the command."""
     sys.path.insert(0, str(ROOT))
     uid = int(sys.argv[1])
     open_up()

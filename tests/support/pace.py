@@ -1,4 +1,4 @@
-"""Make tests independent of how busy this machine is."""
+"""Make tests independent of the load of this machine."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from autograder.sandbox.outside import box
 
 @contextlib.contextmanager
 def patient_grader() -> Iterator[None]:
-    """Let the grader wait much longer for boxes that other work keeps from computing.
+    """Let the grader wait much longer for boxes on a busy machine.
 
-    Usually it gives up soon and calls the machine too busy, which is a fault of ours and no verdict. The time
-    that a box may compute or sleep stays the same.
+    Normally it soon reports a busy machine, which is our error and not a verdict. The time that a box may
+    compute or sleep is unchanged.
     """
     with (
         mock.patch.object(box, "MAX_CLOCK_FACTOR", 30),

@@ -1,4 +1,4 @@
-"""Three students of the small course, graded, whose marks are known when the rubric changes."""
+"""Three graded students of the small course, with known marks after changes of the rubric."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ CLASS = {
     },
     "nil": {},
 }
-"""In all: 6 points and one open, 3.5, and none."""
+"""The totals: 6 points and one open, 3.5, and none."""
 
 
 def make_class(folder: Path) -> None:
-    """Write the course into an empty folder, and grade it."""
+    """Write the course into an empty folder and grade it."""
     generate_release(small_course.small_course(folder), NAME)
     for student, answers in CLASS.items():
         hand_in(folder, student, **answers)
@@ -42,7 +42,7 @@ def make_class(folder: Path) -> None:
 
 
 def hand_in(folder: Path, student: str, **answers: str) -> None:
-    """Put a submission into its place."""
+    """Write a submission to its folder."""
     place = folder / "submitted" / student / NAME
     place.mkdir(parents=True, exist_ok=True)
     for name, data in answered(folder, **answers).items():
@@ -50,12 +50,12 @@ def hand_in(folder: Path, student: str, **answers: str) -> None:
 
 
 def accept_13(course: Course) -> None:
-    """The mistake with 13 layers is worth more now: bob gains 0.25."""
+    """Raise the points of the mistake with 13 layers: bob gains 0.25."""
     small_course.changed(course.locate_rubric(NAME), "when = 13\npoints = 0.5", "when = 13\npoints = 0.75")
 
 
 def final(course: Course, name: str = NAME) -> Any:
-    """What is the same however often somebody was killed: marks, the log but for times, what was agreed."""
+    """Return what must not depend on kills: marks, the log without times, and decisions."""
     with Gradebook(course.gradebook) as book:
         results = {who: one.score.items for who, one in book.load_results(name).items()}
         marks, keys = book.load_marks(name), book.load_keys(name)

@@ -1,4 +1,4 @@
-"""Answers to the exam's decoder with faults: tests/submissions/repair, and all sets of its faults."""
+"""Answers to the exam's decoder repair: tests/submissions/repair, and all subsets of its faults."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ EXAM = tuple(fault.id for fault in CHECKS.faults)
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to hand in the repair question."""
+    """A variant of the answer to the repair question."""
 
     name: str
     edits: list[list[str]] = field(default_factory=list)
-    """Texts of the right listing and what replaces them; both may begin with a line break for alignment."""
+    """Texts of the right listing and their replacements; both may begin with a line break for alignment."""
     text: str = ""
-    """The whole answer cell, where it stands in no relation to the listing."""
+    """The whole answer cell, if it is not based on the listing."""
     later: str = ""
-    """A cell that is run after it."""
+    """A cell that is run after the answer."""
     loses: list[str] = field(default_factory=list)
     review: list[str] = field(default_factory=list)
-    """Left to a person."""
+    """Items that need manual review."""
     notes: dict[str, str] = field(default_factory=dict)
-    """Fault → a part of what staff are told about it."""
+    """Fault → a part of the message to staff about it."""
 
     def source(self) -> str:
         """Return the answer cell, and the cell after it.
 
         Raises:
-            ValueError: a text does not stand in the listing exactly once.
+            ValueError: a text does not occur in the listing exactly once.
         """
         source = self.text or RIGHT
         for aligned, new in self.edits:
@@ -56,7 +56,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Case:
-    """One answer, and what it must lose."""
+    """An answer with the points that it must lose."""
 
     group: str
     name: str
@@ -67,11 +67,11 @@ class Case:
 
 
 class Judged(Protocol):
-    """The result of an item, as far as `rating` looks at it."""
+    """The attributes of an item's result that `rating` uses."""
 
     @property
     def status(self) -> Status:
-        """How it ended."""
+        """Return the status."""
 
 
 def variants(file: str) -> list[Variant]:
@@ -81,7 +81,7 @@ def variants(file: str) -> list[Variant]:
 
 
 def subsets() -> Iterator[Case]:
-    """Yield every set of faults left, as planted."""
+    """Yield every subset of the planted faults."""
     for size in range(len(EXAM) + 1):
         for left in combinations(EXAM, size):
             name = " + ".join(left) or "none"
@@ -97,7 +97,7 @@ def catalogue() -> Iterator[Case]:
 
 
 def held() -> Iterator[Case]:
-    """Yield the held lists, of people who knew neither the checks nor these lists; `open`: arguable items."""
+    """Yield the held-out lists by authors who knew neither checks nor lists; `open`: arguable items."""
     for name in HELD:
         for answer in tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))["answer"]:
             loses, arguable = frozenset(answer["faults_left"]), frozenset(answer["arguable"])
@@ -105,7 +105,7 @@ def held() -> Iterator[Case]:
 
 
 def rating(case: Case, results: Mapping[str, Judged]) -> tuple[str, list[str]]:
-    """Return how an answer was judged, and the items that are not as they have to be."""
+    """Return how an answer was judged, and the items that differ from the expectation."""
     counted = [item for item in EXAM if item not in case.open]
     waiting = [item for item in counted if results[item].status is Status.NEEDS_REVIEW]
     decided = (item for item in counted if item not in waiting)

@@ -1,4 +1,4 @@
-"""The secret that every course of the tests has: what is drawn from it does not change from run to run."""
+"""The secret of every course in tests, so that random choices are the same in every run."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import os
 from pathlib import Path
 
 SITE = Path(__file__).parent / "site"
-"""Found on PYTHONPATH, this folder gives the same secret to courses that a program of its own makes."""
+"""In PYTHONPATH, this folder also sets the secret in courses of separate programs."""
 
 
 def fixed(count: int) -> bytes:
-    """Instead of random bytes."""
+    """Return fixed bytes instead of random ones."""
     return bytes(range(count))
 
 
 def python_path(*more: str) -> str:
-    """PYTHONPATH for a program whose courses shall have the same secret, with what stood in it."""
+    """Return a PYTHONPATH that includes the folder with the fixed secret and the present entries."""
     return os.pathsep.join([str(SITE), *more, *filter(None, [os.environ.get("PYTHONPATH", "")])])

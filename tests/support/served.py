@@ -1,4 +1,4 @@
-"""The service as a process of its own, for tests and measurements."""
+"""Run the service in a separate process, for tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ STARTING_SECONDS = 120.0
 
 
 class Served:
-    """A course that is served, as a context manager; at the end SIGTERM, and everything has to be gone.
+    """A served course as a context manager; it ends with SIGTERM and checks that no process remains.
 
     Args:
         course: its folder.
         words: further options of ``autograder serve``.
-        program: how the command line is called.
+        program: the command that starts the program.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Served:
         self.end()
 
     def start(self) -> None:
-        """Serve, until the first request can be answered."""
+        """Start the service and wait until it answers requests."""
         command = [*self._program, "serve", str(self.course), "--port", str(self.port)]
         with (self.course / "serve.log").open("a") as log:
             self._process = subprocess.Popen(
@@ -76,19 +76,19 @@ class Served:
             self.said += process.stdout
 
     def end(self) -> int:
-        """Ask it to end, as a service manager does; its exit code."""
+        """Send SIGTERM, as a service manager does; return the exit code."""
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
         return self._process.wait(180)
 
     @property
     def pid(self) -> int:
-        """Of the process that answers requests."""
+        """Return the id of the process that answers requests."""
         assert self._process is not None
         return self._process.pid
 
     def kill(self, victim: str) -> bool:
-        """SIGKILL for ``web``, ``worker`` or ``database``; False: there is none at this moment."""
+        """Kill ``web``, ``worker`` or ``database``; return whether there was such a process."""
         if victim == "web":
             assert self._process is not None
             self._process.kill()
@@ -101,7 +101,7 @@ class Served:
         return bool(pid)
 
     def child(self, name: str) -> int:
-        """The process id of its ``worker`` or ``database``; 0: there is none."""
+        """Return the process id of the ``worker`` or ``database``, or 0."""
         wanted = {"worker": "autograder worker", "database": "postgres -D"}[name]
         for path in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
@@ -112,7 +112,7 @@ class Served:
         return 0
 
     def pages(self) -> list[int]:
-        """The process ids of all that answer requests."""
+        """Return the ids of all processes that answer requests."""
         wanted, found = b"autograder.web.extra_process", [self.pid]
         for path in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
@@ -122,11 +122,11 @@ class Served:
         return found
 
     def address(self, path: str = "") -> str:
-        """Of a page."""
+        """Return the address of a page."""
         return f"http://127.0.0.1:{self.port}/{path}"
 
     def answers(self) -> bool:
-        """Whether it is well."""
+        """Return whether the service is healthy."""
         try:
             with urllib.request.urlopen(self.address("healthz"), timeout=5) as answer:
                 return bool(answer.status == 200)
@@ -135,16 +135,16 @@ class Served:
 
     @property
     def database_url(self) -> str:
-        """Of its database."""
+        """Return the URL of the service's database."""
         return build_url(get_folder(self.course) / "database")
 
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        """What the database answers."""
+        """Return the result rows of a database statement."""
         with psycopg.connect(self.database_url, autocommit=True) as connection:
             return connection.execute(statement, values).fetchall()
 
     def accounts(self, students: Sequence[str], role: str = "student") -> dict[str, str]:
-        """Make accounts of members, named after them with the password ``password``; their keys."""
+        """Create members' accounts with the password ``password``; return their keys."""
         done = subprocess.run(
             [sys.executable, "-m", "tests.support.accounts", self.slug, role, *students],
             env={**os.environ, DATABASE_URL: self.database_url},
@@ -156,10 +156,10 @@ class Served:
         return dict(json.loads(done.stdout))
 
     def hand_in(self, assignment: str, key: str, files: Mapping[str, bytes], folder: Path) -> dict[str, Any]:
-        """Hand in as ``autograder submit`` does; the receipt.
+        """Submit files as ``autograder submit`` does; return the receipt.
 
         Raises:
-            ServiceError: it was refused, or could not be reached.
+            ServiceError: the submission was refused, or the service is unreachable.
         """
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "key").write_text(key)
@@ -173,7 +173,7 @@ class Served:
 
 
 def wait_for(done: Any, seconds: float, otherwise: str, again: float = 0.05) -> None:
-    """Wait until something is so; it is asked again after some seconds."""
+    """Poll a condition until it is true; fail after a timeout."""
     until = time.monotonic() + seconds
     while not done():
         assert time.monotonic() < until, otherwise

@@ -1,4 +1,4 @@
-"""A small course of two notebooks without torch, that verifies; tests plant defects into it."""
+"""A small verifying course of two notebooks without torch, in which tests plant defects."""
 
 from __future__ import annotations
 
@@ -217,24 +217,24 @@ _CODE = {"schema_version": 3, "grade": False, "solution": False, "locked": True,
 
 
 def answer(grade_id: str, stub: str, solution: str) -> nbformat.NotebookNode:
-    """A code cell with a solution between nbgrader's markers."""
+    """Return a code cell with a solution between nbgrader's markers."""
     source = f"{stub}\n### BEGIN SOLUTION\n{solution}\n### END SOLUTION\n"
     return cell(grade_id, source, solution=True, locked=False)
 
 
 def cell(grade_id: str, source: str, **flags: object) -> nbformat.NotebookNode:
-    """A code cell with nbgrader's metadata, locked unless said otherwise."""
+    """Return a code cell with nbgrader's metadata, locked by default."""
     metadata = {"nbgrader": {**_CODE, "grade_id": grade_id, **flags}}
     return nbformat.v4.new_code_cell(source, metadata=metadata)
 
 
 def check(question: str, points: float) -> nbformat.NotebookNode:
-    """The cell with the points of a question."""
+    """Return the cell with the points of a question."""
     return cell(question, f'check("{question}")', grade=True, points=points)
 
 
 def text(grade_id: str, source: str, points: float) -> nbformat.NotebookNode:
-    """An answer in words."""
+    """Return a written answer cell."""
     flags = {**_CODE, "grade_id": grade_id, "grade": True, "solution": True, "locked": False}
     return nbformat.v4.new_markdown_cell(source, metadata={"nbgrader": {**flags, "points": points}})
 
@@ -270,7 +270,7 @@ def write_course(
     *,
     checks: Mapping[str, str] = {},
 ) -> Course:
-    """Write an assignment into a folder, in which others may lie already.
+    """Write an assignment into a folder, which may contain others.
 
     Args:
         root: the folder of the course.
@@ -295,7 +295,7 @@ def write_course(
 
 
 def small_course(root: Path) -> Course:
-    """Write the course into an empty folder, or beside other assignments."""
+    """Write the course into a folder, which may contain other assignments."""
     notebooks = {"formulas": FORMULAS, "code": CODE}
     return write_course(root, NAME, RUBRIC, notebooks, REFERENCE, checks={"softmax": CHECKS})
 

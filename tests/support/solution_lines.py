@@ -1,4 +1,4 @@
-"""The lines that a source withholds, one by one, and those of them in a release: stricter than `leaks`."""
+"""The lines withheld from a source, and those found in a release: stricter than `leaks`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from autograder.notebook.markers import STUB_LINES, split_regions
 from autograder.notebook.release import load_release
 
 _SHORTEST_LINE = 6
-"""Characters; shorter lines such as ``pass`` or ``x = 1`` prove nothing when they are found."""
+"""Characters; shorter lines such as ``pass`` or ``x = 1`` are not evidence."""
 
 
 def solution_fragments(source: bytes) -> tuple[str, ...]:
-    """The lines of a source notebook that no student may see, stripped, each once.
+    """Return the lines of a source notebook that students must not see, stripped and without duplicates.
 
-    Trivial lines and lines that stand in a visible part of the notebook as well are left out.
+    Trivial lines and lines that also occur in a visible part of the notebook are omitted.
 
     Args:
         source: the bytes of the source notebook.
@@ -40,7 +40,7 @@ def solution_fragments(source: bytes) -> tuple[str, ...]:
 
 
 def leaked(fragments: Sequence[str], released: bytes) -> tuple[str, ...]:
-    """The fragments found in what a released notebook took over from its source: cells and attachments.
+    """Return the fragments found in cells and attachments of a released notebook.
 
     Raises:
         NotebookError: the release is not a notebook.
@@ -54,7 +54,7 @@ def _cells(released: bytes) -> list[dict[str, Any]]:
 
 
 def _texts(tree: Any) -> Iterator[str]:
-    """Every string of a JSON tree; a source's list of lines as one."""
+    """Yield every string of a JSON tree, and a source's list of lines as one string."""
     if (whole := join_source(tree)) is not None:
         yield whole
     elif isinstance(tree, (list, tuple)):

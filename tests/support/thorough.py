@@ -1,9 +1,9 @@
-"""Try a part of what could be tried, or all of it with ``THOROUGH=1``.
+"""Run a part of long tests, or all of them with ``THOROUGH=1``.
 
-`sample` is for long lists of like cases of which each is told from the others in the same way; the part is
-the same in every run. What must hold for each single case is not sampled. `rotating` is for the adversarial
-suites and others that take longer than one run may: another part every day. The header of a test run says
-which day's part it is, and ``ROTATION`` with that number repeats it on another day.
+`sample` takes a fixed part of a long list of similar cases; properties that each single case must have are
+not sampled. `rotating` takes another part every day, for adversarial suites and others that are too long
+for one run. The header of a test run states the day's number, and ``ROTATION`` with that number repeats its
+part on another day.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ VARIABLE = "ROTATION"
 
 
 def sample(cases: Sequence[T], most: int) -> list[T]:
-    """At most so many of the cases, evenly from the first to the last one; all of them where all is tried."""
+    """Return at most some number of cases, evenly spaced, or all of them if thorough."""
     if THOROUGH or len(cases) <= most:
         return list(cases)
     return [cases[number * (len(cases) - 1) // max(most - 1, 1)] for number in range(most)]
 
 
 def current_rotation() -> int:
-    """Return the number of the day, or the one that the environment asks for.
+    """Return the number of the day, or the one set in the environment.
 
-    It is kept in the environment: all processes of a run that lasts past midnight agree on it.
+    It is stored in the environment, so that all processes of a run agree on it after midnight.
     """
     today = datetime.datetime.now(tz=datetime.UTC).date()
     return int(os.environ.setdefault(VARIABLE, str(today.toordinal())))
 
 
 def rotating(cases: Sequence[T], parts: int = 3) -> list[T]:
-    """Return every n-th case, beginning with another one each day; with ``THOROUGH`` all of them."""
+    """Return every n-th case, starting with another one each day, or all of them if thorough."""
     return list(cases) if THOROUGH else list(cases[current_rotation() % parts :: parts])
 
 

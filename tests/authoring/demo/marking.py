@@ -1,4 +1,4 @@
-"""Marks one answer cell of our own outside the sandbox, to hold answers that we wrote against the rubric."""
+"""Grade single answer cells outside the sandbox, to compare our sample answers with the rubric."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ SECRET = b"not a secret"
 
 @functools.cache
 def shipped(name: str) -> Rubric:
-    """The rubric of a shipped assignment."""
+    """Return the rubric of a shipped assignment."""
     return rubrics.load_rubric(ROOT / "rubrics" / f"{name}.toml")
 
 
 def exam() -> Rubric:
-    """The exam's rubric."""
+    """Return the exam's rubric."""
     return shipped(EXAM)
 
 
 @functools.cache
 def released(name: str = EXAM) -> bytes:
-    """The notebook of a shipped assignment, as students receive it."""
+    """Return the released notebook of a shipped assignment."""
     source = ROOT / "assignments" / name / f"{name}.ipynb"
     return build_release(source.read_bytes(), shipped(name), name)
 
@@ -50,14 +50,14 @@ def marks(
     earlier: Mapping[str, ItemResult] | None = None,
     assignment: str = EXAM,
 ) -> dict[str, ItemResult]:
-    """The result of every item of a question, by item id.
+    """Return the result of every item of a question, by item id.
 
     Args:
         question_id: the question.
         source: the answer cell.
         given: code that runs before it.
         earlier: results of earlier questions by ``question.item``.
-        assignment: whose question.
+        assignment: of the question.
     """
     rubric = shipped(assignment)
     question = rubric.get_question(question_id)
@@ -78,7 +78,7 @@ def marks(
 
 
 def _checked(rubric: Rubric, question: Question, source: str) -> dict[str, ItemResult]:
-    """Return the points of checks in Python, which are run in this process; without messages."""
+    """Return the points of checks that are run in this process, without messages."""
     program = CheckProgram(rubric.checks[question.id], str(ROOT))
     try:
         earned = run_checks(program, source)
@@ -103,7 +103,7 @@ def _checked(rubric: Rubric, question: Question, source: str) -> dict[str, ItemR
 
 
 def automatic(results: Mapping[str, ItemResult]) -> dict[str, Decimal]:
-    """The points of the items that no person looks at."""
+    """Return the points of the automatic items."""
     manual = {
         item.id for item in exam().get_question(next(iter(results.values())).question).items if item.manual
     }

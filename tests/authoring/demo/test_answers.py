@@ -1,4 +1,4 @@
-"""What the demo's class writes earns what the demo says."""
+"""Sample answers of the demo class earn the points that the demo states."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RIGHT_WIDE_MLP = RIGHT["task3-h"][0].source
 
 @functools.cache
 def cells() -> Mapping[str, str]:
-    """The released exam's cells by what names them."""
+    """Return the released exam's cells by grade_id."""
     return {
         cell.metadata.get("nbgrader", {}).get("grade_id"): cell.source
         for cell in nbformat.reads(released().decode(), as_version=4).cells
@@ -30,7 +30,7 @@ def cells() -> Mapping[str, str]:
 
 
 def samples(*tables: Mapping[str, tuple[Sample, ...]]) -> list[object]:
-    """Parameters of a test: question and sample."""
+    """Return test parameters: question and sample."""
     return [
         pytest.param(question, sample, id=f"{question}-{sample.portrait or number}")
         for table in tables
@@ -40,7 +40,7 @@ def samples(*tables: Mapping[str, tuple[Sample, ...]]) -> list[object]:
 
 
 def earlier(question: str) -> dict[str, ItemResult]:
-    """A right (h) before (i), which carries it on."""
+    """Return a right answer to (h), from which (i) may be derived."""
     if question != "task3-i":
         return {}
     return {f"task3-h.{item}": result for item, result in marks("task3-h", RIGHT_WIDE_MLP).items()}
@@ -49,18 +49,18 @@ def earlier(question: str) -> dict[str, ItemResult]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("question", "sample"), samples(RIGHT, WRONG))
 def test_every_sample_earns_what_it_says(question: str, sample: Sample) -> None:
-    """The rubric gives each answer of the demo exactly the points stated beside it."""
+    """The rubric gives each sample answer exactly the stated points."""
     assert dict(sample.points) == automatic(marks(question, sample.source, earlier=earlier(question)))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("later", [question for question in WRONG if question.startswith("task3-")])
 def test_two_wrong_samples_earn_what_the_demo_foresees(later: str) -> None:
-    """An answer that follows from an earlier wrong one earns more where the data says so, nowhere else."""
+    """An answer derived from a wrong earlier one earns more only if the data says so."""
     sheet = [question for question in papers.QUESTIONS if question.startswith("task3-")]
     before = sheet[: sheet.index(later)]
     if later == "task3-i":
-        before.remove("task3-h")  # what stands in (i) after a wrong (h) is written for it
+        before.remove("task3-h")  # samples of (i) already assume a wrong (h)
     right = {question: marks(question, RIGHT[question][0].source) for question in sheet[: sheet.index(later)]}
     differ = {}
     for question in before:
@@ -78,7 +78,7 @@ def test_two_wrong_samples_earn_what_the_demo_foresees(later: str) -> None:
 
 
 def test_right_answers_earn_all_automatic_points() -> None:
-    """A right sample states the points of every automatic item in full."""
+    """Each right sample earns the full points of every automatic item."""
     for question, written in RIGHT.items():
         full = {item.id: item.points for item in exam().get_question(question).items if not item.manual}
         assert [full] * len(written) == [dict(sample.points) for sample in written]
@@ -86,7 +86,7 @@ def test_right_answers_earn_all_automatic_points() -> None:
 
 @pytest.mark.parametrize(("question", "sample"), samples(WRONG))
 def test_wrong_answers_lose_points_and_have_a_portrait(question: str, sample: Sample) -> None:
-    """A wrong sample earns less than the automatic items hold, and says in words what is wrong."""
+    """A wrong sample earns less than the automatic points, and describes its mistake."""
     full = sum(item.points for item in exam().get_question(question).items if not item.manual)
     assert sample.earned < full
     assert sample.portrait
@@ -94,7 +94,7 @@ def test_wrong_answers_lose_points_and_have_a_portrait(question: str, sample: Sa
 
 @pytest.mark.parametrize("misconception", sorted(papers.CARRIED))
 def test_a_misconception_of_h_costs_nothing_in_i(misconception: str) -> None:
-    """The right continuation of a wrong (h) earns all of (i)."""
+    """Deriving (i) correctly from a wrong (h) earns all points of (i)."""
     wide = next(sample for sample in WRONG["task3-h"] if sample.portrait == misconception)
     own = {f"task3-h.{item}": result for item, result in marks("task3-h", wide.source).items()}
     source = format_assignment("changed_model_parameters", papers.CARRIED[misconception])
@@ -103,20 +103,20 @@ def test_a_misconception_of_h_costs_nothing_in_i(misconception: str) -> None:
 
 @pytest.mark.parametrize("wide", WRONG["task3-h"], ids=lambda wide: wide.portrait)
 def test_the_right_model_is_right_whatever_h_was(wide: Sample) -> None:
-    """A right (i) after a wrong (h) earns all of (i), too."""
+    """A right (i) earns all points even after a wrong (h)."""
     own = {f"task3-h.{item}": result for item, result in marks("task3-h", wide.source).items()}
     source = RIGHT["task3-i"][0].source
     assert {"formula": Decimal(2)} == automatic(marks("task3-i", source, earlier=own))
 
 
 def test_the_release_holds_every_text_that_repairs_change() -> None:
-    """Each fault's text stands exactly once in the listing that students receive."""
+    """The text of each fault occurs exactly once in the released listing."""
     listing = papers.extract_listing(cells()["task5-a-answer"])
     assert [listing.count(repair.given) for repair in papers.REPAIRS.values()] == [1] * 8
 
 
 def test_a_cell_without_the_listing_is_refused() -> None:
-    """Another notebook's cell gives an error that names the fault whose text is missing."""
+    """A cell of another notebook raises an error that names the fault whose text is missing."""
     with pytest.raises(NotebookError, match="no stub"):
         papers.extract_listing("x = 1")
     with pytest.raises(NotebookError, match="self_mask"):
@@ -125,7 +125,7 @@ def test_a_cell_without_the_listing_is_refused() -> None:
 
 @pytest.mark.parametrize("way", range(6))
 def test_repairs_earn_a_point_for_each_fault(way: int) -> None:
-    """In every way of writing them, all eight repairs together earn eight points."""
+    """All eight repairs earn eight points in every variant."""
     listing = papers.extract_listing(cells()["task5-a-answer"])
     sample = papers.repair_listing(listing, papers.REPAIRS, way)
     earned = automatic(marks("task5-a", sample.source, given=cells()["task5-a-given"]))
@@ -134,7 +134,7 @@ def test_repairs_earn_a_point_for_each_fault(way: int) -> None:
 
 @pytest.mark.parametrize("misconception", sorted(papers.MISCONCEPTIONS))
 def test_a_misconception_loses_the_point_of_its_fault(misconception: str) -> None:
-    """Seven repairs and one change that repairs nothing earn seven points."""
+    """Seven repairs and one ineffective change earn seven points."""
     listing = papers.extract_listing(cells()["task5-a-answer"])
     sample = papers.repair_listing(
         listing, [fault for fault in papers.REPAIRS if fault != misconception], misconception=misconception
@@ -146,7 +146,7 @@ def test_a_misconception_loses_the_point_of_its_fault(misconception: str) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("level", [papers.EXCELLENT, papers.GOOD, papers.MIDDLING, papers.WEAK])
 def test_whole_papers_earn_what_they_say(level: papers.Level) -> None:
-    """Question after question, with everything carried forward, a paper earns exactly its points."""
+    """With carried mistakes, a complete submission earns exactly its stated points."""
     listing = papers.extract_listing(cells()["task5-a-answer"])
     generator = np.random.default_rng(11)
     for _ in range(3):

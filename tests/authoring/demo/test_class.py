@@ -1,4 +1,4 @@
-"""The demo's class: distinct, repeatable, in nbgrader's layout."""
+"""The demo class: distinct students, reproducible, in nbgrader's layout."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ Course = tuple[Path, list[DemoStudent], Subject]
 
 
 def written(subject: Subject, folder: Path, seed: int = 7) -> list[DemoStudent]:
-    """The class with its notebooks for one assignment."""
+    """Return the class with its notebooks for one assignment."""
     return write_class(subject, released(subject.assignment), folder, students=SIZE, seed=seed)
 
 
 @pytest.fixture(scope="module", params=SUBJECTS, ids=lambda subject: subject.assignment)
 def course(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Course:
-    """A course folder with a class in it, and what it answered."""
+    """Return a course folder with a class, the students and the subject."""
     folder = tmp_path_factory.mktemp("course")
     return folder, written(request.param, folder), request.param
 
 
 def handed_in(folder: Path) -> dict[str, bytes]:
-    """Every file of a course by its path below the folder."""
+    """Return all files of a course by relative path."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def notebook(folder: Path, student: DemoStudent, subject: Subject) -> Path:
-    """Where a student's notebook is."""
+    """Return the path of a student's notebook."""
     name = subject.assignment
     return folder / "submitted" / student.id / name / f"{name}.ipynb"
 
@@ -78,7 +78,7 @@ def test_the_roster_names_everybody(course: Course) -> None:
 
 
 def test_readable_notebooks_are_valid(course: Course) -> None:
-    """What is said to be readable is a valid notebook, and what is not is not even JSON."""
+    """Notebooks marked as readable are valid; the others are not even JSON."""
     folder, students, subject = course
     for student in students:
         data = notebook(folder, student, subject).read_bytes()
@@ -89,7 +89,7 @@ def test_readable_notebooks_are_valid(course: Course) -> None:
 
 
 def test_the_same_arguments_give_the_same_files(course: Course, tmp_path: Path) -> None:
-    """A class is decided by its size and its seed."""
+    """Size and seed determine the class."""
     folder, students, subject = course
     again = written(subject, tmp_path)
     assert students == again
@@ -97,7 +97,7 @@ def test_the_same_arguments_give_the_same_files(course: Course, tmp_path: Path) 
 
 
 def test_most_students_are_honest(course: Course) -> None:
-    """Sixty students include every damage and every attack once; the others are honest."""
+    """Sixty students include every kind of damage and attack once; the others are honest."""
     _, students, subject = course
     kinds = Counter(student.kind for student in students)
     assert {"honest": 40, "broken": len(subject.damages), "hostile": len(subject.attacks) + 2} == kinds
@@ -108,14 +108,14 @@ def test_most_students_are_honest(course: Course) -> None:
 
 
 def test_the_class_is_the_same_in_all_assignments(tmp_path: Path) -> None:
-    """Whoever sits one assignment sits the others, under the same id and name."""
+    """Students have the same ids and names in all assignments."""
     classes = [[(student.id, student.name) for student in written(subject, tmp_path)] for subject in SUBJECTS]
     assert len(SUBJECTS) == 2
     assert classes[0] == classes[1]
 
 
 def test_points_are_known_for_every_automatic_item(course: Course) -> None:
-    """A readable notebook states the points of each automatic item, an unreadable one none."""
+    """A readable notebook states the points of every automatic item, an unreadable one of none."""
     _, students, subject = course
     automatic = {
         f"{question.id}.{item.id}": item.points
@@ -129,7 +129,7 @@ def test_points_are_known_for_every_automatic_item(course: Course) -> None:
 
 
 def test_reading_finds_the_answers(course: Course) -> None:
-    """Every answer that earns something is found in the file, however it was damaged or tampered with."""
+    """All answers with points are found, despite damage and tampering."""
     folder, students, subject = course
     name = subject.assignment
     release = load_release(released(name), name)
@@ -146,19 +146,19 @@ def test_reading_finds_the_answers(course: Course) -> None:
 
 @pytest.mark.parametrize("size", [1, 21])
 def test_small_classes_can_be_written(size: int, tmp_path: Path) -> None:
-    """Any size from one student gives that many notebooks."""
+    """Any size from one student upwards is possible."""
     assert size == len(write_class(EXAM, released(), tmp_path, students=size, seed=0))
 
 
 @pytest.mark.parametrize("size", [0, MAX_STUDENTS + 1])
 def test_impossible_sizes_are_refused(size: int, tmp_path: Path) -> None:
-    """A class without students, or with more than there are names, is an error that says the range."""
+    """A size of zero, or above the number of names, raises an error with the valid range."""
     with pytest.raises(ValueError, match=f"from 1 to {MAX_STUDENTS}"):
         write_class(EXAM, released(), tmp_path, students=size, seed=0)
 
 
 @pytest.mark.parametrize("release", [b"", b"[]", b'{"cells": 3}', b'{"cells": [{"source": 1}]}'])
 def test_another_file_is_refused(release: bytes, tmp_path: Path) -> None:
-    """What is not a notebook is refused by name."""
+    """A file that is not a notebook raises an error."""
     with pytest.raises(NotebookError, match="not a notebook"):
         write_class(EXAM, release, tmp_path, students=1, seed=0)

@@ -1,4 +1,4 @@
-"""A demo that fails leaves the folder as it was, and can be tried again there."""
+"""A demo that fails leaves the folder unchanged, so it can be repeated there."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from autograder.core.errors import CourseError, SandboxUnavailable
 
 
 def demonstrate(folder: Path, students: int = 2) -> None:
-    """Run the command."""
+    """Run the demo command."""
     inspection.demo(students=students, folder=folder, isolation=Isolation.NONE)
 
 
 def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have grading fail, after the course was made."""
+    """Make grading fail after the course was created."""
 
     def refuse(*_: Any, **__: Any) -> None:
         raise error
@@ -31,7 +31,7 @@ def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_failed_demo_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, existed: bool
 ) -> None:
-    """Whatever fails; an empty folder that was there stays, and is empty."""
+    """An empty folder that existed before remains empty after any error."""
     folder = tmp_path / "course"
     if existed:
         folder.mkdir()
@@ -45,7 +45,7 @@ def test_a_failed_demo_leaves_nothing_behind(
 def test_a_missing_checkout_is_seen_before_anything_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And before the course of another class is taken away."""
+    """The error is raised before anything is written or another class's course is removed."""
     folder = tmp_path / "course"
     folder.mkdir()
     (folder / demo_course.MARKER).write_text("5 students, seed 9\n")
@@ -58,7 +58,7 @@ def test_a_missing_checkout_is_seen_before_anything_is_made(
 def test_a_half_made_course_of_another_class_does_not_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The old class was taken away for the new one, which failed."""
+    """The previous class's course was replaced, so its unfinished successor is removed."""
     fail_with(SandboxUnavailable("no namespaces here"), monkeypatch)
     demo_course.make_course(tmp_path / "course", students=1, seed=1)
     with pytest.raises(SandboxUnavailable):
@@ -72,7 +72,7 @@ def test_a_half_made_course_of_another_class_does_not_stay(
 def test_work_of_an_earlier_run_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
-    """What was interrupted goes on with the same command, and so does what fails the second time."""
+    """Interrupted work is kept, and the same command continues it, even after a further failure."""
     folder = tmp_path / "course"
     fail_with(KeyboardInterrupt(), monkeypatch)
     with pytest.raises(KeyboardInterrupt):
@@ -85,7 +85,7 @@ def test_work_of_an_earlier_run_stays(
 
 
 def test_the_folder_of_somebody_else_is_not_touched(tmp_path: Path) -> None:
-    """It is refused, and nothing in it is removed."""
+    """A folder with other files is refused and unchanged."""
     (tmp_path / "thesis.tex").write_text("mine")
     with pytest.raises(CourseError, match="not empty and not a demo"):
         demonstrate(tmp_path)

@@ -1,4 +1,4 @@
-"""What the demo's class writes about GPT-2 earns in real sandboxes what the demo says."""
+"""Answers of the demo class about GPT-2 earn the stated points in real sandboxes."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ PAPERS = [
     for name, table in TABLES.items()
     for number in range(max(map(len, table.values())))
 ]
-"""The first answer to every question, the second to every one, and so on; short lists begin again."""
+"""The first answer to every question, the second one, and so on; short lists repeat."""
 
 
 @pytest.fixture(scope="module")
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
-    """A course with the assignment, its sandboxes warm."""
+    """Return the grader of a course with the assignment."""
     root = tmp_path_factory.mktemp("course")
     for folder in ("reference", f"assignments/{NAME}"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
@@ -60,7 +60,7 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
 def test_every_answer_earns_what_it_says(
     grader: Grader, table: Mapping[str, tuple[Sample, ...]], number: int
 ) -> None:
-    """Sixteen answers at a time, hostile ones beside one another, and no item is left to a person."""
+    """Sixteen answers, including hostile ones, are graded together without manual review."""
     paper = {question: samples[number % len(samples)] for question, samples in table.items()}
     release = grader.assignment.release_bytes[NAME]
     sources = {f"{question}-answer": sample.source for question, sample in paper.items()}
@@ -75,7 +75,7 @@ def test_every_answer_earns_what_it_says(
 
 
 def test_every_question_has_a_dozen_different_answers() -> None:
-    """Right ones in several styles, mistakes with names, and code that is up to no good."""
+    """Right answers in several styles, named mistakes, and hostile code."""
     assert list(AUTOMATIC) == list(RIGHT) == list(WRONG) == list(HOSTILE)
     for question, full in AUTOMATIC.items():
         samples = (*RIGHT[question], *WRONG[question], *HOSTILE[question])

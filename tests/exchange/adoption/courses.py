@@ -1,8 +1,8 @@
-"""Assignments of nbgrader's and otter's shapes, kept as text, and what a class hands in to them.
+"""Assignments in the formats of nbgrader and otter, stored as text, with the submissions of a class.
 
 A file of ``corpus/`` begins with its program's name; ``%%`` begins a cell, a file, or an answer that some
-students give: ``%% answer <cell> wrong``. Twenty submissions follow from it: right ones, wrong ones, those
-that crash, empty ones, mixtures of these, and messy notebooks.
+students give: ``%% answer <cell> wrong``. It gives twenty submissions: right, wrong, crashing and empty
+ones, mixtures of these, and messy notebooks.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ _HASHED = re.compile(r"<(sha1|md5) ([^>]*)>")
 
 
 class Block(NamedTuple):
-    """One part of a file of the corpus."""
+    """A block of a corpus file."""
 
     words: list[str]
     text: str
 
 
 class CorpusAssignment(NamedTuple):
-    """One assignment."""
+    """An assignment of the corpus."""
 
     name: str
     origin: str
     notebooks: Mapping[str, Notebook]
-    """The sources."""
+    """The source notebooks."""
     files: Mapping[str, str]
     answers: Mapping[str, Mapping[str, list[str]]]
-    """By cell or question, and by what they are: right, wrong, crash."""
+    """Answers by cell or question, and by type: right, wrong, crash."""
 
     def write(self, course: Path) -> Path:
-        """Put the sources where the program has them; gives that folder."""
+        """Write the source files in the layout of the program; return their folder."""
         folder = course / "source" / self.name if self.origin == "nbgrader" else course
         for path, text in self.files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ class CorpusAssignment(NamedTuple):
 
 
 def load(name: str) -> CorpusAssignment:
-    """One assignment of the corpus."""
+    """Load an assignment of the corpus."""
     first, *blocks = _blocks((CORPUS / f"{name}.txt").read_text("utf-8"))
     origin = first.words[0]
     files = {one.words[1]: one.text + "\n" for one in blocks if one.words[0] == "file"}
@@ -162,7 +162,7 @@ def _right(notebooks: Mapping[str, Notebook], origin: str) -> Iterator[tuple[str
 
 
 def _joined_tests(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One block of tests for each question, and none for those without."""
+    """Return the cells with one block of tests per question, or none for questions without tests."""
     kept: list[dict[str, Any]] = []
     inside = False
     for cell in cells:
@@ -179,7 +179,7 @@ Handed = Mapping[str, Notebook]
 
 
 def submissions(assignment: CorpusAssignment, released: Handed) -> Mapping[str, Handed]:
-    """What twenty students hand in, by what they are.
+    """Return the submissions of twenty students, by type.
 
     Args:
         assignment: of the corpus.
@@ -243,19 +243,19 @@ def _answer_cells(assignment: CorpusAssignment, notebook: Notebook) -> Iterator[
 
 
 def _scratch(_: CorpusAssignment, notebook: Notebook) -> None:
-    """Cells of one's own, one of which fails and one of which is no Python."""
+    """Add cells of the student, of which one raises an error and one is not valid Python."""
     notebook["cells"].insert(2, _own_cell("print('trying')\n1 / 0", "scratch-1"))
     notebook["cells"].insert(5, _own_cell("x = = 2", "scratch-2"))
 
 
 def _defined_again(assignment: CorpusAssignment, notebook: Notebook) -> None:
-    """A wrong version of an answer below everything else."""
+    """Add a wrong version of an answer at the end."""
     for identifier, _ in list(_answer_cells(assignment, notebook))[:1]:
         notebook["cells"].append(_own_cell(assignment.answers[identifier]["wrong"][0], "again"))
 
 
 def _warns(assignment: CorpusAssignment, notebook: Notebook) -> None:
-    """The first function warns whenever it is called."""
+    """Make the first function issue a warning whenever it is called."""
     for _, cell in list(_answer_cells(assignment, notebook))[:1]:
         lines = cell["source"].split("\n")
         at = next((at for at, line in enumerate(lines) if line.startswith("def ")), None)
@@ -265,14 +265,14 @@ def _warns(assignment: CorpusAssignment, notebook: Notebook) -> None:
 
 
 def _tests_edited(_: CorpusAssignment, notebook: Notebook) -> None:
-    """Somebody looked into the tests, and left prints behind."""
+    """Add prints to the tests, as a student who inspected them."""
     for cell in notebook["cells"]:
         if cell["metadata"].get("nbgrader", {}).get("grade") and cell["cell_type"] == "code":
             cell["source"] = "print('testing')\n" + "".join(cell["source"])
 
 
 def _as_saved(_: CorpusAssignment, notebook: Notebook) -> None:
-    """Run and saved, with numbers and outputs, and a cell for IPython."""
+    """Save the notebook after a run, with execution counts, outputs and an IPython magic."""
     notebook["cells"].insert(1, _own_cell("%config InlineBackend.figure_format = 'svg'", "magic"))
     for number, cell in enumerate(notebook["cells"]):
         if cell["cell_type"] == "code":

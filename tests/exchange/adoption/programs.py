@@ -1,4 +1,4 @@
-"""nbgrader and otter called as programs, without a sandbox: only on the notebooks of the corpus."""
+"""Run nbgrader and otter without a sandbox: only on the notebooks of the corpus."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autograder.app.mark_comparison import PeerMarks, read_gradebook_marks, read
 
 
 def run_program(program: Path, folder: Path, *words: str | Path) -> None:
-    """Run a command in a folder; exit 1 is an answer as well, as after a notebook that failed."""
+    """Run a command in a folder; exit code 1 is valid, as after a failed notebook."""
     path = f"{program.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"  # nbgrader needs alembic
     done = subprocess.run(
         [program, *words], cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, check=False
@@ -22,14 +22,14 @@ def run_program(program: Path, folder: Path, *words: str | Path) -> None:
 
 
 def have_nbgrader_grade(program: Path, course: Path, assignment: str) -> PeerMarks:
-    """Have nbgrader release and autograde an assignment in a course folder of its own; return the marks."""
+    """Release and autograde an assignment with nbgrader in a separate course folder; return the marks."""
     run_program(program, course, "generate_assignment", assignment, "--force")
     run_program(program, course, "autograde", assignment, "--force", "--Autograde.create_student=True")
     return read_gradebook_marks(course / "gradebook.db", assignment)
 
 
 def have_otter_assign(program: Path, source: Path, folder: Path) -> Path:
-    """Have otter make the autograder of a source in an empty folder; return the archive."""
+    """Create otter's autograder of a source in an empty folder; return the archive."""
     shutil.copytree(source.parent, folder / "source", ignore=shutil.ignore_patterns("dist"))
     words = ("assign", "--no-run-tests", "--no-pdfs", source.name, folder / "made")
     run_program(program, folder / "source", *words)
@@ -38,7 +38,7 @@ def have_otter_assign(program: Path, source: Path, folder: Path) -> Path:
 
 
 def have_otter_grade(program: Path, archive: Path, submitted: Mapping[str, Path]) -> PeerMarks:
-    """Have otter grade the notebook of each student; one at which it stops has no marks."""
+    """Grade each student's notebook with otter; a notebook at which it fails has no marks."""
     marks = {}
     for student, notebook in submitted.items():
         with tempfile.TemporaryDirectory(prefix="otter-") as name:

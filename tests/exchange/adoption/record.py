@@ -1,9 +1,9 @@
-"""Grade the corpus with nbgrader and otter, and keep their marks.
+"""Grade the corpus with nbgrader and otter, and record their marks.
 
 Run ``python -m tests.exchange.adoption.record <bin>``.
 
-``<bin>`` is the folder of the programs of an environment with nbgrader 0.9.6 and otter-grader 7.0.0. Names of
-assignments after it record those alone. They run what stands in the corpus without a sandbox.
+``<bin>`` is the program folder of an environment with nbgrader 0.9.6 and otter-grader 7.0.0. Further
+arguments restrict the assignments. The programs run the corpus without a sandbox.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.exchange.adoption.courses import CorpusAssignment, Handed
 
 
 def main(bin_folder: Path, names: list[str]) -> None:
-    """Record each."""
+    """Record the marks of each assignment."""
     courses.EXPECTED.mkdir(exist_ok=True)
     for name in names or courses.NAMES:
         assignment = courses.load(name)

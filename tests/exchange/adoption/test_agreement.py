@@ -1,6 +1,6 @@
-"""The marks of nbgrader 0.9.6 and otter 7.0.0, as they gave them, and ours, on the same submissions.
+"""Compare our marks with those of nbgrader 0.9.6 and otter 7.0.0 on the same submissions.
 
-The recorded ones are made again by `tests.exchange.adoption.record`.
+The recorded marks are written by `tests.exchange.adoption.record`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.apart, pytest.mark.sandbox]
 
 
 def compared(name: str, root: Path) -> PeerComparison:
-    """The twenty submissions of an assignment, graded here and held against the recorded marks."""
+    """Grade the twenty submissions of an assignment and compare them with the recorded marks."""
     assignment = courses.load(name)
     recorded = json.loads((courses.EXPECTED / f"{name}.json").read_text("utf-8"))
     folder = assignment.write(root)
@@ -52,12 +52,12 @@ def compared(name: str, root: Path) -> PeerComparison:
 
 
 IN_OUR_FAVOUR = {"18-warns"}
-"""Students who lose points there for a warning on standard error."""
+"""Students who lose points in the other program for a warning on standard error."""
 
 
 @pytest.mark.parametrize("name", courses.NAMES)
 def test_marks_are_the_same(name: str, tmp_path: Path) -> None:
-    """Every honest answer has the other program's marks, or waits for a person, or has more for a reason."""
+    """Each answer gets the other program's marks, needs manual review, or gets more for a reason."""
     found = compared(name, tmp_path)
     assert found.remarks == ()
     for one in found.differences:

@@ -1,4 +1,4 @@
-"""The marks that nbgrader and otter left behind are read."""
+"""Marks recorded by nbgrader and otter are read."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ insert into grade values (7, 5, 1.5, 9), (8, 5, null, 2), (7, 6, 4, null);
 
 
 def test_gradebook_gives_automatic_marks_of_the_assignment(tmp_path: Path) -> None:
-    """What a person gave, and other assignments, are left out."""
+    """Manual marks and other assignments are ignored."""
     with sqlite3.connect(tmp_path / "gradebook.db") as book:
         book.executescript(TABLES)
     assert read_gradebook_marks(tmp_path / "gradebook.db", "ps1") == {"ada": {"squares": 1.5}}
 
 
 def test_another_file_is_refused(tmp_path: Path) -> None:
-    """The error names it and what was expected."""
+    """The error names the file and what was expected."""
     path = tmp_path / "gradebook.db"
     path.write_text("nothing of the sort")
     with pytest.raises(CourseError, match=r"gradebook\.db: expected a gradebook of nbgrader's"):
@@ -41,7 +41,7 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_cases_of_one_question_are_added_up(tmp_path: Path) -> None:
-    """otter names each case after its question; its summary of public tests is none."""
+    """otter's case names begin with the question; its summary of public tests is ignored."""
     path = tmp_path / "results.json"
     tests = [
         {"name": "Public Tests", "score": 0},

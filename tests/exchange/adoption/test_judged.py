@@ -1,4 +1,4 @@
-"""Which tests are judged outside, over the whole corpus, and why the others are not."""
+"""The tests of the corpus that are judged outside the box, and reasons why others are not."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.exchange.adoption import courses
 
 
 def reason(code: str, *before: str, data: tuple[str, ...] = ()) -> str:
-    """Why a test is not judged outside."""
+    """Return the reason why a test is not judged outside the box."""
     return with_reasons([FoundTest("test", code, Decimal(1))], before, data)[0].outside
 
 
 def test_a_test_may_not_delete_what_the_notebook_binds() -> None:
-    """The name would stay in the student's box."""
+    """A name deleted by a test would remain in the student's box."""
     assert "f" in reason("del f", "def f():\n    x = 1")
     assert not reason("f(1)", "import f")
 
@@ -83,14 +83,14 @@ NOT_READ = {
 
 @pytest.mark.parametrize("cells", READ_LATER.values(), ids=READ_LATER)
 def test_a_name_that_other_code_reads_may_not_be_bound(cells: list[tuple[str, str]], tmp_path: Path) -> None:
-    """A test binds it in its own box, where that code does not see it."""
+    """The test would bind the name in its own box, where other code cannot read it."""
     test = read_course(tmp_path, *cells)["test1"].tests[0]
     assert test.outside == "it binds a, which other code of the notebook reads"
 
 
 @pytest.mark.parametrize("cells", NOT_READ.values(), ids=NOT_READ)
 def test_a_name_that_no_other_code_reads_may_be_bound(cells: list[tuple[str, str]], tmp_path: Path) -> None:
-    """Ordinary tests bind names like a and x."""
+    """Tests may bind names such as a and x."""
     assert not read_course(tmp_path, *cells)["test1"].tests[0].outside
 
 
@@ -117,25 +117,25 @@ OWN_NAMES = {
 def test_names_that_the_notebook_defines_over_others(
     answer: str, test: str, names: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """The rubric says which of Python's names, or of imports, are the student's in a test."""
+    """The rubric lists Python names and imports that the notebook redefines for a test."""
     questions = read_course(tmp_path, ("given", "import numpy as np"), ("answer", answer), ("test", test))
     assert names == questions["test2"].notebook_names
 
 
 def test_names_that_given_cells_import_are_not_the_students(tmp_path: Path) -> None:
-    """Tests import them for themselves, so that nobody can put something else in their place."""
+    """Tests import these names themselves, so that students cannot replace them."""
     cells = [("given", "from numpy import sum"), ("answer", "f = [[1]]"), ("test", "assert sum(f, axis=0)")]
     assert () == read_course(tmp_path, *cells)["test2"].notebook_names
 
 
 def test_names_defined_later_are_not_the_notebooks_yet(tmp_path: Path) -> None:
-    """A test that stands before a definition means Python's own."""
+    """A test before the definition uses Python's built-in name."""
     cells = [("answer", "f = 1"), ("test", "assert max([f]) == 1"), ("answer", "def max(x): return 2")]
     assert () == read_course(tmp_path, *cells)["test1"].notebook_names
 
 
 def test_a_name_that_the_notebook_binds_after_a_test_is_the_notebooks(tmp_path: Path) -> None:
-    """Whoever bound a name last is meant, as in nbgrader's one kernel."""
+    """The last binding of a name applies, as in nbgrader's single kernel."""
     cells = [
         ("answer", "f = 1"),
         ("test", "x = y = 2\nassert f == 1"),
@@ -146,7 +146,7 @@ def test_a_name_that_the_notebook_binds_after_a_test_is_the_notebooks(tmp_path: 
 
 
 def test_files_that_everybody_has_may_be_read() -> None:
-    """They lie in the judge's box as well; others only in the student's, and nothing is written."""
+    """Tests may read data files, which the judge's box contains, but no other files and write none."""
     data = ("words.txt", "data")
     assert not reason("assert f(open('words.txt').read())", data=data)
     assert not reason("assert os.path.exists('./data/rows.csv')", data=data)
@@ -156,13 +156,13 @@ def test_files_that_everybody_has_may_be_read() -> None:
 
 
 def test_functions_and_drawings_are_no_reason() -> None:
-    """The student's code calls the test's functions, and what is drawn is asked of its box."""
+    """Tests may pass functions to student code, and check plots in the student's box."""
     assert not reason("assert f(lambda x: x)", "def f(g): ...")
     assert not reason("import matplotlib.pyplot as plt\nassert plt.gca().get_title()", "import pandas")
 
 
 def test_at_least_85_percent_of_the_corpus_is_judged_outside(tmp_path: Path) -> None:
-    """118 of 119 tests; the one left deletes a student's function to see whether it is used."""
+    """118 of 119 tests are judged outside; the remaining one deletes a student's function."""
     reasons: dict[str, str] = {}
     count = 0
     for name in courses.NAMES:

@@ -1,4 +1,4 @@
-"""Names in tests of adopted courses: whose they are, for the answer key and for each student."""
+"""Names in tests of adopted courses refer to the right object, for the answer key and each student."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ STUDENTS: Mapping[str, tuple[dict[str, str], dict[str, str]]] = {
 
 @pytest.fixture(scope="module")
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
-    """Of the adopted course."""
+    """Return the grader of the adopted course."""
     root = tmp_path_factory.mktemp("names")
     cells = [cell("setup", "import torch.nn.functional as F\nfrom numpy import array, sum")]
     for name, text in KEY.items():
@@ -81,7 +81,7 @@ def results(grader: Grader, paper: bytes) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", STUDENTS)
 def test_names_are_whose_the_notebook_says(grader: Grader, name: str) -> None:
-    """A right answer is never zero, and a test that would see something else needs manual review."""
+    """A right answer never gets zero, and a test that would see another object needs manual review."""
     changed, expected = STUDENTS[name]
     sources = {f"{question}_answer": text for question, text in {**KEY, **changed}.items()}
     assert expected == results(grader, with_sources(grader.assignment.release_bytes["names"], sources))

@@ -1,4 +1,4 @@
-"""A course of nbgrader's is read as it is."""
+"""An nbgrader course is read without changes."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from tests.exchange.adoption import courses
 
 
 def read(course: Path, name: str) -> dict[str, Any]:
-    """The rubric of one assignment, as TOML says it."""
+    """Return the rubric of an assignment, parsed from TOML."""
     return tomllib.loads(format_rubric(read_assignment(course, name)))
 
 
 @pytest.fixture
 def series(tmp_path: Path) -> Path:
-    """A course with two notebooks, partial credit, cells for people and a task."""
+    """Return a course with two notebooks, partial credit, manual cells and a task."""
     courses.load("series").write(tmp_path)
     return tmp_path
 
 
 def test_every_cell_with_points_is_a_question(series: Path) -> None:
-    """Test cells become `cells` at their own place, manual cells and tasks `written`, with nbgrader's ids."""
+    """Test cells become `cells` in the same place, manual cells and tasks `written`, with their ids."""
     rubric = read(series, "series")
     kinds = {one["id"]: (one["kind"], one["notebook"], one["points"]) for one in rubric["question"]}
     assert kinds == {
@@ -53,7 +53,7 @@ def test_every_cell_with_points_is_a_question(series: Path) -> None:
 
 
 def test_hidden_lines_are_part_of_a_test(series: Path) -> None:
-    """The test is the source's, letter for letter; one with hidden lines is not visible as a whole."""
+    """The test is copied verbatim from the source; with hidden lines it is not entirely visible."""
     found = {one.id: one for one in read_assignment(series, "series").questions}
     test = found["triangular_values"].tests[0]
     assert "triangular(100) == 5050" in test.code
@@ -62,13 +62,13 @@ def test_hidden_lines_are_part_of_a_test(series: Path) -> None:
 
 
 def test_files_travel_along(series: Path) -> None:
-    """What lies beside the notebooks is given out with each of them."""
+    """Files in the folder of the notebooks are released with each notebook."""
     rubric = read(series, "series")
     assert [one["data"] for one in rubric["assignment"]["notebooks"]] == [["notes.txt"], ["notes.txt"]]
 
 
 def test_a_package_beside_the_notebook_is_not_looked_for_elsewhere(tmp_path: Path) -> None:
-    """The course's own package is a file of the assignment; what it imports itself is preloaded."""
+    """The course's own package is released with the assignment, and its imports are preloaded."""
     courses.load("classifier").write(tmp_path)
     rubric = read(tmp_path, "classifier")
     assert rubric["assignment"]["notebooks"][0]["data"] == ["vision"]
@@ -76,7 +76,7 @@ def test_a_package_beside_the_notebook_is_not_looked_for_elsewhere(tmp_path: Pat
 
 
 def test_without_a_source_the_gradebook_knows_the_hidden_tests(series: Path) -> None:
-    """Of a release alone, the tests are those that nbgrader kept when it made it."""
+    """Without source notebooks, the hidden tests are read from nbgrader's gradebook."""
     (series / "source").rename(series / "release")
     with sqlite3.connect(series / "gradebook.db") as book:
         book.executescript(
@@ -93,7 +93,7 @@ def test_without_a_source_the_gradebook_knows_the_hidden_tests(series: Path) -> 
 
 
 def test_settings_that_are_not_followed_are_told(series: Path) -> None:
-    """Nothing of nbgrader_config.py is run, and nothing of it is dropped in silence."""
+    """nbgrader_config.py is not executed, and every unsupported setting is reported."""
     (series / "nbgrader_config.py").write_text(
         "c = get_config()\nc.ExecutePreprocessor.timeout = 45\n"
         "c.ClearSolutions.begin_solution_delimeter = 'X'\n"
@@ -109,7 +109,7 @@ def test_settings_that_are_not_followed_are_told(series: Path) -> None:
 
 @pytest.mark.parametrize("stub", ["{'python': '# your turn'}", "'# your turn'"])
 def test_stubs_of_the_course_stand_in_the_place_of_solutions(series: Path, stub: str) -> None:
-    """By language, or as one text for Python; the release has them as nbgrader's would."""
+    """The course's stubs, by language or as one text for Python, are used in the release."""
     (series / "nbgrader_config.py").write_text(
         f"c = get_config()\nc.ClearSolutions.code_stub = {stub}\nc.ClearSolutions.text_stub = 'Your words'\n"
     )
@@ -132,7 +132,7 @@ SHOWN = {
 
 @pytest.mark.parametrize(("source", "shown"), SHOWN.values(), ids=SHOWN)
 def test_a_cell_with_hidden_tests_alone_is_labelled(series: Path, source: str, shown: str) -> None:
-    """nbgrader leaves an empty cell with points; students read what it is for."""
+    """A cell with only hidden tests gets a label for students, because nbgrader leaves it empty."""
     path = series / "source" / "series" / "second.ipynb"
     notebook = json.loads(path.read_text())
     notebook["cells"][3]["source"] = source
@@ -143,7 +143,7 @@ def test_a_cell_with_hidden_tests_alone_is_labelled(series: Path, source: str, s
 
 
 def test_questions_of_two_notebooks_may_share_an_id(series: Path) -> None:
-    """nbgrader allows the same grade_id in two notebooks of an assignment; a rubric does not."""
+    """nbgrader allows the same grade_id in two notebooks; a rubric needs unique ids."""
     path = series / "source" / "series" / "second.ipynb"
     notebook = json.loads(path.read_text())
     notebook["cells"][1]["metadata"]["nbgrader"]["grade_id"] = "formula"
@@ -153,7 +153,7 @@ def test_questions_of_two_notebooks_may_share_an_id(series: Path) -> None:
 
 
 def test_tests_that_nbgrader_makes_go_to_a_person(series: Path) -> None:
-    """Of ### AUTOTEST there is nothing to judge until nbgrader made tests of it; that is told."""
+    """Cells with ### AUTOTEST become manual questions with a message until nbgrader generates their tests."""
     path = series / "source" / "series" / "second.ipynb"
     notebook = json.loads(path.read_text())
     notebook["cells"][3]["source"] = "### AUTOTEST steps(1, 2)"
@@ -164,14 +164,14 @@ def test_tests_that_nbgrader_makes_go_to_a_person(series: Path) -> None:
 
 
 def test_a_course_without_the_assignment_names_those_it_has(series: Path) -> None:
-    """The error lists what there is."""
+    """The error lists the assignments of the course."""
     assert list(list_assignments(series)) == ["series"]
     with pytest.raises(CourseError, match=r"no assignment 'ps9' in source/ or release/; found: series"):
         read_assignment(series, "ps9")
 
 
 def test_points_are_as_they_are_stated(tmp_path: Path) -> None:
-    """Half points stay exact."""
+    """Fractional points stay exact."""
     courses.load("containers").write(tmp_path)
     path = tmp_path / "source" / "containers" / "containers.ipynb"
     notebook = json.loads(path.read_text())

@@ -1,4 +1,4 @@
-"""otter's assignments are read as they are, and as otter itself reads them."""
+"""otter assignments are read without changes, with the same result as in otter."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ OTTERS = tuple(name for name in courses.NAMES if courses.load(name).origin == "o
 
 
 def recorded(name: str) -> dict[str, Any]:
-    """What otter 7.0.0 made of an assignment."""
+    """Return the recorded result of otter 7.0.0 for an assignment."""
     found: dict[str, Any] = json.loads((courses.EXPECTED / f"{name}.json").read_text("utf-8"))
     return found
 
 
 @pytest.mark.parametrize("name", OTTERS)
 def test_students_notebook_is_otters(name: str, tmp_path: Path) -> None:
-    """Cell by cell the text is what otter assign gives to students, besides its last cells.
+    """The text of each cell equals the output of otter assign, except for its last cells.
 
-    otter's comments around questions that become a PDF are left out.
+    otter's comments around questions that become a PDF are ignored.
     """
     courses.load(name).write(tmp_path)
     ours = json.loads(otter.build_student_notebook(tmp_path, name))
@@ -49,7 +49,7 @@ def test_students_notebook_is_otters(name: str, tmp_path: Path) -> None:
 
 
 def test_answer_key_holds_the_solutions(tmp_path: Path) -> None:
-    """The key runs, and every cell that carries points has an id."""
+    """The answer key is executable, and every cell with points has an id."""
     courses.load("words").write(tmp_path)
     cells = json.loads(otter.build_answer_key(tmp_path, "words"))["cells"]
     graded = {
@@ -62,7 +62,7 @@ def test_answer_key_holds_the_solutions(tmp_path: Path) -> None:
 
 
 def test_rubric_has_an_item_for_each_case(tmp_path: Path) -> None:
-    """All or nothing, messages, doctests and hidden cases are stated."""
+    """All-or-nothing grading, messages, doctests and hidden cases become part of the rubric."""
     courses.load("words").write(tmp_path)
     rubric = tomllib.loads(format_rubric(otter.read_assignment(tmp_path, "words")))
     third = rubric["question"][2]
@@ -74,7 +74,7 @@ def test_rubric_has_an_item_for_each_case(tmp_path: Path) -> None:
 
 
 def test_environment_is_read_by_name() -> None:
-    """``env["name"]`` is the name; what asks for all names cannot be judged outside."""
+    """``env["name"]`` is read as the name; tests that use all names cannot be judged outside the box."""
     plain = parse_cell('def t(env):\n    assert env["f"](1) == 2', "", ok_format=False, label="x")
     assert plain.code.endswith("t()")
     assert "env" not in plain.code
@@ -94,7 +94,7 @@ def test_environment_is_read_by_name() -> None:
 
 
 def test_a_named_assignment_stays_one_that_otter_grades(tmp_path: Path) -> None:
-    """otter refuses a notebook that does not say the name of the assignment's settings."""
+    """The assignment name is written to the notebook, because otter refuses one without it."""
     cells = [("raw", "# ASSIGNMENT CONFIG\nname: sheet-one"), ("markdown", "Read this.")]
     tree = {
         "cells": [{"cell_type": kind, "metadata": {}, "source": text} for kind, text in cells],
@@ -108,7 +108,7 @@ def test_a_named_assignment_stays_one_that_otter_grades(tmp_path: Path) -> None:
 
 
 def test_points_are_divided_as_otter_does() -> None:
-    """Stated parts are kept, the rest is shared; nothing is lost by rounding."""
+    """Stated points are kept, the remaining ones are shared equally without rounding losses."""
     cases = [parse_cell("f()", "1", ok_format=True, label="x")] * 3
     total, tests = resolve_points(cases, 1, "x")
     assert total == 1
@@ -121,7 +121,7 @@ def test_points_are_divided_as_otter_does() -> None:
 
 
 def test_seeds_begin_each_cell_while_it_is_graded(tmp_path: Path) -> None:
-    """Students have their own value; grading sets otter's before every cell."""
+    """Students keep their seed; grading sets otter's seed before every cell."""
     courses.load("dice").write(tmp_path)
     found = otter.read_assignment(tmp_path, "dice")
     assert tomllib.loads(format_rubric(found))["assignment"]["cell_start"] == "rng_seed = 42"
@@ -131,7 +131,7 @@ def test_seeds_begin_each_cell_while_it_is_graded(tmp_path: Path) -> None:
 
 
 def test_plugins_are_told_with_their_reasons(tmp_path: Path) -> None:
-    """None is run; what otter's own are for is done elsewhere."""
+    """No plugin is run; the report names each plugin with the reason."""
     courses.load("dice").write(tmp_path)
     path = tmp_path / "dice.ipynb"
     stated = "requirements: null\\nplugins: [otter.plugins.builtin.RateLimiting]"
@@ -141,7 +141,7 @@ def test_plugins_are_told_with_their_reasons(tmp_path: Path) -> None:
 
 
 def test_plugin_blocks_are_calls() -> None:
-    """As otter writes them into the cell; while a notebook is graded they do nothing."""
+    """Plugin blocks become the calls that otter writes; they do nothing during grading."""
     block = "x = 1\n# BEGIN PLUGIN\nplugin: my.Plugin\nargs:\n  - x\nkwargs:\n  y: 2\n# END PLUGIN\nz = 3"
     assert replace_plugins(block, "cell 1") == 'x = 1\ngrader.run_plugin("my.Plugin", x, y=2)\nz = 3'
     bad = {"seed": {"variable": "a b", "autograder_value": 3}}
@@ -184,7 +184,7 @@ WITHOUT_CHECK = {
 def test_every_question_has_a_cell_for_its_points(
     blocks: tuple[tuple[str, str], ...], cell: str, text: str, *, check: bool, tmp_path: Path
 ) -> None:
-    """Also one with ``check_cell: false`` and no solution; its tests run at the end, as the check would."""
+    """A question without a solution cell gets a cell for its points; its tests run at the end."""
     question = f"# BEGIN QUESTION\nname: q1\npoints: 2\ncheck_cell: {str(check).lower()}"
     source_of(tmp_path, ("raw", question), *blocks, *TESTED)
     (adopted,) = adopt_assignments(tmp_path)

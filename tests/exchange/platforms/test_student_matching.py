@@ -1,4 +1,4 @@
-"""Who is meant by a name: nobody is guessed."""
+"""Identification of students: ambiguous or unknown names are never guessed."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ REGISTER = Register(STUDENTS, {"The Countess": "s1"})
     ],
 )
 def test_students_are_found_by_what_names_them_alone(identity: Identification, student: str) -> None:
-    """Ids, numbers, logins, addresses, and whole names however they are spelled; parts of names are none."""
+    """Unique ids, numbers, logins, addresses and full names identify a student; partial names do not."""
     assert student == REGISTER.find_student(identity).student
 
 
 def test_suggestions_name_who_is_near() -> None:
-    """For a slip the nearest, for several all of them, and else nobody."""
+    """Suggest the nearest student for a misspelling, and all students for an ambiguous name."""
     for name, said in (
         ("Jo Kim", "2 students are called so: s4, s5"),
         ("Ada Lovelase", "did you mean s1 (Ada Lovelace)?"),
@@ -64,7 +64,7 @@ def test_suggestions_name_who_is_near() -> None:
 
 @given(st.text(max_size=30))
 def test_any_text_finds_one_of_the_list_or_nobody(text: str) -> None:
-    """Whatever a file is called: a student of the list, or nobody with a suggestion."""
+    """Any text gives a student of the list, or none with a suggestion."""
     for identity in (
         Identification(text),
         Identification(name=text),

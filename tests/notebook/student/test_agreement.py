@@ -1,4 +1,4 @@
-"""``check()`` in a notebook and ``autograder check`` of the saved file say the same of the same cell."""
+"""``check()`` in a notebook and ``autograder check`` of the saved file agree on every cell."""
 
 from __future__ import annotations
 
@@ -127,14 +127,14 @@ PROMPT = "Choose among query, key and value. Name a task."
 
 @pytest.fixture(scope="module")
 def rules(tmp_path_factory: pytest.TempPathFactory) -> Rubric:
-    """The rubric, with checks of the questions about code."""
+    """Return the rubric, with checks for the code questions."""
     folder = write_empty_checks(tmp_path_factory.mktemp("reference"), "softmax", "Trainer")
     return rubrics.parse_rubric(RUBRIC.encode(), reference=folder)
 
 
 @pytest.fixture(scope="module")
 def release(rules: Rubric) -> bytes:
-    """A sheet that hands out stubs, placeholders and half a class."""
+    """Return a released notebook with stubs, placeholders and half a class."""
     cells = [nbformat.v4.new_markdown_cell(PROMPT)]
     for name, stub in GIVEN.items():
         cells.append(answer(f"{name}-answer", stub, f"{name} = {name!r}"))
@@ -146,12 +146,12 @@ def release(rules: Rubric) -> bytes:
 
 @pytest.fixture(scope="module")
 def checking(release: bytes, rules: Rubric) -> str:
-    """The file that lies beside the notebook."""
+    """Return the check file that is released with the notebook."""
     return build_student_check(rules, releases=[load_release(release, NAME)], forms=list_forms()).decode()
 
 
 def in_notebook(checking: str, name: str, source: str, language: str = "en") -> list[tuple[str, str]]:
-    """What ``check()`` says after the cell has run, in a kernel that keeps the texts of its cells."""
+    """Return the output of ``check()`` after the cell ran, in a kernel that keeps cell sources."""
     place = f"<cell {name} {hash(source)}>"
     linecache.cache[place] = (len(source), None, source.splitlines(keepends=True), place)
     namespace: dict[str, Any] = {}
@@ -166,7 +166,7 @@ def in_notebook(checking: str, name: str, source: str, language: str = "en") -> 
 def in_file(
     release: bytes, checking: str, name: str, source: str, language: str = "en"
 ) -> list[tuple[str, str]]:
-    """What ``autograder check`` says of the saved notebook."""
+    """Return the output of ``autograder check`` for the saved notebook."""
     saved = with_sources(release, {f"{name}-answer": source})
     paper = report_on(
         parse_notebook(saved).cells, read_specification(checking, "coursecheck.py"), NAME, language
@@ -225,7 +225,7 @@ CASES = [
 @pytest.mark.parametrize("language", ["en", "de"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}: {case[1][:40]}")
 def test_both_say_the_same(release: bytes, checking: str, case: tuple[str, str, str], language: str) -> None:
-    """One state for one answer; and one sentence, where the file does not say that nothing was touched."""
+    """Both give the same state and sentence, unless the file reports an untouched cell."""
     name, source, state = case
     notebook = in_notebook(checking, name, source, language)
     saved = in_file(release, checking, name, source, language)
@@ -237,7 +237,7 @@ def test_both_say_the_same(release: bytes, checking: str, case: tuple[str, str, 
 
 @pytest.mark.parametrize("text", ["...", "", " . ", "…", "[]", "'...'", "- …"])
 def test_what_the_grader_takes_for_nothing_has_no_tick(release: bytes, checking: str, text: str) -> None:
-    """Signs in which a choice reads no name at all."""
+    """Text without any readable name of an option is not reported as ready."""
     assert {""} == {normalize_name(one) for one in split_entries(text, ()) or ()}
     source = f"changes = {text!r}"
     for said in (in_notebook(checking, "changes", source), in_file(release, checking, "changes", source)):
@@ -245,7 +245,7 @@ def test_what_the_grader_takes_for_nothing_has_no_tick(release: bytes, checking:
 
 
 def test_a_list_that_students_do_not_see_is_not_given_away(checking: str) -> None:
-    """Where the notebook does not name all options, every name has its tick."""
+    """A closed list that the notebook does not show is not in the specification; any name is accepted."""
     questions = read_specification(checking, "coursecheck.py")["questions"]
     assert ([], 3, 11) == tuple(
         questions[name]["closed"] if name == "tasks" else len(questions[name]["closed"])

@@ -1,4 +1,4 @@
-"""Nothing that decides about marks reaches students before they hand in."""
+"""Students receive nothing before submission that reveals accepted answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from autograder.notebook.student_check import (
 COURSE = Course.from_folder(Path(__file__).parents[3])
 NAMES = COURSE.list_assignments()
 PUBLIC = {"id", "kind", "title", "symbols", "visible", "answer", "notebook", "text", "form", "library"}
-"""Keys of a rubric whose values students may see."""
+"""Keys of a rubric with values that students may see."""
 ENTRY = {
     "kind",
     "file",
@@ -47,7 +47,7 @@ ENTRY = {
 
 
 def written(value: Any) -> Iterator[str]:
-    """Every text and every number of three digits or more in a value."""
+    """Yield every text and every number of three or more digits in a value."""
     if isinstance(value, dict):
         for key, one in value.items():
             if key not in PUBLIC:
@@ -63,7 +63,7 @@ def written(value: Any) -> Iterator[str]:
 
 @pytest.fixture(scope="module", params=NAMES)
 def released(request: pytest.FixtureRequest) -> tuple[str, dict[str, bytes]]:
-    """An assignment of the course, and the files made for students."""
+    """Return an assignment of the course, and the files made for students."""
     name = str(request.param)
     return name, release_generation.build_release_files(
         COURSE, rubrics.load_rubric(COURSE.locate_rubric(name))
@@ -71,7 +71,7 @@ def released(request: pytest.FixtureRequest) -> tuple[str, dict[str, bytes]]:
 
 
 def hidden(name: str, files: dict[str, bytes]) -> set[str]:
-    """What the rubric says, and neither the notebooks, titles and visible checks nor our sentences show."""
+    """Return rubric values that are not in notebooks, titles, visible checks or general sentences."""
     table = tomllib.loads(COURSE.locate_rubric(name).read_text("utf-8"))
     shown = "".join(data.decode() for file, data in files.items() if file != FILE_NAME) + str(
         collect_sentences()
@@ -88,7 +88,7 @@ def test_the_file_of_students_holds_nothing_hidden(released: tuple[str, dict[str
     assert specification is not None
     found = hidden(name, files)
     assert found
-    # The modules in the file are the same for every assignment, so only the specification can tell.
+    # The modules in the file are the same for every assignment, so only the specification is searched.
     assert json.dumps(json.dumps(collect_sources(), ensure_ascii=False), ensure_ascii=False) in source
     said = json.dumps(specification, ensure_ascii=False)
     numbers = set(re.findall(r"\d+(?:\.\d+)?", said))
@@ -99,7 +99,7 @@ def test_the_file_of_students_holds_nothing_hidden(released: tuple[str, dict[str
 
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_the_command_says_nothing_hidden(released: tuple[str, dict[str, bytes]], language: str) -> None:
-    """What is said about answers that are all wrong contains nothing hidden, as text and as HTML."""
+    """Messages about entirely wrong answers contain nothing hidden, as text and as HTML."""
     name, files = released
     specification = extract_specification(files[FILE_NAME].decode())
     assert specification is not None
@@ -113,6 +113,6 @@ def test_the_command_says_nothing_hidden(released: tuple[str, dict[str, bytes]],
                 parse_notebook(with_sources(data, wrong)).cells, specification, file[:-6], language
             )
             assert paper.reports
-            page = re.sub(r'style="[^"]*"', "", as_html(paper.reports))  # sizes of the page are no marks
+            page = re.sub(r'style="[^"]*"', "", as_html(paper.reports))  # sizes in styles are not marks
             said = as_text(paper.reports) + page + "".join(map(str, paper.cells))
             assert [] == [text for text in hidden(name, files) if text in said]

@@ -1,4 +1,4 @@
-"""What a saved notebook holds in place of a formula or a shape is looked at without an exception."""
+"""Unusual values instead of a formula or shape in a saved notebook cause no exception."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from autograder.notebook.student.report import MISSING, PROBLEM, READY, examine
 
 HUGE = 0xF**6000
-"""An integer that Python does not print; in a cell it can stand as a hexadecimal number."""
+"""An integer too large to print in decimal, which a cell can contain in hexadecimal."""
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
@@ -28,7 +28,7 @@ HUGE = 0xF**6000
     ids=["huge", "huge-in-tuple", "empty-tuple", "empty-list", "empty", "huge-size", "whole", "number"],
 )
 def test_values_that_are_odd_are_told(kind: str, form: str, value: Any, state: str, language: str) -> None:
-    """Numbers that are too long and tuples without entries end as a sentence, in each language."""
+    """Too long numbers and empty tuples give a sentence in each language."""
     symbols = {"d": {"aliases": [], "domain": "positive integer"}}
     entry = {"kind": kind, "names": {"x": form}, "answer": "x", "symbols": symbols, "visible": []}
     report = examine("q", entry, {"x": value}, language)
@@ -54,11 +54,11 @@ SYMBOLS = {
     ],
 )
 def test_the_languages_of_the_course_decide(kind: str, form: str, value: Any) -> None:
-    """What a mark between digits means is asked back where German is among them, as in grading."""
+    """If the course includes German, the check asks about ambiguous separators, as in grading."""
     entry = {"kind": kind, "names": {"x": form}, "answer": "x", "symbols": SYMBOLS, "visible": []}
     states = [
         examine("q", {**entry, "languages": languages}, {"x": value}, "en").state
         for languages in (["en"], ["de"], ["en", "de"])
     ]
     assert [READY, PROBLEM, PROBLEM] == states
-    assert examine("q", entry, {"x": value}, "en").state == READY  # made before languages were told
+    assert examine("q", entry, {"x": value}, "en").state == READY  # created before languages were stated

@@ -1,4 +1,4 @@
-"""Files beside a saved notebook are looked at without running or unpickling anything."""
+"""Files submitted with a notebook are inspected without running or unpickling them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.files_course import LM, STARTER, written
 
 
 def saved(*arrays: Any, **named: Any) -> bytes:
-    """What numpy writes: one array, or several by their names."""
+    """Return bytes written by numpy: a single array, or several named ones."""
     file = io.BytesIO()
     if named:
         np.savez(file, **named)
@@ -35,7 +35,7 @@ MANY = {f"a{number}": np.zeros(1) for number in range(8)}
 
 
 def looked(path: str, content: bytes | NotebookError | None, **asked: Any) -> list[tuple[str, str]]:
-    """State and words of each line about a file."""
+    """Return state and text of each line about a file."""
     handed: Mapping[str, bytes | NotebookError] = {} if content is None else {path: content}
     entry = {"path": path, "most": 4096, "optional": False, "starter": "", **asked}
     return [(line.state, line.text) for line in report_file(entry, handed, "en")]
@@ -65,14 +65,14 @@ def looked(path: str, content: bytes | NotebookError | None, **asked: Any) -> li
 def test_a_file_is_told_by_what_it_holds(
     path: str, content: bytes | NotebookError | None, state: str, said: str
 ) -> None:
-    """Present, small enough, in the format of its ending, and of which types and shapes."""
+    """A file is reported by presence, size, format, types and shapes."""
     ((found, text),) = looked(path, content)
     assert state == found
     assert said in text
 
 
 def test_what_was_given_out_is_no_answer_and_what_is_optional_may_be_missing() -> None:
-    """Blanks at the ends of lines make no difference to a starter."""
+    """An unchanged starter is missing, ignoring trailing whitespace; an optional file may be absent."""
     given_out = compute_digest(b"x = 1\n")
     assert [(MISSING, "lm.py is still as it was given.")] == looked("lm.py", b"x = 1  \n", starter=given_out)
     assert READY == looked("lm.py", b"x = 2\n", starter=given_out)[0][0]
@@ -81,14 +81,14 @@ def test_what_was_given_out_is_no_answer_and_what_is_optional_may_be_missing() -
 
 @given(st.binary(max_size=300), st.sampled_from(["npy", "npz", "json", "py"]))
 def test_no_file_is_a_crash(content: bytes, ending: str) -> None:
-    """Whatever bytes a file has, something is said of it in one line."""
+    """Any bytes in a file give exactly one line."""
     ((state, _),) = looked(f"p.{ending}", content)
     assert state in {READY, PROBLEM}
 
 
 @given(st.binary(max_size=60), st.integers(0, 140))
 def test_no_damaged_array_is_a_crash(noise: bytes, at: int) -> None:
-    """Nor one that is right up to a place."""
+    """An array that is damaged at any position gives one line."""
     for path, data in (("p.npy", saved(np.zeros(2))), ("p.npz", saved(x=np.zeros(2)))):
         ((state, _),) = looked(path, data[:at] + noise + data[at + len(noise) :])
         assert state in {READY, PROBLEM}
@@ -96,7 +96,7 @@ def test_no_damaged_array_is_a_crash(noise: bytes, at: int) -> None:
 
 @pytest.fixture(scope="module")
 def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What students get of two assignments with files."""
+    """Return the release folder of two assignments with files."""
     course = written(tmp_path_factory.mktemp("files"))
     for name in ("captions", "model"):
         generate_release(course, name)
@@ -104,7 +104,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def inspected(release: Path, name: str, tmp_path: Path, files: Mapping[str, bytes]) -> NotebookInspection:
-    """The released notebook, inspected in a folder with these files."""
+    """Return the inspection of the released notebook in a folder with these files."""
     for path, content in files.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_bytes(content)
@@ -128,7 +128,7 @@ def inspected(release: Path, name: str, tmp_path: Path, files: Mapping[str, byte
 def test_an_answer_that_is_a_file_is_told(
     release: Path, tmp_path_factory: pytest.TempPathFactory, files: Mapping[str, bytes], said: list[str]
 ) -> None:
-    """At its question: there, of what form, and whether what is asked for is written."""
+    """The question reports the file's presence, its form, and required names that are missing."""
     found = inspected(release, "model", tmp_path_factory.mktemp("student"), files)
     for text in said:
         assert text in found.text
@@ -136,7 +136,7 @@ def test_an_answer_that_is_a_file_is_told(
 
 
 def test_a_file_of_a_package_may_lie_beside_the_notebook(release: Path, tmp_path: Path) -> None:
-    """Browsers drop folders; a link is told as one, and nothing is read through it."""
+    """A package's file may be outside its folder, as browsers drop folders; links are not followed."""
     found = inspected(release, "captions", tmp_path, {"rnn.py": STARTER.encode()})
     assert "step: captioning/rnn.py is there" in found.text
     assert "predictions: predictions.npy is missing." in found.text

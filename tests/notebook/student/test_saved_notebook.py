@@ -1,4 +1,4 @@
-"""A saved notebook is looked at without running it: what is answered, how it reads, which cells changed."""
+"""A saved notebook is checked without running it: answers, their readings, and changed cells."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ Change = Callable[[list[dict[str, Any]]], None]
 
 @pytest.fixture(scope="module")
 def files() -> dict[str, bytes]:
-    """The exam as it is handed out."""
+    """Return the files of the exam's release."""
     course = Course.from_folder(Path(__file__).parents[3])
     return release_generation.build_release_files(course, rubrics.load_rubric(course.locate_rubric(NAME)))
 
 
 @pytest.fixture(scope="module")
 def specification(files: dict[str, bytes]) -> dict[str, Any]:
-    """What students' own check knows."""
+    """Return the specification in the students' check file."""
     return read_specification(files[FILE_NAME].decode(), FILE_NAME)
 
 
 @pytest.fixture
 def seen(files: dict[str, bytes], specification: dict[str, Any]) -> Callable[[Change], NotebookReport]:
-    """What is said of the exam after a change to its cells."""
+    """Return a function that reports on the exam after a change to its cells."""
 
     def see(change: Change) -> NotebookReport:
         tree = json.loads(files[f"{NAME}.ipynb"])
@@ -48,18 +48,18 @@ def seen(files: dict[str, bytes], specification: dict[str, Any]) -> Callable[[Ch
 
 
 def cell(cells: list[dict[str, Any]], grade_id: str) -> dict[str, Any]:
-    """The cell of this grade_id."""
+    """Return the cell with this grade_id."""
     return next(one for one in cells if one["metadata"].get("nbgrader", {}).get("grade_id") == grade_id)
 
 
 def lines(paper: NotebookReport, question: str) -> list[tuple[str, str]]:
-    """State and words of each line about a question."""
+    """Return state and text of each line about a question."""
     (report,) = [one for one in paper.reports if one.question == question]
     return [(line.state, line.text + line.reading) for line in report.lines]
 
 
 def answered(grade_id: str, source: str) -> Change:
-    """A change that writes an answer."""
+    """Return a change that writes an answer."""
 
     def change(cells: list[dict[str, Any]]) -> None:
         cell(cells, grade_id)["source"] = source
@@ -68,7 +68,7 @@ def answered(grade_id: str, source: str) -> Change:
 
 
 def test_the_untouched_release_has_no_answer(seen: Callable[[Change], NotebookReport]) -> None:
-    """Nothing is written anywhere, and every given cell is as it was handed out."""
+    """The untouched release has no answers, and all given cells are unchanged."""
     paper = seen(lambda _: None)
     assert {MISSING} == {report.state for report in paper.reports}
     assert len(paper.reports) > 30
@@ -102,20 +102,20 @@ def test_the_untouched_release_has_no_answer(seen: Callable[[Change], NotebookRe
 def test_a_formula_is_read_from_the_cell(
     seen: Callable[[Change], NotebookReport], source: str, expected: tuple[str, str]
 ) -> None:
-    """A literal is read as the grader reads it; anything else is left to the notebook."""
+    """A literal is read as in grading; other expressions are left to the notebook."""
     (state, text), *_ = lines(seen(answered("task3-b-answer", source)), "task3-b")
     assert expected[0] == state
     assert expected[1] in text
 
 
 def test_code_is_found_by_its_definition(seen: Callable[[Change], NotebookReport]) -> None:
-    """A class is there as soon as the cell defines it."""
+    """A class counts as present if the cell defines it."""
     paper = seen(answered("task5-a-answer", "class Decoder:\n    def forward(self, x):\n        return x"))
     assert [(READY, "Decoder is there (class)")] == lines(paper, "task5-a")
 
 
 def test_a_text_is_there_as_soon_as_something_is_written(seen: Callable[[Change], NotebookReport]) -> None:
-    """Written answers are told from untouched cells, and left to people."""
+    """Written answers are distinguished from untouched cells, and need manual review."""
     written = seen(answered("task1-a", "Because."))
     assert [(READY, "Something is written here. It is graded after you submit it.")] == lines(
         written, "task1-a"
@@ -124,7 +124,7 @@ def test_a_text_is_there_as_soon_as_something_is_written(seen: Callable[[Change]
 
 
 def test_changed_deleted_and_copied_cells_are_named(seen: Callable[[Change], NotebookReport]) -> None:
-    """Each has a sentence of its own, which says what becomes of it."""
+    """Each change has a separate message that states its consequence."""
 
     def change(cells: list[dict[str, Any]]) -> None:
         cell(cells, "task1")["source"] += "!"
@@ -145,7 +145,7 @@ def test_changed_deleted_and_copied_cells_are_named(seen: Callable[[Change], Not
 
 
 def test_cells_without_checksums_are_not_called_changed(seen: Callable[[Change], NotebookReport]) -> None:
-    """Some programs drop metadata; then nothing is claimed."""
+    """Without checksums, which some programs remove, no cell is reported as changed."""
 
     def change(cells: list[dict[str, Any]]) -> None:
         for one in cells:
@@ -157,7 +157,7 @@ def test_cells_without_checksums_are_not_called_changed(seen: Callable[[Change],
 
 
 def test_another_assignment_is_told_apart(specification: dict[str, Any]) -> None:
-    """A notebook without any cell of the assignment is not looked at further."""
+    """A notebook without any cell of the assignment is refused."""
     foreign = {"nbformat": 4, "cells": [{"cell_type": "code", "source": "1", "metadata": {}}]}
     with pytest.raises(NotebookError, match="is no notebook of 'dl4nlp-exam'") as caught:
         report_on(parse_notebook(json.dumps(foreign).encode()).cells, specification, "other", "en")
@@ -176,13 +176,13 @@ def test_another_assignment_is_told_apart(specification: dict[str, Any]) -> None
     ],
 )
 def test_a_damaged_check_file_is_refused(content: str) -> None:
-    """Students can write into it; it is read as data, and what does not fit is named."""
+    """The check file is read as data, because students can edit it; invalid content raises an error."""
     with pytest.raises(CourseError, match=r"here: is not the coursecheck.py of an assignment"):
         read_specification(content, "here")
 
 
 def strip_marks(cells: list[dict[str, Any]]) -> None:
-    """Save the notebook as a program that knows nothing of nbgrader."""
+    """Save the notebook as a program without nbgrader metadata."""
     for one in cells:
         one["metadata"] = {}
 
@@ -190,7 +190,7 @@ def strip_marks(cells: list[dict[str, Any]]) -> None:
 def test_a_notebook_without_marks_is_read_by_the_names_it_defines(
     seen: Callable[[Change], NotebookReport],
 ) -> None:
-    """It is graded so; of texts nothing is claimed, and what no cell defines is missing."""
+    """A notebook without metadata is read by defined names; undefined names are missing, texts unknown."""
 
     def change(cells: list[dict[str, Any]]) -> None:
         cell(cells, "task3-b-answer")["source"] = "mlp_parameters = '8*d_model^2'"
@@ -204,7 +204,7 @@ def test_a_notebook_without_marks_is_read_by_the_names_it_defines(
 
 
 def test_a_blank_reason_beside_an_answer_is_missing(seen: Callable[[Change], NotebookReport]) -> None:
-    """A question is answered if all of its cells are."""
+    """A question is answered only if all of its cells are."""
     answer = answered("task3-b-answer", "mlp_parameters = '8*d_model^2'")
     paper = seen(answer)
     (report,) = [one for one in paper.reports if one.question == "task3-b"]
@@ -213,7 +213,7 @@ def test_a_blank_reason_beside_an_answer_is_missing(seen: Callable[[Change], Not
 
 
 def add_code(source: str) -> Change:
-    """A change that adds a cell of the student's own at the end."""
+    """Return a change that adds a student's cell at the end."""
     code = {"cell_type": "code", "source": source, "metadata": {}, "outputs": [], "execution_count": None}
     return lambda cells: cells.append(code)
 
@@ -221,7 +221,7 @@ def add_code(source: str) -> Change:
 def test_a_cell_of_the_students_own_that_is_no_python_is_named(
     seen: Callable[[Change], NotebookReport],
 ) -> None:
-    """A method that was split off its class is in none."""
+    """An added cell that is not valid Python is named, for example a method outside its class."""
     paper = seen(add_code("    def forward(self, x):\n        return x"))
     (line,) = [one for one in paper.cells if "not valid Python" in one.text]
     assert PROBLEM == line.state
@@ -231,7 +231,7 @@ def test_a_cell_of_the_students_own_that_is_no_python_is_named(
 def test_an_answer_in_code_that_is_a_text_cell_is_read_as_code(
     seen: Callable[[Change], NotebookReport],
 ) -> None:
-    """It is run when it is graded, and a fence is no Python."""
+    """Code in a text cell is read as code without its fences, as in grading."""
 
     def change(cells: list[dict[str, Any]]) -> None:
         one = cell(cells, "task5-a-answer")
@@ -254,7 +254,7 @@ def test_an_answer_in_code_that_is_a_text_cell_is_read_as_code(
 def test_pictures_that_nobody_will_see_are_named(
     source: str, attachments: dict[str, Any], state: str, seen: Callable[[Change], NotebookReport]
 ) -> None:
-    """They are said before the notebook is handed in."""
+    """Pictures that cannot be shown are reported before submission."""
 
     def change(cells: list[dict[str, Any]]) -> None:
         cell(cells, "task1-a").update(source=source, attachments=attachments)
@@ -265,6 +265,6 @@ def test_pictures_that_nobody_will_see_are_named(
 def test_a_syntax_error_is_told_once_for_all_names_of_a_cell(
     seen: Callable[[Change], NotebookReport],
 ) -> None:
-    """The cell is wrong, not each of its names."""
+    """A syntax error is reported once per cell, not for each of its names."""
     found = lines(seen(answered("task1-e-answer", "attention_operations = “O(n)”")), "task1-e")
     assert 1 == len([text for _, text in found if "not valid Python" in text])

@@ -1,4 +1,4 @@
-"""Code that runs on a student's computer and fails when graded is named before handing in."""
+"""Code that runs on a student's computer but fails during grading is reported before submission."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ SPECIFICATION = {
     ],
 )
 def test_find_failing_code_quotes_what_fails(source: str, expected: str) -> None:
-    """One sentence, in both languages, with the line or the path."""
+    """One sentence in each language quotes the line or the path."""
     for language in ("en", "de"):
         (said,) = find_failing_code(source, language)
         assert expected in said
@@ -93,12 +93,12 @@ def test_find_failing_code_quotes_what_fails(source: str, expected: str) -> None
     ],
 )
 def test_find_failing_code_is_silent_about_what_works(source: str) -> None:
-    """Functions that only could ask, names of one's own, and files beside the notebook."""
+    """Uncalled functions, redefined names and files in the folder of the notebook are accepted."""
     assert find_failing_code(source, "en") == []
 
 
 def test_find_failing_code_knows_the_functions_of_other_cells() -> None:
-    """The cell that calls is named, and not the one that only defines."""
+    """The report names the calling cell, not the defining one."""
     define, call = "def ask():\n    return input()", "n = ask()"
     known = read_names([define, call])
     assert find_failing_code(define, "en", known) == []
@@ -120,13 +120,13 @@ def test_find_failing_code_knows_the_functions_of_other_cells() -> None:
     ],
 )
 def test_find_in_history_leaves_out_cells_that_were_run_anew(history: Any, count: int) -> None:
-    """A running notebook knows every version of a cell that was run; the corrected one counts."""
+    """Of a cell that was run several times, only the last version counts."""
     assert len(find_in_history(history, "en")) == count
 
 
 @pytest.fixture
 def seen() -> Callable[[str], list[str]]:
-    """What the check of a saved notebook says of a cell of code."""
+    """Return a function that checks a saved notebook with one more code cell."""
 
     def see(source: str) -> list[str]:
         marks = {"grade_id": "width", "solution": True, "schema_version": 3}
@@ -140,7 +140,7 @@ def seen() -> Callable[[str], list[str]]:
 
 
 def test_check_of_a_saved_notebook_names_the_cell(seen: Callable[[str], list[str]]) -> None:
-    """It is a problem, so that the command ends with 1."""
+    """The report is a problem, so the command exits with 1."""
     (said,) = seen("n = input()")
     assert said.startswith("Cell 2: “n = input()” waits for input.")
     assert seen("n = 3") == []

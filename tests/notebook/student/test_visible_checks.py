@@ -1,4 +1,4 @@
-"""Visible checks try a student's function and say what came, whatever it does."""
+"""Visible checks call a student's function and report the result, whatever the function does."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ SUM = {"args": [{"array": [[1.0, 2.0]]}, 3], "type": "ndarray", "shape": [1, 2],
 
 
 def tried(function: Any, **visible: Any) -> VisibleCheckResult:
-    """The outcome of one visible check."""
+    """Return the outcome of a visible check."""
     (one,) = run_visible_checks("add", function, {"library": "numpy", "visible": [visible]}, "en")
     return one
 
 
 def test_a_right_function_passes() -> None:
-    """Type, shape and value are as stated; the call is shown as it can be pasted."""
+    """Type, shape and value are as expected; the call is shown in a form that can be copied."""
     expected = VisibleCheckResult(
         good=True, text="add(numpy.array([[1.0, 2.0]]), 3) gives the expected result"
     )
@@ -47,20 +47,20 @@ def test_a_right_function_passes() -> None:
     ],
 )
 def test_a_wrong_function_is_told_what_came(function: Any, said: str) -> None:
-    """What is not as stated, what was found and what is expected stand in one sentence."""
+    """One sentence states the difference, the actual value and the expected one."""
     outcome = tried(function, **SUM)
     assert outcome.good is False
     assert said in outcome.text
 
 
 def test_a_form_alone_is_not_called_right() -> None:
-    """Where a value is not stated, nothing is said of it."""
+    """Without an expected value, the message is about the form only."""
     visible = {key: value for key, value in SUM.items() if key != "value"}
     assert "runs and gives a value of the expected form" in tried(lambda x, y: x * y, **visible).text
 
 
 class Hostile:
-    """A result that lies about its type and raises when it is looked at."""
+    """A result with a false type that raises on every access."""
 
     __class__ = np.ndarray  # type: ignore[assignment]
 
@@ -72,7 +72,7 @@ class Hostile:
 
 
 class Endless(Exception):
-    """An error whose text cannot be made."""
+    """An error that cannot be converted to text."""
 
     def __str__(self) -> str:
         raise RuntimeError
@@ -97,7 +97,7 @@ def _raise_endless(*_: Any) -> None:
 )
 @pytest.mark.parametrize("visible", [SUM, {"args": [1, 2], "value": 3}, {"parameters": ["x", "y", "z"]}])
 def test_nothing_a_function_does_gets_through(function: Any, visible: dict[str, Any]) -> None:
-    """Whatever comes back is one short sentence that says it is not as asked."""
+    """Any result gives one short sentence that says what is not as expected."""
     outcome = tried(function, **visible)
     assert outcome.good is False
     assert len(outcome.text) < 2 * MOST_SHOWN
@@ -115,12 +115,12 @@ def test_nothing_a_function_does_gets_through(function: Any, visible: dict[str, 
     ],
 )
 def test_parameters_are_compared_by_name_and_order(function: Any, good: bool) -> None:
-    """Further parameters need defaults."""
+    """Parameters are compared by name and order; further ones need defaults."""
     assert good is tried(function, parameters=["logits", "k"]).good
 
 
 def test_a_class_is_constructed_and_its_method_called() -> None:
-    """``construct`` gives the class its arguments; ``method`` names what is called."""
+    """``construct`` has the arguments of the class; ``method`` names the method to call."""
 
     class Adder:
         def __init__(self, first: int) -> None:
@@ -136,7 +136,7 @@ def test_a_class_is_constructed_and_its_method_called() -> None:
 
 
 def test_a_library_is_never_imported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An array needs a library that the notebook has imported; until then the call waits."""
+    """An array needs a library that the notebook has imported; otherwise the check is not run."""
     monkeypatch.delitem(sys.modules, "torch", raising=False)
     entry = {"library": "torch", "visible": [{"args": [{"array": [1.0]}], "shape": [1]}]}
     (outcome,) = run_visible_checks("f", len, entry, "en")
@@ -161,6 +161,6 @@ def test_a_library_is_never_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_visible_check_without_sense_is_refused(table: dict[str, Any], said: str) -> None:
-    """A rubric may not state one that checks nothing, or one that draws."""
+    """A visible check that checks nothing, or uses random inputs, is refused in a rubric."""
     with pytest.raises(RubricError, match=said):
         convert_table(table, VisibleCheck, "here").check("here")

@@ -1,4 +1,4 @@
-"""Sheets of the exam, made once."""
+"""Sheets of the exam, rendered once."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ COURSE = Course.from_folder(ROOT)
 
 @pytest.fixture(scope="session")
 def exam() -> Rubric:
-    """The exam's rubric."""
+    """Return the exam's rubric."""
     return rubrics.load_rubric(COURSE.locate_rubric(EXAM))
 
 
 @pytest.fixture(scope="session")
 def page(exam: Rubric) -> Callable[..., str]:
-    """The exam's page in a language, for students or for graders."""
+    """Return the exam's sheet in a language, for students or for graders."""
     made: dict[tuple[str, bool], str] = {}
 
     def page_of(language: str = "en", *, solutions: bool = False) -> str:

@@ -1,4 +1,4 @@
-"""Bars of fractions and roots touch no letter, whichever fonts there are: looked at as pixels."""
+"""Bars of fractions and roots touch no letter in any font, compared by pixels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FRACTION, ROOT_SIGN = r"\frac{g(y)}{d_{model}}", r"\sqrt{h}"
 
 
 def lines_beside_the_bar(folder: Path, formula: str, style: str, sign: int = 0) -> tuple[int, int]:
-    """Dark pixels in the line of pixels above and below the bar, after so many of a sign that joins it."""
+    """Return the dark pixels directly above and below the bar, skipping the sign that joins it."""
     image = pytest.importorskip("PIL.Image")
     program = shutil.which("chromium")
     if program is None:
@@ -42,7 +42,7 @@ def lines_beside_the_bar(folder: Path, formula: str, style: str, sign: int = 0) 
 
 
 def longest_run(row: list[bool]) -> tuple[int, int]:
-    """How long the longest run of dark pixels is, and where it starts."""
+    """Return length and start of the longest run of dark pixels."""
     longest, start = (0, 0), 0
     for x, is_dark in enumerate([*row, False]):
         if not is_dark:
@@ -54,11 +54,11 @@ def longest_run(row: list[bool]) -> tuple[int, int]:
 @pytest.mark.slow
 @pytest.mark.parametrize("style", STYLES)
 def test_bars_of_fractions_touch_nothing(tmp_path: Path, style: str) -> None:
-    """Neither what stands above nor what stands below."""
+    """The bar touches neither numerator nor denominator."""
     assert (0, 0) == lines_beside_the_bar(tmp_path, FRACTION, style)
 
 
 @pytest.mark.slow
 def test_bars_of_roots_touch_nothing_below(tmp_path: Path) -> None:
-    """The sign itself joins the bar at its left end alone."""
+    """Apart from the root sign at its left end, the bar touches nothing below it."""
     assert 0 == lines_beside_the_bar(tmp_path, ROOT_SIGN, STYLES[0], sign=12)[1]

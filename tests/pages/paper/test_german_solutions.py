@@ -1,4 +1,4 @@
-"""Solutions on paper in German: what graders read is German, but for code."""
+"""The German solution sheet is German except for code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.pages.paper.test_sheet import plain
 
 @pytest.mark.parametrize("name", ["dl4nlp-exam", "gpt2"])
 def test_graders_read_guides_in_their_language(name: str) -> None:
-    """A German sheet has every guide, example and written answer in German, and none of them in English."""
+    """All guides, examples and written answers of the German sheet are German."""
     asked = load_rubric(COURSE.locate_rubric(name))
     files = release_generation.build_release_files(COURSE, asked, "de")
     releases = {one.name: files[f"{one.name}.ipynb"] for one in asked.assignment.notebooks}

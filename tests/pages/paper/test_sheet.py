@@ -1,4 +1,4 @@
-"""The printed sheets: everything that is asked, nothing that is secret, room for every answer."""
+"""Printed sheets contain all questions, no secrets, and space for every answer."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ Page = Callable[..., str]
 
 
 def plain(page: str) -> str:
-    """The text of a page without its elements."""
+    """Return the text of a page without markup."""
     return unescape(re.sub(r"<[^>]*>", "", page))
 
 
 def cell(source: str, cell_type: str = "code") -> ReleaseCell:
-    """A released answer cell."""
+    """Return a released answer cell."""
     return ReleaseCell(1, cell_type, source, "q-answer", solution=True)
 
 
 def rubric(kind: str, more: str, item: str) -> Rubric:
-    """A rubric of one question, four points."""
+    """Return a rubric with one question worth four points."""
     return parse_rubric(
         f'version = 1\n[assignment]\nname = "a"\npoints = 4\n[[question]]\nid = "q"\nkind = "{kind}"\n'
         "points = 4\n"
@@ -48,7 +48,7 @@ def rubric(kind: str, more: str, item: str) -> Rubric:
 
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_every_question_is_there_once_with_its_points(page: Page, exam: Rubric, language: str) -> None:
-    """The sheet has each question of the rubric in its order, with what it is worth."""
+    """The sheet lists the questions in the order of the rubric, with their points."""
     unit = {"en": ("points", "point"), "de": ("Punkte", "Punkt")}[language]
     found = re.findall(r'id="question-([^"]+)" data-points="([^"]+) (\w+)"', page(language))
     assert [question.id for question in exam.questions] == [name for name, _, _ in found]
@@ -58,13 +58,13 @@ def test_every_question_is_there_once_with_its_points(page: Page, exam: Rubric, 
 
 
 def test_the_boxes_are_worth_the_exam(page: Page, exam: Rubric) -> None:
-    """The points beside the boxes add up to those of the assignment."""
+    """The points of the boxes add up to those of the assignment."""
     worth = re.findall(r"</span> / ([0-9.]+) points?</span>", page())
     assert exam.assignment.points == sum(map(Decimal, worth))
 
 
 def test_no_solution_on_the_students_sheet(page: Page, exam: Rubric) -> None:
-    """No line of the answer key that the release withholds is printed for students, and no item."""
+    """The students' sheet contains no withheld line of the answer key and no items."""
     text = plain(page())
     for source in release_generation.read_answer_key(COURSE, exam).values():
         assert [] == [line for line in solution_fragments(source) if line in text]
@@ -72,7 +72,7 @@ def test_no_solution_on_the_students_sheet(page: Page, exam: Rubric) -> None:
 
 
 def test_every_item_on_the_graders_sheet(page: Page, exam: Rubric) -> None:
-    """The solutions have each item with its points, and the answer key's cells."""
+    """The solution sheet contains each item with its points, and the cells of the answer key."""
     solved = page(solutions=True)
     found = re.findall(r'<tr id="item-([^"]+)"><td class="num">([^<]+)</td>', solved)
     assert [
@@ -83,7 +83,7 @@ def test_every_item_on_the_graders_sheet(page: Page, exam: Rubric) -> None:
 
 
 def test_graders_read_alternatives_and_guides(page: Page) -> None:
-    """Right formulas are typeset, others have their worth and sentence, and manual items their guide."""
+    """Solutions show typeset formulas, points and messages of other answers, and guides of manual items."""
     solved = page(solutions=True)
     assert "Also right:" in solved
     assert re.search(
@@ -95,7 +95,7 @@ def test_graders_read_alternatives_and_guides(page: Page) -> None:
 
 
 def test_a_repair_shows_which_lines_are_new(page: Page) -> None:
-    """In the solution of a repair the corrected lines stand out, and the others do not."""
+    """The solution of a repair highlights only the corrected lines."""
     solved = page(solutions=True)
     new = [unescape(line) for line in re.findall(r'<span class="new">(.*?)</span>', solved)]
     assert "return self.output_head(x)" in [line.strip() for line in new]
@@ -103,7 +103,7 @@ def test_a_repair_shows_which_lines_are_new(page: Page) -> None:
 
 
 def test_a_solution_inside_a_function_keeps_its_head() -> None:
-    """A body alone would not say whose it is; an assignment stands alone, without what students got."""
+    """A solution inside a function is shown with its def line; an assignment replaces the released hint."""
     body = "def f(x):\n    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION"
     assignment = "# y = ...\n### BEGIN SOLUTION\ny = 1\n### END SOLUTION"
     (question,) = rubric("number", 'answer = "y"', "value = 1").questions
@@ -114,7 +114,7 @@ def test_a_solution_inside_a_function_keeps_its_head() -> None:
 
 
 def test_name_number_and_page_on_every_page(page: Page) -> None:
-    """The header has fields for name and number, the footer the page's number; solutions have no name."""
+    """The header has fields for name and number, the footer page numbers; solutions have no name field."""
     german = page("de")
     assert re.search(r'@top-left \{ content: "Name: _+   Matrikelnummer: _+"', german)
     assert 'content: "Seite " counter(page) " von " counter(pages)' in german
@@ -122,14 +122,14 @@ def test_name_number_and_page_on_every_page(page: Page) -> None:
 
 
 def test_nothing_of_the_computer_is_printed(page: Page) -> None:
-    """Cells that only check, and what stands for an answer that is missing, are left out."""
+    """Cells that only check, and placeholders of missing answers, are omitted."""
     text = plain(page().partition("Task 1: neural")[2])
     for word in ("coursecheck", 'check("', "NotImplementedError", "YOUR ANSWER HERE"):
         assert word not in text
 
 
 def test_room_grows_with_points() -> None:
-    """A box for a text is as high as its points ask for, within a page."""
+    """The height of a text box grows with its points, up to a maximum."""
     question = rubric("written", "", "manual = true").questions[0]
     heights = [
         make_empty_box(question, cell("YOUR ANSWER HERE", "markdown"), Decimal(points)).pieces[0].millimetres
@@ -139,7 +139,7 @@ def test_room_grows_with_points() -> None:
 
 
 def test_a_short_answer_has_a_line() -> None:
-    """Where the release has ``...`` a blank is ruled; without, each asked name has one."""
+    """Each ``...`` in the release becomes a blank; without one, each requested name gets a line."""
     question = rubric("number", 'answer = "total"', "value = 1").questions[0]
     hinted = make_empty_box(question, cell('# total = "..."\n# YOUR CODE HERE'), Decimal(1))
     bare = make_empty_box(question, cell("# YOUR CODE HERE\nraise NotImplementedError()"), Decimal(1))
@@ -149,14 +149,14 @@ def test_a_short_answer_has_a_line() -> None:
 
 
 def test_each_entry_of_a_dictionary_has_a_line() -> None:
-    """The quotes of two names do not make one text of what stands between them."""
+    """Quotes of adjacent names are not read as one string around the text between them."""
     question = rubric("number", 'answer = "total"', "value = 1").questions[0]
     (piece,) = make_empty_box(question, cell('total = {"a": ..., "b": "..."}'), Decimal(1)).pieces
     assert 'total = {"a": _, "b": _}' == plain(re.sub('<span class="blank"[^>]*></span>', "_", piece.markup))
 
 
 def test_what_closes_an_answer_stays_on_its_line() -> None:
-    """A comma or bracket behind a blank is never parted from it, and the line as a whole fits its box."""
+    """A comma or bracket stays with the blank before it, and the whole line fits its box."""
     question = rubric("number", 'answer = "total"', "value = 1").questions[0]
     source = '"' + 36 * "a" + '": ...,\nnames = ["...", "..."]'
     entry, names = (piece.markup for piece in make_empty_box(question, cell(source), Decimal(1)).pieces)
@@ -168,7 +168,7 @@ def test_what_closes_an_answer_stays_on_its_line() -> None:
 
 
 def test_a_table_is_ruled_without_its_rows_names() -> None:
-    """A table has the columns' names and empty rows; what stands in them is the answer."""
+    """A table has column names and empty rows, because row names are part of the answer."""
     question = rubric(
         "table",
         '[[question.column]]\nid = "name"\nkind = "key"\n[[question.column]]\nid = "size"\nkind = "number"\n'
@@ -182,7 +182,7 @@ def test_a_table_is_ruled_without_its_rows_names() -> None:
 
 
 def test_own_details_are_a_form() -> None:
-    """A cell with names of empty texts is filled in by hand; one with anything else in it is code."""
+    """A cell that only assigns empty strings to names becomes a form; other cells are code."""
     found = render_form("# Name and number\nname = \"\"\nnumber = ''\n")
     assert found is not None
     assert 2 == found.count('class="blank"')
@@ -192,7 +192,7 @@ def test_own_details_are_a_form() -> None:
 
 
 def test_a_title_page_ends_with_the_form(exam: Rubric) -> None:
-    """Where students fill in their details, the questions begin on the next page, and only there."""
+    """If the title page has a form for personal details, the questions begin on the next page."""
     import json
 
     files = release_generation.build_release_files(COURSE, exam, "en")
@@ -208,7 +208,7 @@ def test_a_title_page_ends_with_the_form(exam: Rubric) -> None:
 
 
 def test_graders_read_examples() -> None:
-    """Answers worth all, half and nothing, and the closed list, stand below a manual item that has them."""
+    """Manual items show their examples for full, half and no points, and their closed list."""
     examples = 'examples = { full = "All of it.", none = "Nothing of it." }'
     asked = rubric("written", "", f'manual = true\n{examples}\nsuggest = ["order", "<b>*"]')
     item = asked.questions[0].items[0]
@@ -221,7 +221,7 @@ def test_graders_read_examples() -> None:
 
 
 def test_growth_is_shown_with_its_letter() -> None:
-    """A growth that the rubric states without its letter reads like an answer; one with a letter keeps it."""
+    """A growth rate without a letter gets the letter of the answer; one with a letter keeps it."""
     stated = 'form = "asymptotic"\naccept = ["n^2", "Theta(log(n))", "log(n)"]'
     text = (
         'version = 1\n[assignment]\nname = "a"\npoints = 1\n[assignment.symbols]\nn = {}\n'
@@ -247,7 +247,7 @@ def test_growth_is_shown_with_its_letter() -> None:
     ],
 )
 def test_a_right_number_has_its_unit(kind: str, stated: str, right: str, shown: str) -> None:
-    """A number that is stated alone counts in the question's unit; nothing else gets one."""
+    """A number without a unit is shown with the question's unit; other values get none."""
     asked = rubric(kind, stated, right)
     notes = build_item_guide(
         asked.questions[0], asked.questions[0].items[0], SheetLabels("en"), Typesetter({})
@@ -256,7 +256,7 @@ def test_a_right_number_has_its_unit(kind: str, stated: str, right: str, shown: 
 
 
 def test_bonus_points_are_told(page: Page, exam: Rubric) -> None:
-    """Beside the points of each of the question's boxes, on both sheets, and beside no others."""
+    """Only boxes of bonus questions are labelled as bonus, on both sheets."""
     from msgspec.structs import replace
 
     first, *others = exam.questions
@@ -273,7 +273,7 @@ def test_bonus_points_are_told(page: Page, exam: Rubric) -> None:
 
 
 def test_a_title_cannot_leave_its_place(exam: Rubric) -> None:
-    """A title with quotes and elements stays text, in the page and in its style sheet."""
+    """Quotes and elements in a title stay text in the page and in its style sheet."""
     from msgspec.structs import replace
 
     title = {"en": '"; } </style><script>alert(1)</script>'}

@@ -1,4 +1,4 @@
-"""The notebook for nbgrader's own pages keeps the marks' places and loses everything dangerous."""
+"""The notebook for nbgrader's pages keeps the cells with marks and removes everything dangerous."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RELEASES = {"exam": release()}
 
 
 def cells(graded: GradingResult) -> list[dict[str, Any]]:
-    """The cells of the autograded notebook."""
+    """Return the cells of the autograded notebook."""
     notebook: dict[str, Any] = json.loads(build_autograded_notebook(graded.notebooks[0], release()))
     return list(notebook["cells"])
 
@@ -36,7 +36,7 @@ def test_the_notebook_is_valid(graded: GradingResult) -> None:
 
 
 def test_cells_keep_the_metadata_of_the_release() -> None:
-    """Every released cell has nbgrader's metadata exactly as released; the student's own cells have none."""
+    """Released cells keep nbgrader's metadata exactly; the student's own cells have none."""
     released = {cell["id"]: cell["metadata"] for cell in json.loads(release())["cells"]}
     found = cells(middling())
     ours = [cell for cell in found if cell["metadata"]]
@@ -45,7 +45,7 @@ def test_cells_keep_the_metadata_of_the_release() -> None:
 
 
 def test_outputs_are_text_and_verified_pictures() -> None:
-    """HTML is left out in favour of its text; a picture that is one is kept; a stopped cell says so."""
+    """HTML is replaced by its text, valid pictures are kept, and a stopped cell says so."""
     found = cells(middling())
     printed, table, picture, truncated = found[3]["outputs"]
     assert "epoch 1: 100%\n" == printed["text"]
@@ -59,7 +59,7 @@ def test_outputs_are_text_and_verified_pictures() -> None:
 
 
 def test_hostile_outputs_have_no_dangerous_type() -> None:
-    """Whatever was displayed, only plain text and pictures are in the notebook."""
+    """Of displayed outputs, only plain text and pictures remain in the notebook."""
     types = {
         mime
         for cell in cells(hostile())
@@ -85,7 +85,7 @@ def test_hostile_outputs_have_no_dangerous_type() -> None:
     ],
 )
 def test_hostile_markdown_is_shown_as_text(source: str) -> None:
-    """nbconvert makes no element, link or picture of a student's text that could act."""
+    """nbconvert creates no active element, link or picture from a student's text."""
     page = markdown2html(sanitise_markdown(source))
     assert [] == [
         sign for sign in ("<script", "<img", "<svg", "<a ", "<iframe", "<style", "<meta") if sign in page
@@ -101,20 +101,20 @@ def test_hostile_markdown_is_shown_as_text(source: str) -> None:
     ],
 )
 def test_ordinary_markdown_stays(source: str) -> None:
-    """Emphasis, lists, code, formulas and web links are left as they were written."""
+    """Emphasis, lists, code, formulas and web links are unchanged."""
     assert source == sanitise_markdown(source)
 
 
 @given(st.text(st.characters(codec=None, exclude_categories=())))
 def test_no_markdown_becomes_an_element_with_a_script(source: str) -> None:
-    """Any text gives Markdown that encodes and holds no raw tag outside a fence."""
+    """Any text gives encodable Markdown without raw tags outside fences."""
     safe = sanitise_markdown(source)
     assert safe == safe.encode().decode()
     assert "<script" not in markdown2html(safe)
 
 
 def test_files_are_written_once(tmp_path: Path) -> None:
-    """The file lies where nbgrader looks, and is left alone when nothing changed."""
+    """The file is in nbgrader's folder and is not rewritten if nothing changed."""
     (path,) = files = build_autograded_files(tmp_path, good(), RELEASES)
     write_autograded(files)
     assert tmp_path / "autograded" / "ada" / "exam" / "exam.ipynb" == path
@@ -125,21 +125,21 @@ def test_files_are_written_once(tmp_path: Path) -> None:
 
 
 def test_an_unreadable_submission_is_the_release(tmp_path: Path) -> None:
-    """Where nothing could be read, formgrader sees the released notebook."""
+    """For an unreadable submission, formgrader shows the released notebook."""
     graded = msgspec.structs.replace(good(), notebooks=())
     assert [release()] == list(build_autograded_files(tmp_path, graded, RELEASES).values())
 
 
 @pytest.mark.parametrize("student", ["..", "a/b", "", ".", "a\0b", "a\\b"])
 def test_names_that_leave_the_folder_are_refused(tmp_path: Path, student: str) -> None:
-    """A student's name cannot lead out of the folder of the course."""
+    """A student's name cannot lead outside the course folder."""
     graded = msgspec.structs.replace(good(), score=msgspec.structs.replace(good().score, student=student))
     with pytest.raises(GradebookError, match="name of a folder"):
         build_autograded_files(tmp_path, graded, RELEASES)
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    """A file in the folder's place is a clear error."""
+    """A file in place of the folder raises a clear error."""
     (tmp_path / "autograded").write_text("")
     with pytest.raises(GradebookError, match="could not be written"):
         write_autograded(build_autograded_files(tmp_path, good(), RELEASES))

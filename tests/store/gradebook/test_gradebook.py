@@ -1,4 +1,4 @@
-"""nbgrader's gradebook is written through its tables, and nbgrader itself goes on reading it."""
+"""Our gradebook code writes nbgrader's tables, and nbgrader can still read them."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ RELEASES = {"exam": release()}
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where the gradebook lies."""
+    """Return the path of the gradebook."""
     return tmp_path / "gradebook.db"
 
 
 @pytest.fixture
 def book(path: Path) -> Iterator[Gradebook]:
-    """A gradebook that knows the exam."""
+    """Return an open gradebook with the exam prepared."""
     with Gradebook(path) as opened:
         opened.prepare_assignment(RUBRIC, RELEASES)
         yield opened
 
 
 def rows(path: Path, query: str, *values: object) -> list[tuple[Any, ...]]:
-    """What a statement gives, on a connection of its own."""
+    """Run a statement on a separate connection; return its rows."""
     connection = sqlite3.connect(path)
     try:
         found = connection.execute(query, values).fetchall()
@@ -54,7 +54,7 @@ def rows(path: Path, query: str, *values: object) -> list[tuple[Any, ...]]:
 
 
 def grades(path: Path, student: str) -> dict[str, tuple[float | None, float | None, int]]:
-    """Cell → auto_score, manual_score, needs_manual_grade."""
+    """Return cell → auto_score, manual_score, needs_manual_grade."""
     query = """
         SELECT base_cell.name, auto_score, manual_score, needs_manual_grade
         FROM grade JOIN base_cell ON base_cell.id = grade.cell_id
@@ -65,13 +65,13 @@ def grades(path: Path, student: str) -> dict[str, tuple[float | None, float | No
 
 
 def comments(path: Path) -> dict[str, str | None]:
-    """Cell → automatic comment."""
+    """Return cell → automatic comment."""
     query = "SELECT name, auto_comment FROM comment JOIN base_cell ON base_cell.id = comment.cell_id"
     return dict(rows(path, query))
 
 
 def dump(path: Path) -> list[str]:
-    """The whole database as SQL."""
+    """Return the whole database as SQL."""
     connection = sqlite3.connect(path)
     try:
         return list(connection.iterdump())
@@ -80,7 +80,7 @@ def dump(path: Path) -> list[str]:
 
 
 def mark(path: Path, cell: str, score: float) -> None:
-    """A human gives a mark in formgrader."""
+    """Give a mark as formgrader does."""
     rows(
         path,
         "UPDATE grade SET manual_score = ?, needs_manual_grade = 0 "
@@ -97,7 +97,7 @@ def closed(path: Path) -> None:
 
 
 def nbgrader(folder: Path, *arguments: str) -> str:
-    """What nbgrader's own command prints, in a course folder."""
+    """Run nbgrader in a course folder; return its output."""
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     command = [str(Path(sys.executable).parent / "nbgrader"), *arguments]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
@@ -106,7 +106,7 @@ def nbgrader(folder: Path, *arguments: str) -> str:
 
 
 def test_cells_come_from_release_and_rubric(book: Gradebook, path: Path) -> None:
-    """Each grade cell has the rubric's points, and the solution and source cells those of the release."""
+    """Grade cells have the rubric's points; solution and source cells come from the release."""
     found = rows(path, "SELECT name, max_score FROM grade_cells JOIN base_cell USING (id)")
     assert {"task3-b": 1.0, "task3-b-why": 1.0, "task3-f": 1.0, "task5-a": 8.0, "mha": 6.0} == dict(found)
     solutions = rows(path, "SELECT name FROM solution_cells JOIN base_cell USING (id) ORDER BY name")
@@ -118,7 +118,7 @@ def test_cells_come_from_release_and_rubric(book: Gradebook, path: Path) -> None
 
 
 def test_marks_are_summed_by_cell(book: Gradebook, path: Path) -> None:
-    """A cell has the sum of its automatic items; one that only a human marks has no automatic score."""
+    """A cell's score is the sum of its automatic items; a cell with only manual items has none."""
     keep(book, middling(), RUBRIC, MOMENT)
     expected = {
         "task3-b": (0.5, None, 0),
@@ -131,7 +131,7 @@ def test_marks_are_summed_by_cell(book: Gradebook, path: Path) -> None:
 
 
 def test_the_time_handed_in_is_utc(book: Gradebook, path: Path) -> None:
-    """A time with a zone is stored in UTC, and an unknown one leaves it alone."""
+    """A time with a zone is stored in UTC; an unknown time changes nothing."""
     zone = datetime.timezone(datetime.timedelta(hours=2))
     keep(book, good(), RUBRIC, MOMENT.astimezone(zone))
     keep(book, good(), RUBRIC)
@@ -139,7 +139,7 @@ def test_the_time_handed_in_is_utc(book: Gradebook, path: Path) -> None:
 
 
 def test_recording_again_changes_nothing(book: Gradebook, path: Path) -> None:
-    """The same result twice leaves the database as it was, byte for byte of its dump."""
+    """Recording the same result twice leaves the database dump unchanged."""
     keep(book, middling(), RUBRIC, MOMENT)
     before = dump(path)
     keep(book, middling(), RUBRIC, MOMENT)
@@ -147,7 +147,7 @@ def test_recording_again_changes_nothing(book: Gradebook, path: Path) -> None:
 
 
 def test_marks_stay_within_the_cell() -> None:
-    """The sum of a cell's items is held between zero and the points of the cell."""
+    """The sum of a cell's items is limited to between zero and the points of the cell."""
     above, below = (
         msgspec.structs.replace(good().score.items[0], points=points) for points in (Decimal(7), Decimal(-1))
     )
@@ -162,7 +162,7 @@ def test_marks_stay_within_the_cell() -> None:
 
 
 def test_a_cell_without_a_result_waits_for_a_human() -> None:
-    """A grade cell that no result speaks of is never a zero."""
+    """A grade cell without a result needs manual review and is never zero."""
     score = msgspec.structs.replace(good().score, items=())
     assert {(None, True)} == {
         (cell.auto, cell.pending) for cell in compute_cell_scores(score, RUBRIC).values()
@@ -170,7 +170,7 @@ def test_a_cell_without_a_result_waits_for_a_human() -> None:
 
 
 def test_comments_say_item_by_item_what_came_of_it(book: Gradebook, path: Path) -> None:
-    """The comment at the answer cell has a line for each item; the manual cell has its own."""
+    """The comment at the answer cell has a line for each item; the manual cell has a separate comment."""
     keep(book, middling(), RUBRIC, MOMENT)
     found = comments(path)
     expected = "- The number of parameters of the MLP: 0.5 of 1 (not right). That is one of the two matrices."
@@ -183,7 +183,7 @@ def test_comments_say_item_by_item_what_came_of_it(book: Gradebook, path: Path) 
 
 
 def test_a_german_course_has_german_comments(book: Gradebook, path: Path) -> None:
-    """Items, points, verdicts and sentences are in one language: the release's, or else the first."""
+    """Items, points, verdicts and messages are in the language of the release, or else the first one."""
     keep(book, middling(), RUBRIC, MOMENT, language="de")
     assert {
         "task3-b-answer": "- Die Parameterzahl des MLP: 0,5 von 1 (nicht richtig). "
@@ -199,7 +199,7 @@ def test_a_german_course_has_german_comments(book: Gradebook, path: Path) -> Non
 
 
 def test_weaker_isolation_is_stamped(book: Gradebook, path: Path) -> None:
-    """A result that was not computed in full isolation says so in every comment."""
+    """A result computed with weaker isolation says so in every comment."""
     keep(book, hostile(), RUBRIC, MOMENT)
     assert {"(Graded with isolation: none)"} == {
         (text or "").split("\n")[-1] for text in comments(path).values()
@@ -207,7 +207,7 @@ def test_weaker_isolation_is_stamped(book: Gradebook, path: Path) -> None:
 
 
 def test_comments_hold_no_markup_and_no_staff_text(book: Gradebook, path: Path) -> None:
-    """nbgrader renders comments as Markdown and HTML; nothing of a student's text can become either."""
+    """nbgrader renders comments as Markdown and HTML; student text in them contains no markup."""
     keep(book, hostile(), RUBRIC, MOMENT)
     text = "".join(filter(None, comments(path).values()))
     assert [] == [
@@ -216,7 +216,7 @@ def test_comments_hold_no_markup_and_no_staff_text(book: Gradebook, path: Path) 
 
 
 def test_a_database_of_an_older_nbgrader_is_refused(path: Path) -> None:
-    """Tables of another revision are an error that says what to do, not a crash later."""
+    """A database of another nbgrader revision raises an error that says what to do."""
     closed(path)
     rows(path, "UPDATE alembic_version SET version_num = '50a4d84c131a'")
     with pytest.raises(GradebookError, match="nbgrader db upgrade"):
@@ -224,7 +224,7 @@ def test_a_database_of_an_older_nbgrader_is_refused(path: Path) -> None:
 
 
 def test_an_unstamped_database_is_healed(path: Path) -> None:
-    """A database that nbgrader left without its revision (no alembic on PATH) gets it."""
+    """A database without a revision (nbgrader without alembic on PATH) is stamped with it."""
     closed(path)
     stamp = rows(path, "SELECT version_num FROM alembic_version")
     rows(path, "DROP TABLE alembic_version")
@@ -234,20 +234,20 @@ def test_an_unstamped_database_is_healed(path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"not a database, but long enough to have a header" * 40, b"\x00" * 100])
 def test_a_file_that_is_no_database_is_refused(path: Path, content: bytes) -> None:
-    """Any other file in the gradebook's place is a clear error."""
+    """A file that is not a database raises a clear error."""
     path.write_bytes(content)
     with pytest.raises(GradebookError, match="cannot be opened"):
         Gradebook(path)
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    """A gradebook in a folder that does not exist is a clear error."""
+    """A gradebook path in a missing folder raises a clear error."""
     with pytest.raises(GradebookError, match="there is no folder"):
         Gradebook(tmp_path / "no" / "gradebook.db")
 
 
 def test_names_in_a_roster_that_would_act_are_made_harmless(tmp_path: Path) -> None:
-    """nbgrader exports names as they are: formulas, markup and hidden characters become plain text."""
+    """nbgrader exports names verbatim, so formulas, markup and hidden characters become plain text."""
     roster = tmp_path / "roster.csv"
     roster.write_text(
         'id,first_name,last_name,email\nada,"=HYPERLINK(""x"")",<b>L</b>,\u202eada@example.org\n'
@@ -261,7 +261,7 @@ def test_names_in_a_roster_that_would_act_are_made_harmless(tmp_path: Path) -> N
 
 
 def test_roster_is_entered_and_never_emptied(book: Gradebook, path: Path, tmp_path: Path) -> None:
-    """Names come from the class list; a later list with empty fields keeps them."""
+    """Names come from the class list; empty fields of a later list do not remove them."""
     roster = tmp_path / "roster.csv"
     roster.write_text(
         "\ufeffid,first_name,last_name,email,group\nada,Ada,Lovelace,ada@example.org,1\nalan,,,\n"
@@ -286,7 +286,7 @@ def test_roster_is_entered_and_never_emptied(book: Gradebook, path: Path, tmp_pa
     ],
 )
 def test_broken_class_lists_are_refused(tmp_path: Path, content: bytes, complaint: str) -> None:
-    """A class list that cannot be used says why, with the line."""
+    """An invalid class list raises an error with line and reason."""
     roster = tmp_path / "roster.csv"
     roster.write_bytes(content)
     with pytest.raises(CourseError, match=complaint):
@@ -321,5 +321,5 @@ def test_nbgrader_reads_what_was_written(book: Gradebook, path: Path) -> None:
 
 
 def as_student(graded: GradingResult, student: str) -> GradingResult:
-    """The same result for another student."""
+    """Return the same result for another student."""
     return msgspec.structs.replace(graded, score=msgspec.structs.replace(graded.score, student=student))

@@ -1,4 +1,4 @@
-"""nbgrader's database module is imported without what it does not need here."""
+"""nbgrader's database module is imported without unneeded dependencies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 def test_server_extensions_and_converters_are_not_imported() -> None:
-    """They take longer to import than the rest of a command."""
+    """Importing them would take longer than the rest of a command."""
     asked = (
         "import sys; from autograder.store.gradebook.tables import api\n"
         "print(*{'jupyter_server', 'nbconvert', 'nbgrader.apps'} & sys.modules.keys(), api.__name__)"
@@ -17,7 +17,7 @@ def test_server_extensions_and_converters_are_not_imported() -> None:
 
 
 def test_grading_imports_nothing_of_pages() -> None:
-    """What only pages are made of would take as long to import as the rest."""
+    """Importing libraries for pages would take as long as the rest."""
     found = (
         "import sys, autograder.app.classes; print(*{'jinja2', 'mistune', 'doctest'} & sys.modules.keys())"
     )

@@ -1,4 +1,4 @@
-"""Our own tables beside nbgrader's: results by all that they depend on, exactly and once, within bounds."""
+"""Our tables in nbgrader's database: each result by all its inputs, once, exact and of bounded size."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from tests.store.gradebook.test_gradebook import MOMENT, dump, rows
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where the gradebook lies."""
+    """Return the path of the gradebook."""
     return tmp_path / "gradebook.db"
 
 
 @pytest.fixture
 def book(path: Path) -> Iterator[Gradebook]:
-    """A gradebook that knows the exam."""
+    """Return an open gradebook with the exam prepared."""
     with Gradebook(path) as opened:
         opened.prepare_assignment(RUBRIC, {"exam": release()})
         yield opened
 
 
 def test_a_row_of_another_version_is_graded_again(book: Gradebook, path: Path) -> None:
-    """A stored result that no longer decodes is not found, not current, and is replaced."""
+    """A stored result that cannot be decoded is ignored, graded again and replaced."""
     keep(book, good(), RUBRIC)
     rows(path, "UPDATE autograder_result SET graded = ?", b'{"score": 1}')
     key = entry(good(), RUBRIC).key
@@ -46,14 +46,14 @@ def test_a_row_of_another_version_is_graded_again(book: Gradebook, path: Path) -
 
 
 def attempt(number: int, size: int = 0) -> GradingResult:
-    """One of several submissions of a student, with a cell of so many characters."""
+    """Return one of a student's submissions, with a cell of some length."""
     cells = (Cell("x" * size or "x = 1"),)
     notebook = ExecutedNotebook("exam", cells, (None,))
     return msgspec.structs.replace(good(), digest=f"{number:064}", notebooks=(notebook,))
 
 
 def test_older_attempts_keep_their_marks_and_lose_their_notebooks(book: Gradebook, path: Path) -> None:
-    """The database does not grow with every attempt; what counts, and the latest, are as they were."""
+    """Old attempts lose their notebooks to save space; the counting and the latest ones keep them."""
     graded = [attempt(number, 100_000) for number in range(8)]
     for one in graded:
         keep(book, one, RUBRIC)
@@ -67,7 +67,7 @@ def test_older_attempts_keep_their_marks_and_lose_their_notebooks(book: Gradeboo
 
 
 def test_a_result_that_is_too_large_keeps_its_marks() -> None:
-    """Notebooks, long texts and too many notes go, and a note says so; no mark changes."""
+    """Notebooks, long texts and excess notes are dropped with a note; marks are unchanged."""
     honest = attempt(0, 5 << 20)
     notes = tuple(Note("kernel", "n" * 9000) for _ in range(2000))
     files = (SubmissionFile("exam", "a.csv", FileState.HANDED_IN, text="x" * (5 << 20)),)
@@ -85,7 +85,7 @@ def test_a_result_that_is_too_large_keeps_its_marks() -> None:
 
 
 def test_the_store_is_whole_after_a_kill(path: Path) -> None:
-    """A connection that is gone in the middle of a group leaves a database without any of it."""
+    """A connection closed within a group leaves no part of the group in the database."""
     with Gradebook(path) as book:
         book.prepare_assignment(RUBRIC, {"exam": release()})
         before = dump(path)
@@ -108,12 +108,12 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 
 def copy_of(path: Path) -> Path:
-    """What formgrader shows of the student."""
+    """Return the path of the notebook that formgrader shows."""
     return path.parent / "autograded" / "ada" / "exam" / "exam.ipynb"
 
 
 def known_again(path: Path, moment: datetime = MOMENT, language: str = "") -> bool:
-    """Record what is known in a later run, unless it stands; whether anything was written."""
+    """Record a known result in a later run unless it is unchanged; return whether anything was written."""
     written: list[object] = []
     with Gradebook(path) as book:
         book.prepare_assignment(RUBRIC, {"exam": release()})
@@ -134,20 +134,20 @@ def known_again(path: Path, moment: datetime = MOMENT, language: str = "") -> bo
 def test_what_was_written_is_not_written_again_unless_it_changed(
     book: Gradebook, path: Path, change: str
 ) -> None:
-    """A run over known submissions costs little, and still heals what something else wrote over."""
+    """A run over known submissions writes nothing, but repairs overwritten rows and files."""
     keep(book, good(), RUBRIC, MOMENT)
     copy, whole = copy_of(path).read_bytes(), dump(path)
     assert not known_again(path)
     CHANGES[change](path)
     assert known_again(path)
     assert copy == copy_of(path).read_bytes()
-    if change != "the submission":  # made anew, it has other ids
+    if change != "the submission":  # the new one has other ids
         assert whole == dump(path)
     assert not known_again(path)
 
 
 def test_another_time_or_language_is_written(book: Gradebook, path: Path) -> None:
-    """All that rows and comments are made of counts."""
+    """A change of any input of rows and comments is written."""
     keep(book, good(), RUBRIC, MOMENT)
     assert known_again(path, MOMENT + timedelta(minutes=1))
     assert known_again(path, MOMENT + timedelta(minutes=1), "de")

@@ -1,4 +1,4 @@
-"""nbgrader's tables: which revision is the newest is read from its migrations."""
+"""nbgrader's tables: the newest revision is determined from its migrations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MIGRATIONS = Path(api.__file__).parent / "alembic"
 
 
 def test_the_newest_revision_is_alembics_head() -> None:
-    """Read from the files, it is the one that alembic finds."""
+    """The revision read from the files equals the head that alembic determines."""
     assert ScriptDirectory(str(MIGRATIONS)).get_current_head() == find_newest_revision(
         MIGRATIONS / "versions"
     )
@@ -27,7 +27,7 @@ def test_the_newest_revision_is_alembics_head() -> None:
 
 @pytest.mark.parametrize(("names", "told"), [([], "found none"), (["a1", "b2"], "found a1, b2")])
 def test_without_one_newest_revision_nothing_is_opened(tmp_path: Path, names: list[str], told: str) -> None:
-    """No migration, or two that nothing follows, is told with the folder."""
+    """No migration, or several newest ones, raise an error that names the folder."""
     for name in names:
         (tmp_path / f"{name}.py").write_text(f"revision = '{name}'\ndown_revision = None\n", "utf-8")
     with pytest.raises(GradebookError, match=told):
@@ -45,7 +45,7 @@ def test_without_one_newest_revision_nothing_is_opened(tmp_path: Path, names: li
     ],
 )
 def test_error_of_the_database_is_words_with_advice(said: str, advice: str) -> None:
-    """Neither the statement that failed nor the library's own link is repeated."""
+    """The message omits the failed statement and the library's link."""
     with pytest.raises(GradebookError) as caught, convert_errors("the gradebook could not be written"):
         raise sa.exc.OperationalError("UPDATE grade SET x", {}, sqlite3.OperationalError(said))
     assert str(caught.value).startswith(f"the gradebook could not be written: {said}; ")
@@ -55,7 +55,7 @@ def test_error_of_the_database_is_words_with_advice(said: str, advice: str) -> N
 
 
 def test_gradebook_that_may_not_be_written_says_who_needs_which_right() -> None:
-    """An ordinary user opens a gradebook of somebody else's."""
+    """If an ordinary user opens another user's gradebook, the error names the missing permission."""
     with tempfile.TemporaryDirectory() as name:
         folder, path = Path(name), Path(name, "gradebook.db")
         with Gradebook(path):

@@ -1,6 +1,6 @@
-"""Commands that tests start make courses with the same secret every time: Python runs this as it starts.
+"""Set the same secret for courses in commands started by tests: Python runs this file at startup.
 
-Nothing else is the same every time: entries of the log are told apart by what is drawn for them.
+Other random values remain, because log entries are distinguished by them.
 """
 
 import secrets

@@ -1,4 +1,4 @@
-"""The checks of the example in the reference of rubrics."""
+"""The checks of the example in the rubric reference."""
 
 from autograder.checking import assert_close, check, solution
 

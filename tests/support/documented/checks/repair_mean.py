@@ -1,4 +1,4 @@
-"""The checks that the page about the kind `faults` names."""
+"""The checks named on the page of the kind `faults`."""
 
 from autograder.checking import assert_close, fault, solution
 
