@@ -1,4 +1,4 @@
-"""Runs the command line as people do: a program of its own, its streams apart."""
+"""Run the command line as users do: as a separate program with separate streams."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STUDENTS = 6
 
 
 def environment(**more: str) -> dict[str, str]:
-    """This process's environment with the virtual environment's programs first on PATH, in English."""
+    """Return this environment, with the virtual environment's programs first on PATH, in English."""
     path = f"{PROGRAMS}{os.pathsep}{os.environ.get('PATH', '')}"
     fixed = {"PATH": path, "LANG": "C.UTF-8", "COLUMNS": "100", "PYTHONWARNINGS": ""}
     return {**os.environ, **fixed, "PYTHONPATH": python_path(), **more}
@@ -61,14 +61,14 @@ def run(
         try:
             code = _warm(system).run(asked, killed_after)
         except TimeoutError:
-            _warm.cache_clear()  # the next test has a program of its own
+            _warm.cache_clear()  # the next test starts a new program
             raise
         texts = output.read_text("utf-8"), errors.read_text("utf-8")
     return subprocess.CompletedProcess(command, code, *texts)
 
 
 def run_cold(*words: str, cwd: Path = ROOT, program: str = "autograder") -> subprocess.CompletedProcess[str]:
-    """Run one of the environment's programs from nothing and wait for it."""
+    """Start one of the environment's programs afresh and wait for it."""
     return subprocess.run(
         [str(PROGRAMS / program), *words],
         cwd=cwd,
@@ -82,7 +82,7 @@ def run_cold(*words: str, cwd: Path = ROOT, program: str = "autograder") -> subp
 
 
 def only_object(output: str) -> dict[str, Any]:
-    """The one JSON object that must be all of the output."""
+    """Return the only JSON object of the output."""
     lines = output.splitlines()
     assert 1 == len(lines), output
     found = json.loads(lines[0])

@@ -1,4 +1,4 @@
-"""The command line starts at once."""
+"""The command line starts quickly."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ atexit.register(lambda: print(*sorted({name.partition(".")[0] for name in sys.mo
 
 
 def loaded(program: str) -> set[str]:
-    """The libraries that a program has imported when it has shown its help page."""
+    """Return the libraries that a program has imported when it shows its help page."""
     command = [sys.executable, "-c", LOADED + program, "--help"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=600)
     return {*done.stderr.split()}
