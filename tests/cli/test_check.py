@@ -105,7 +105,7 @@ def test_a_notebook_without_its_folder_is_sent_back_there(folder: Path, tmp_path
 
 
 def test_a_notebook_that_is_not_there_is_what_is_told(tmp_path: Path) -> None:
-    """Not the missing coursecheck.py beside it: a misspelt name is the likelier reason."""
+    """A missing notebook is reported first, not a missing coursecheck.py: the name is probably misspelt."""
     done = run("check", str(tmp_path / "sheet.ipynb"))
     assert 3 == done.returncode
     assert "sheet.ipynb: 'sheet.ipynb': there is no such file" in done.stderr

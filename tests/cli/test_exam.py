@@ -187,7 +187,7 @@ def test_times_that_cannot_be_believed_wait_for_a_person(course: Path) -> None:
 
 @pytest.mark.slow
 def test_the_last_attempt_in_time_is_graded(course: Path) -> None:
-    """An earlier one that staff kept counts instead of one that is late, and both read so."""
+    """An earlier attempt that staff kept is graded instead of a late one; both staff and student are told."""
     own, other = (course / "submitted" / student / ASSIGNMENT for student in (LATE_ONE, OTHER))
     kept = course / "earlier" / LATE_ONE / ASSIGNMENT / "first"
     kept.mkdir(parents=True)

@@ -20,7 +20,7 @@ def told(text: str) -> str:
 
 @pytest.mark.slow
 def test_a_weaker_level_is_told_and_stamped(course: Path) -> None:
-    """Before and after the run, in the object, the ledger, every comment, every page and the summary."""
+    """A weaker level is reported before and after the run, in JSON, ledger, comments, pages and summary."""
     student = next((course / "submitted").iterdir()).name
     options = ("--student", student, "--again", "--course", str(course), "--json")
     done = run("grade", ASSIGNMENT, "--isolation", "none", *options)

@@ -66,7 +66,7 @@ def test_from_the_sheet_to_the_grades(course: Path, tmp_path: Path) -> None:
     waiting = tmp_path / "rest.csv"
     assert 0 == run("mark", "export", *words, str(waiting), "--waiting").returncode
     assert [] == rows_of(waiting)
-    assert 0 == run("mark", "import", str(path), "--course", str(course)).returncode  # all of it stands
+    assert 0 == run("mark", "import", str(path), "--course", str(course)).returncode  # everything is stored
     stands = only_object(run("grades", ASSIGNMENT, "--course", str(course), "--json").stdout)
     assert {0.0} == {one["open"] for one in stands["students"]}
 
