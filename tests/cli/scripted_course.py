@@ -455,7 +455,7 @@ class _Script:
         return {who: (float(before[who]), float(after[who])) for who in before if before[who] != after[who]}
 
     def regrade_on_trial(self) -> tuple[Any, Any]:
-        """Who has 13 layers gains, nobody else moves, and nothing is changed."""
+        """Preview a regrade: students with 13 layers gain points, other totals and files are unchanged."""
         self._files.change_rubric()
         code, told = self._told("regrade", SMALL, "--dry-run", "--workers", "2")
         return (0, *self._regraded(), False), (code, *_moved(told), told["applied"])

@@ -32,6 +32,6 @@ def loaded(program: str) -> set[str]:
 
 
 def test_help_imports_nothing_heavy() -> None:
-    """Beside what the page itself needs: only ours, records, and what Python brings along."""
+    """Apart from the page's libraries, only our modules, msgspec and the standard library are imported."""
     own = loaded("from autograder.cli import main\nmain()") - loaded(SMALLEST)
     assert set() == own - sys.stdlib_module_names - {"autograder", "msgspec", "typing_extensions"}

@@ -45,7 +45,7 @@ def driver(kernel: Kernel) -> Driver:
 
 
 def check_box(kernel: Kernel, made: Driver, below: str) -> None:
-    """A box's group stands below the given one, has its bounds, and takes a process along when it goes."""
+    """Check that a box's group is below the given one, has its limits, and can be removed with a process."""
     group = made.create_group(memory_bytes=1 << 20, processes=7)
     (folder,) = (kernel.top / below).glob("autograder-*/box-0")
     read = {

@@ -73,7 +73,10 @@ def test_paths_below_scratch_space_are_moved() -> None:
 
 
 def test_scratch_space_shows_nothing_of_the_machine(box: NamespaceBox) -> None:
-    """A box starts with empty folders wherever libraries are installed, and they are in no list of paths."""
+    """A box starts with empty scratch folders, also if libraries are installed there.
+
+    No list of paths has them.
+    """
     run = box.run_cell(
         "import os, sys\ndef listed(): return [os.listdir(p) for p in ('/w', '/tmp', '/dev/shm')]\n"
         "def searched(): return [p for p in sys.path if p.startswith('/tmp/')]",
