@@ -53,7 +53,7 @@ def outcome(ending: Ending, report: dict[str, int], **facts: object) -> str:
 def test_whose_doing_it_was(
     ending: Ending, report: dict[str, int], facts: dict[str, object], whose: str
 ) -> None:
-    """Signals that process 1 of a namespace cannot get from inside, and unused memory, excuse the student."""
+    """Outside signals to process 1, and memory kills without memory used up, are not the student's doing."""
     assert whose == outcome(ending, report, **facts)
 
 

@@ -96,7 +96,7 @@ def test_transformers_loads_a_model_by_its_name(box: Box) -> None:
     ],
 )
 def test_what_asks_for_the_network_is_told_that_there_is_none(box: Box, source: str) -> None:
-    """However the library puts it; the cell's notice says it in the student's language."""
+    """The cell's notice explains in the student's language that there is no network."""
     run = box.run_cell(source, seconds=20)
     assert run.error
     assert (LimitEvent(LimitKind.NETWORK, claimed=True),) == run.met
