@@ -64,7 +64,7 @@ def assignment(tmp_path_factory: pytest.TempPathFactory) -> Assignment:
 def result(assignment: Assignment, student: str, **texts: str) -> GradingResult:
     """Return a result in which these written answers need manual review; formulas and code are right.
 
-    ``_`` in a cell's name stands for ``-``; a question in ``open`` waits as a whole.
+    ``_`` in a cell's name stands for ``-``; a question in ``open`` needs review as a whole.
     """
     waiting = texts.pop("open", "").split()
     texts = {name.replace("_", "-"): text for name, text in texts.items()}

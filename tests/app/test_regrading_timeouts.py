@@ -1,4 +1,4 @@
-"""An endless loop is run once, when it is first graded, and delays nobody else."""
+"""An endless loop is run once, when it is first graded, and does not delay other students."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def make_course(folder: Path) -> None:
 
 
 def make_class(folder: Path, softmax: str) -> Course:
-    """Make a class of three, one of whom hands in an endless loop."""
+    """Make a class of three, one of whom submits an endless loop."""
     make_course(folder)
     hand_in(folder, "ada", layers_answer="layers = 12", softmax_answer=small_course.SOFTMAX)
     hand_in(folder, "eve", layers_answer="layers = 13", softmax_answer=softmax)
@@ -102,7 +102,7 @@ LOOPS = {
 
 
 def make_class_of_loops(folder: Path) -> Course:
-    """Make a class of endless loops and, at its end, two students with right answers."""
+    """Make a class with endless loops and two correct submissions, which come last."""
     make_course(folder)
     for student, softmax in {**LOOPS, "y": small_course.SOFTMAX, "z": small_course.SOFTMAX}.items():
         hand_in(folder, student, layers_answer="layers = 12", softmax_answer=softmax)

@@ -38,13 +38,13 @@ def _warm(system: str = "") -> Warm:
 def run(
     *words: str, cwd: Path = ROOT, system: str = "", killed_after: float | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command and wait for it; only its start is cheaper than that of a program, see `Warm`.
+    """Run a command and wait for it; it only starts faster than a new program, see `Warm`.
 
     Args:
-        words: of the command.
-        cwd: where.
-        system: another operating system that Python believes to be on; what is lacking there is missing.
-        killed_after: seconds after which it is killed, unless it has ended; then its code is below zero.
+        words: the command's arguments.
+        cwd: the working folder.
+        system: an operating system to simulate, without the modules that it lacks.
+        killed_after: kill the command after these seconds; its exit code is negative then.
     """
     command = [str(PROGRAMS / "autograder"), *words]
     with tempfile.TemporaryDirectory(prefix="autograder-run-") as folder:

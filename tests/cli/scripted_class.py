@@ -153,8 +153,8 @@ class ScriptedClass(Struct, frozen=True):
         """Return the expected marks of every student with a submission, by id.
 
         Args:
-            name: of the assignment.
-            worth_13: what the rubric of `small_course` gives for 13 layers.
+            name: name of the assignment.
+            worth_13: points for 13 layers in the rubric of `small_course`.
         """
         before = self.stands(SMALL) if name == CALLING else {}
         return {

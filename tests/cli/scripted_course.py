@@ -263,9 +263,9 @@ def scripted_term(files: ScriptedFiles, class_: ScriptedClass, run: Run) -> Iter
     """Run the course step by step.
 
     Args:
-        files: as `make_files` wrote them.
-        class_: the same class.
-        run: runs a command.
+        files: the files written by `make_files`.
+        class_: the class that submits.
+        run: function that runs a command.
     """
     script = _Script(files, class_, run)
     small, calling = f"{SMALL}: ", f"{CALLING}: "

@@ -44,10 +44,10 @@ LACKING = {"Windows": ("fcntl", "resource")}
 
 
 def serve(system: str = "") -> None:
-    """Read commands from standard input, one a line, and answer each with its process, then its exit code.
+    """Read commands from standard input, one per line; answer with process id and exit code.
 
     Args:
-        system: where Python believes to be, with what it lacks there; empty: where it is.
+        system: the operating system to simulate; empty: the real one.
     """
     if system:
         platform.system = lambda: system
@@ -132,11 +132,11 @@ class Warm:
         )
 
     def run(self, asked: dict[str, Any], seconds: float | None = None) -> int:
-        """Run a command, and give its exit code.
+        """Run a command, and return its exit code.
 
         Args:
-            asked: the command, as `_become` reads it.
-            seconds: when it is killed, unless it has ended; None: it is not.
+            asked: the command, in the format of `_become`.
+            seconds: time after which it is killed; None: never.
         """
         assert self._program.stdin
         assert self._program.stdout

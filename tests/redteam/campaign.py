@@ -82,11 +82,11 @@ def run(
     """Submit, grade and publish everything, and collect all findings.
 
     Args:
-        exam: made, with an empty ``submitted/``.
-        entrants: who hands in, in the order of grading.
-        world: what the attacks would like to reach; they were told.
-        told: is given each line when it is complete but for what only the end shows.
-        strain: whether classmates with little slack are graded beside them, again and again; in the exam.
+        exam: the exam, with an empty ``submitted/``.
+        entrants: all students, in the order of grading.
+        world: the targets that the attacks were given.
+        told: called with each line when it is complete except for the final checks.
+        strain: whether to grade classmates with little slack repeatedly at the same time (exam only).
     """
     campaign = Campaign(
         exam=exam,

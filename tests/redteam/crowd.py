@@ -51,7 +51,7 @@ def main() -> int:
     """Grade both classes and compare.
 
     Returns:
-        0 where everything held, otherwise 1.
+        0 if everything held, otherwise 1.
     """
     parser = argparse.ArgumentParser(prog="python -m tests.redteam.crowd", description=__doc__)
     parser.add_argument("--honest", type=int, default=HONEST)

@@ -107,7 +107,7 @@ class Exam(Struct, frozen=True):
         """Return a paper with a wrong answer to every question.
 
         Args:
-            answers: by question, what its answer cell holds instead.
+            answers: contents of answer cells to use instead, by question.
         """
         paper = loaded(self.assignment.release_bytes[NAME])
         questions = {question.answer_cell: question for question in self.assignment.rubric.questions}

@@ -194,9 +194,9 @@ class Lab(Struct, frozen=True):
         """Write a paper into a student's folder: completely wrong with an attack, or right.
 
         Args:
-            folder: to be made.
-            attack: whose last cell is the answer to a question, where it names one.
-            right: whether it is the answer key.
+            folder: the folder to create.
+            attack: the attack; if it names a question, its last cell is the answer.
+            right: whether to write the answer key.
         """
         answers, own = dict(RIGHT if right else WRONG), list(attack.cells if attack else ())
         if attack and attack.answers:

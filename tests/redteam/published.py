@@ -43,10 +43,10 @@ class Published(Struct, frozen=True):
         """Write the pages, print the table, export the marks.
 
         Args:
-            course: with a gradebook.
-            assignment: whose pages and table they are.
-            students: all; those with odd names must not fall out of the table for its length.
-            folder: for the exported table.
+            course: a course with a gradebook.
+            assignment: name of the assignment.
+            students: all students; the table is limited to those with odd names to keep it short.
+            folder: folder of the exported table.
         """
         odd = [name for name in students if not name.startswith("p")]
         chosen = [word for name in odd for word in ("--student", name)]

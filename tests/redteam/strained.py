@@ -134,8 +134,8 @@ def lost(alone: Mapping[str, Decimal], stay: Stay, graded: GradingResult) -> Los
 
     Args:
         alone: points by item.
-        stay: when it was graded.
-        graded: what came of it.
+        stay: the time of its grading.
+        graded: its result.
     """
     earned = points(graded)
     fewer = {item: alone[item] - got for item, got in earned.items() if got != alone[item]}

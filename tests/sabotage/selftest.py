@@ -13,7 +13,7 @@ def main() -> int:
     """Print the layers that do not hold.
 
     Returns:
-        0 where all hold, `HOLE` where a canary found one, `UNABLE` where the sandbox did not start.
+        0 if all hold, `HOLE` if a canary found one, `UNABLE` if the sandbox did not start.
     """
     missing = [layer for layer in selftest.examine() if layer.required and not layer.ok]
     for layer in missing:

@@ -24,7 +24,7 @@ class Edit(Struct, frozen=True):
         """Return the content with the text replaced.
 
         Raises:
-            StaleEditError: the text does not stand there exactly once, so the program has moved on.
+            StaleEditError: the text does not occur exactly once, because the program has changed.
         """
         count = content.count(self.before)
         if count != 1:
@@ -55,11 +55,11 @@ def weakened(contents: Mapping[str, str], edits: tuple[Edit, ...]) -> dict[str, 
     """Return the changed files with their new text.
 
     Args:
-        contents: file → text; of all files that the edits name.
-        edits: in order; several may be of one file.
+        contents: file → text, of all files in the edits.
+        edits: edits in order; a file may have several.
 
     Raises:
-        StaleEditError: one of them does not fit.
+        StaleEditError: an edit does not fit.
     """
     changed: dict[str, str] = {}
     for edit in edits:

@@ -33,9 +33,9 @@ class Kernel:
     """A machine whose only hierarchy is version 2, as seen by this process.
 
     Attributes:
-        root: what stands for ``/``.
-        top: where the hierarchy is mounted.
-        owned: groups that this process's user may write, with what is made in them; None: all of them.
+        root: the folder used as ``/``.
+        top: the mount point of the hierarchy.
+        owned: groups that this process's user may write, including new subgroups; None: all.
     """
 
     def __init__(self, root: Path, patch: pytest.MonkeyPatch, controllers: str = "cpu memory pids") -> None:

@@ -16,7 +16,7 @@ class FakeSandbox:
 
     Attributes:
         boxes: every box that was opened, in order.
-        faults: how many of the next openings fail as our own fault.
+        faults: how many of the next calls of `open` fail as our own fault.
     """
 
     isolation = "none"

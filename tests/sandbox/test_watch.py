@@ -198,7 +198,7 @@ sys.stdin.readline()
 def test_without_a_group_memory_is_looked_at() -> None:
     """Exceeding the limit ends the box; memory is measured at most every 50 ms.
 
-    What was there from the beginning is the zygote's and does not count.
+    Memory from before the start belongs to the zygote and is not counted.
     """
     child = subprocess.Popen(
         [sys.executable, "-c", TAKING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

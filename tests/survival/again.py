@@ -96,10 +96,10 @@ def again(folder: Path, *, students: int, seed: int, times: int, names: Sequence
     """Make the demo's class, grade it repeatedly, and compare with the first run.
 
     Args:
-        folder: where the course is made.
-        students: how many.
-        seed: of the class.
-        times: how often.
+        folder: the folder in which to create the course.
+        students: number of students.
+        seed: seed of the class.
+        times: number of runs.
         names: the assignments; empty: all of the demo.
     """
     started = time.monotonic()
