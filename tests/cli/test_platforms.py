@@ -88,7 +88,7 @@ def test_names_are_printed_readably(tmp_path: Path, encoding: str) -> None:
 
 
 def test_a_class_list_is_imported(tmp_path: Path) -> None:
-    """New and changed students are listed; rows without an id give exit code 1."""
+    """New and changed students are listed; rows without a valid id give exit code 1."""
     course = make_course(tmp_path / "course", roster="")
     path = tmp_path / "participants.csv"
     path.write_text("First name,Last name,ID number\nAda,Lovelace,s1\nAlan,Turing,s2\n")

@@ -96,7 +96,7 @@ def test_what_machines_read() -> None:
 def test_verify_says_how_many_points_are_decided_automatically(
     automatic: str, possible: str, said: str, printed: io.StringIO
 ) -> None:
-    """A mostly manually marked answer key is not reported as completely verified."""
+    """The message gives the share of automatic points; a mostly manual exam is not fully verified."""
     verdicts.show_verdicts(Verification("exam", (), automatic=Decimal(automatic), possible=Decimal(possible)))
     assert said in printed.getvalue()
 

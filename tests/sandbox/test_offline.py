@@ -105,7 +105,7 @@ def test_what_asks_for_the_network_is_told_that_there_is_none(box: Box, source: 
 
 
 def test_nothing_bounds_a_network_that_is_not_there() -> None:
-    """The notice names no limit of the rubric."""
+    """No limit of a rubric applies to the network."""
     assert LimitKind.NETWORK.value not in " ".join(list_ranges())
 
 

@@ -67,7 +67,7 @@ def test_running_twice_runs_once() -> None:
 
 
 def test_a_box_can_be_handed_over_in_which_the_cells_ran() -> None:
-    """The caller owns the box and closes it; if the box has ended, the result says so."""
+    """The caller owns the box and closes it; if no box is left, `BoxEnded` is raised."""
     fake = FakeSandbox({"two": Ending.MEMORY})
     with session(fake) as running:
         running.run()

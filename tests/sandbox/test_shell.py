@@ -61,7 +61,7 @@ def test_a_shell_that_can_show_no_error_goes_on(plain_sandbox: NamespaceSandbox,
 
 @pytest.mark.sandbox
 def test_an_error_without_a_text_is_shown_once(plain_sandbox: NamespaceSandbox) -> None:
-    """It remains the same error."""
+    """An exception whose text raises another one is still reported by its own class."""
     odd = "class Odd(Exception):\n    def __str__(self): raise TypeError('no')\nraise Odd"
     (run,) = runs(plain_sandbox, [odd])
     assert ("Odd", 1) == (run.error, len(run.outputs))

@@ -2,7 +2,7 @@
 
 Each run is a separate process with ``--again``, with a different number of workers, and so in a different
 order and under a different load. Verdicts, points, messages, readings, staff texts and nbgrader's gradebook
-must be identical byte by byte. The last line is JSON.
+must be identical byte for byte. The last line is JSON.
 """
 
 from __future__ import annotations
