@@ -67,7 +67,7 @@ def rows(data: bytes, separator: str = ",") -> list[list[str]]:
 
 
 def test_moodle_s_worksheet_is_filled() -> None:
-    """Only grades change.
+    """Only grades, comments and formula-like names change.
 
     Totals are capped at the maximum, unmatched rows stay empty, and no cell is a formula.
     """

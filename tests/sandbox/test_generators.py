@@ -22,7 +22,7 @@ def test_what_has_moved_is_seen_once() -> None:
 
 
 def test_the_second_number_of_a_pair_counts_as_a_move() -> None:
-    """`random.gauss` draws two at a time, so every second call leaves the generator's state unchanged."""
+    """`random.gauss` draws two numbers at a time; using up the second one is detected as a change, too."""
     random.seed(0)
     seen = Generators()
     random.gauss(0, 1)
