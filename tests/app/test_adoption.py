@@ -1,4 +1,4 @@
-"""Courses that others made are taken over: once, without touching what is theirs."""
+"""Adopting an existing course: it is done once and does not touch the course's own files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.exchange.adoption import courses
 
 
 def manual_course(root: Path) -> Path:
-    """A course of which people mark everything: two notebooks, manual cells and a task."""
+    """Write a course with manual marking only: two notebooks, manual cells and a task."""
     assignment = courses.load("series")
     for notebook in assignment.notebooks.values():
         notebook["cells"] = [
@@ -37,12 +37,12 @@ def manual_course(root: Path) -> Path:
 
 
 def contents(root: Path) -> dict[str, bytes]:
-    """Every file by its path."""
+    """Return the content of every file by its path."""
     return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
 def test_adopting_twice_changes_nothing(tmp_path: Path) -> None:
-    """Rubric and release are written once, and the course's own files never."""
+    """Rubric and release are written once; the course's own files are never written."""
     course = manual_course(tmp_path)
     before = contents(course)
     (first,) = adopt_assignments(course)
@@ -61,7 +61,10 @@ def test_adopting_twice_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_one_that_cannot_be_adopted_holds_up_no_other(tmp_path: Path) -> None:
-    """Of several it is told with its reason; asked for alone it is an error."""
+    """An assignment that cannot be adopted is reported with its reason.
+
+    It is an error only if requested by name.
+    """
     course = manual_course(tmp_path)
     broken = course / "source" / "broken" / "broken.ipynb"
     broken.parent.mkdir()
@@ -83,7 +86,7 @@ def test_one_that_cannot_be_adopted_holds_up_no_other(tmp_path: Path) -> None:
 def test_a_question_without_a_cell_is_refused_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not by the first grading, which it would stop for the whole class; nothing is left behind."""
+    """Otherwise the first grading would stop for the whole class; no files are left behind."""
     course = manual_course(tmp_path)
     before = contents(course)
     read = adoption.nbgrader.read_assignment
@@ -104,7 +107,7 @@ def test_a_question_without_a_cell_is_refused_at_once(
 
 @pytest.mark.parametrize("points", [0, 2])
 def test_a_course_without_points_is_told_what_to_do(points: int, tmp_path: Path) -> None:
-    """Every mark would be 0: said when adopting, with the rubric to change."""
+    """A course in which every mark would be 0 gets a remark that names the rubric to edit."""
     course = manual_course(tmp_path)
     for path in (course / "source" / "series").glob("*.ipynb"):
         notebook = json.loads(path.read_text())
@@ -123,7 +126,7 @@ def test_a_course_without_points_is_told_what_to_do(points: int, tmp_path: Path)
 
 
 def test_a_rubric_that_was_changed_stays(tmp_path: Path) -> None:
-    """What people wrote into the rubric is never written over."""
+    """Edits of the rubric are never overwritten."""
     course = manual_course(tmp_path)
     (first,) = adopt_assignments(course)
     first.rubric.write_text(first.rubric.read_text().replace("The answer to use", "A use of it"))
@@ -132,7 +135,7 @@ def test_a_rubric_that_was_changed_stays(tmp_path: Path) -> None:
 
 
 def test_release_has_no_check_of_ours(tmp_path: Path) -> None:
-    """Students get the notebooks as nbgrader releases them: no coursecheck.py, no solutions."""
+    """Students get the notebooks as nbgrader releases them, without coursecheck.py and solutions."""
     course = manual_course(tmp_path)
     adopt_assignments(course)
     assert not (course / "release" / "series" / "coursecheck.py").exists()
@@ -143,7 +146,7 @@ def test_release_has_no_check_of_ours(tmp_path: Path) -> None:
 
 
 def test_without_a_source_there_is_no_answer_key(tmp_path: Path) -> None:
-    """The error says where the sources belong, and not that somebody should hand in a notebook."""
+    """The error says where to put the sources, not that a notebook should be submitted."""
     course = manual_course(tmp_path)
     adopt_assignments(course)
     shutil.rmtree(course / "source")

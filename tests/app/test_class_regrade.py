@@ -1,4 +1,7 @@
-"""Regrading: who moves and why is told before anything changes; what was shown never changes silently."""
+"""Regrading: changed marks are listed with reasons before they apply.
+
+Published marks never change silently.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ TELL = RegradeChoice(apply=True, published=True, reason="13 was right as well.")
 
 @pytest.fixture(scope="session")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The class, graded once. Not to be changed by a test."""
+    """Return the class, graded once. Do not change it in a test."""
     return made_once(tmp_path_factory, "regraded", make_class)
 
 
@@ -56,17 +59,17 @@ def regrade(course: Course, choice: RegradeChoice = class_regrade.RegradeChoice(
 
 
 def by(found: Regrade) -> dict[str, Decimal]:
-    """Who moves by how much."""
+    """Return the change of each student's total."""
     return {one.move.student: one.move.by for one in found.moved}
 
 
 def totals(course: Course) -> dict[str, Decimal]:
-    """What everybody has."""
+    """Return everyone's totals."""
     return {who: one.total for who, one in classes.collect_standings(course, NAME).rows.items()}
 
 
 def kept(course: Course) -> tuple[str, Mapping[str, bytes]]:
-    """All of the gradebook, and of the pages."""
+    """Return the contents of the gradebook and of the pages."""
     with sqlite3.connect(course.gradebook) as database:
         dump = "\n".join(database.iterdump())
     database.close()
@@ -80,21 +83,21 @@ def kept(course: Course) -> tuple[str, Mapping[str, bytes]]:
 
 
 def give(course: Course, student: str, cell: tuple[str, str], mark: PersonMark) -> None:
-    """A person gives a mark."""
+    """Give a manual mark."""
     with Gradebook(course.gradebook) as book:
         book.give_mark(NAME, student, cell, mark)
 
 
 def page(course: Course, student: str) -> str:
-    """A student's page."""
+    """Return a student's page."""
     return (course.locate_feedback(student, NAME) / f"{NAME}.html").read_text("utf-8")
 
 
-# ---------------------------------------------------------------- who moves, and why
+# ---------------------------------------------------------------- preview and reasons
 
 
 def test_nobody_moves_where_nothing_has_changed(course: Course) -> None:
-    """Nothing is graded, and nothing is written."""
+    """Without a change nothing is graded and nothing is written."""
     before = kept(course)
     found = regrade(course)
     assert (3, 3, (), (), {}, "") == (
@@ -104,7 +107,10 @@ def test_nobody_moves_where_nothing_has_changed(course: Course) -> None:
 
 
 def test_a_change_is_told_item_by_item_with_its_reason_and_nothing_is_written(course: Course) -> None:
-    """Who gains what in which item, what they were and will be told; the store and pages stay as they are."""
+    """A preview lists each changed item with old and new points and messages.
+
+    The store and pages are unchanged.
+    """
     classes.write_feedback(course, NAME)
     accept_13(course)
     before = kept(course)
@@ -129,7 +135,7 @@ def test_a_change_is_told_item_by_item_with_its_reason_and_nothing_is_written(co
 
 
 def test_what_was_told_is_what_counts_afterwards(course: Course) -> None:
-    """Applied, everybody has what the trial said; the log says who, when, from what to what, and why."""
+    """Applying gives the marks of the preview; the log records time, user, changes and reason."""
     accept_13(course)
     told = regrade(course)
     before = totals(course)
@@ -146,7 +152,7 @@ def test_what_was_told_is_what_counts_afterwards(course: Course) -> None:
 
 
 def test_other_items_keep_their_inputs_and_results(course: Course) -> None:
-    """A new version, text, points or question moves no hidden input of another question, nor a result."""
+    """A new version, text, maximum or question changes no hidden input or result of other questions."""
 
     def draws() -> dict[str, bytes]:
         rubric, secret = assignments.load_assignment(course, NAME).rubric, course.load_secret()
@@ -175,7 +181,7 @@ def test_other_items_keep_their_inputs_and_results(course: Course) -> None:
 
 
 def test_a_changed_reference_is_named_where_it_is_asked(course: Course) -> None:
-    """Whoever loses by it is told the file; a question without a reference does not name it."""
+    """A changed reference solution is named only for questions that use it."""
     path = course.reference / "small.py"
     small_course.changed(path, "import numpy\n\ndef softmax", "import numpy\n\n\ndef softmax")
     assert () == regrade(course).moved
@@ -194,7 +200,7 @@ def test_a_changed_reference_is_named_where_it_is_asked(course: Course) -> None:
 
 
 def test_an_upgrade_is_the_reason_where_it_is_one(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Versions of grading and libraries before and after; marks that are the same move nobody."""
+    """Changes of the grading version and libraries are reported; equal marks change nothing."""
     monkeypatch.setattr(grading_version, "_name_version", lambda name: f"{name} 99.1")
     for module in (assignments, grading_basis):
         monkeypatch.setattr(module, "GRADING_VERSION", GRADING_VERSION + 1)
@@ -207,7 +213,7 @@ def test_an_upgrade_is_the_reason_where_it_is_one(course: Course, monkeypatch: p
 
 
 def test_marks_of_people_follow_what_their_items_are_worth(course: Course) -> None:
-    """Full stays full and a half a half, once: regrading again changes nothing more."""
+    """Full and half marks keep their proportion of the new maximum; regrading again changes nothing."""
     half = PersonMark(Decimal("0.5"), comment="Why?", items={"why": Decimal("0.5")}, flagged=True)
     give(course, "ada", ("formulas", "mlp-why"), half)
     change(course, 'id = "why"\npoints = 1', 'id = "why"\npoints = 3')
@@ -230,7 +236,7 @@ def test_marks_of_people_follow_what_their_items_are_worth(course: Course) -> No
 
 
 def test_a_fault_of_ours_moves_nobody(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whose grading fails stays as they are, and is told; the others move."""
+    """A student whose grading fails keeps the old marks and is reported; the others are regraded."""
     read = assignments.read_notebook
 
     def broken(*args: Any, **options: Any) -> Any:
@@ -249,7 +255,7 @@ def test_a_fault_of_ours_moves_nobody(course: Course, monkeypatch: pytest.Monkey
 
 
 def test_results_of_an_earlier_version_are_compared_all_the_same(course: Course) -> None:
-    """Where rubric and libraries were not kept, what somebody had is taken from the result, and said."""
+    """If the old rubric and libraries were not kept, old marks are taken from the results, with a remark."""
     shutil.rmtree(course.private / "graded-by")
     accept_13(course)
     found = regrade(course)
@@ -258,11 +264,14 @@ def test_results_of_an_earlier_version_are_compared_all_the_same(course: Course)
     assert any("was not kept" in one for one in found.remarks)
 
 
-# ---------------------------------------------------------------- what students were shown
+# ---------------------------------------------------------------- marks that students have seen
 
 
 def test_a_mark_that_was_shown_moves_only_with_a_reason_which_its_page_tells(course: Course) -> None:
-    """Refused with who was shown what; with both options entered, and the new page says what, when, why."""
+    """A change of published marks is refused until both options are given.
+
+    The new page states date, change and reason.
+    """
     classes.write_feedback(course, NAME, publish_marks=True)
     old = page(course, "bob")
     accept_13(course)
@@ -293,7 +302,7 @@ def test_a_mark_that_was_shown_moves_only_with_a_reason_which_its_page_tells(cou
 
 
 def test_a_mark_that_moves_otherwise_leaves_its_page_until_somebody_says_why(course: Course) -> None:
-    """What was open is completed without a word; what was shown and is another mark needs a reason."""
+    """Open items are completed without a reason; changing a published mark requires one."""
     classes.write_feedback(course, NAME, publish_marks=True)
     give(course, "ada", ("formulas", "mlp-why"), PersonMark(Decimal(1)))
     assert not classes.write_feedback(course, NAME).attention
@@ -310,7 +319,7 @@ def test_a_mark_that_moves_otherwise_leaves_its_page_until_somebody_says_why(cou
 
 
 def test_a_rule_of_lateness_moves_what_was_shown_where_something_is_open_as_well(course: Course) -> None:
-    """What being late costs is no mark that was open: whoever was shown more has it told."""
+    """A new late penalty changes a published mark even if items were still open, so it needs a reason."""
     (course.root / "submitted" / "ada" / NAME / "timestamp.txt").write_text("2026-05-04 12:00:00 UTC")
     classes.write_feedback(course, NAME, publish_marks=True)
     before = page(course, "ada")
@@ -324,7 +333,10 @@ def test_a_rule_of_lateness_moves_what_was_shown_where_something_is_open_as_well
 
 
 def test_grading_does_not_move_published_marks(course: Course) -> None:
-    """After a change late ones are graded by the new rubric; whose mark was shown keeps it, as is told."""
+    """After a change of the rubric, new submissions use the new one.
+
+    Published marks stay and are reported.
+    """
     classes.write_feedback(course, NAME, publish_marks=True)
     before, pages = totals(course), page(course, "bob")
     accept_13(course)

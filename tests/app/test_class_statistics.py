@@ -1,4 +1,4 @@
-"""Statistics and likeness as use cases: figures of a class in a store, pages as files, and nobody named."""
+"""Statistics and similarity of a class: figures, pages as files, and anonymity."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ANSWERS = {
 
 
 class Made(msgspec.Struct, frozen=True, eq=False):
-    """A class of essays, handed in and graded into memory."""
+    """A class of essays, submitted and graded in memory."""
 
     course: Course
     assignment: Assignment
@@ -42,7 +42,7 @@ class Made(msgspec.Struct, frozen=True, eq=False):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """Four students; a person marked Ada's reason."""
+    """Return a class of four students, with a manual mark for Ada's reason."""
     course = Course.from_folder(essays.essays(tmp_path_factory.mktemp("statistics") / "course"))
     (course.root / "roster.csv").write_text(
         "id,first_name,last_name\nada,Ada,Lovelace\nalan,Alan,Turing\nemmy,Emmy,Noether\nkurt,Kurt,Gödel\n",
@@ -61,7 +61,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 
 def test_figures_of_a_class(made: Made) -> None:
-    """What grading found and what people gave; what waits is open."""
+    """Figures combine automatic and manual marks; open answers are counted as open."""
     found = compute_class_statistics(made.course, essays.NAME, store=opening(made.store))
     assert 4 == found.figures.students
     plain = as_plain(found)
@@ -77,7 +77,10 @@ def test_figures_of_a_class(made: Made) -> None:
 
 
 def test_nobody_is_named_unless_it_is_asked_for(made: Made) -> None:
-    """Page and JSON hold no id and no name; with names, the page links everybody's own."""
+    """Page and JSON contain no id or name unless requested.
+
+    With names, the page links to each student's page.
+    """
     found = compute_class_statistics(made.course, essays.NAME, store=opening(made.store))
     path = write_page(made.course, found)
     assert made.course.root / "staff" / "essays-statistics.html" == path
@@ -93,7 +96,7 @@ def test_nobody_is_named_unless_it_is_asked_for(made: Made) -> None:
 
 
 def test_one_script_runs_on_the_page_and_nothing_is_fetched(made: Made) -> None:
-    """Its digest stands in the policy, and there is no other way for a script to run."""
+    """The content security policy allows only one script, by its digest."""
     import base64
     import hashlib
 
@@ -110,7 +113,7 @@ def test_one_script_runs_on_the_page_and_nothing_is_fetched(made: Made) -> None:
 
 
 def test_a_class_that_nobody_graded_has_no_statistics(tmp_path: Path, made: Made) -> None:
-    """The error says what to run."""
+    """The error for a class without results says which command to run."""
     course = Course.from_folder(essays.essays(tmp_path / "course"))
     (course.root / "submitted").mkdir()
     with pytest.raises(CourseError, match="run: autograder grade essays"):
@@ -118,7 +121,7 @@ def test_a_class_that_nobody_graded_has_no_statistics(tmp_path: Path, made: Made
 
 
 def test_works_are_compared_as_they_were_handed_in(made: Made) -> None:
-    """Nothing needs to be graded; what cannot be read is told, and stops nobody."""
+    """Submissions can be compared before grading; unreadable ones are reported and skipped."""
     answers = {"scale": "Zebras graze near the river, because lions cannot swim there. So they are safe."}
     told = {"width-answer": "zebra = [lion * 3 + river(at) for at in range(7)]\nwidth = sum(zebra) // 64"}
     hidden = {"width-answer": "k=[l*3+r(i) for i in range(7)]\n# die Breite\nwidth = sum( k )//64"}
@@ -145,7 +148,7 @@ def test_works_are_compared_as_they_were_handed_in(made: Made) -> None:
 
 
 def test_what_everybody_had_must_be_readable(made: Made, tmp_path: Path) -> None:
-    """A file that is missing, or of another kind, is refused by name."""
+    """A missing hand-out or one of the wrong type is rejected with its name."""
     with pytest.raises(CourseError, match=r"gone\.py"):
         find_similar(made.course, essays.NAME, known_files=[tmp_path / "gone.py"])
     other = tmp_path / "slides.pdf"

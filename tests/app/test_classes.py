@@ -1,4 +1,4 @@
-"""What is done with a class, called as a front end does: records come back, nothing is printed."""
+"""The class commands, called as a front end does: they return records and print nothing."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ pytestmark = pytest.mark.sandbox
 
 
 class Heard(Listener):
-    """Keeps what it hears."""
+    """Record progress and messages."""
 
     def __init__(self) -> None:
         self.steps: list[tuple[int, int]] = []
         self.told: list[str] = []
 
     def report_progress(self, done: int, total: int) -> None:
-        """One step."""
+        """Record one step."""
         self.steps.append((done, total))
 
     def notify_staff(self, sentence: str) -> None:
-        """One sentence."""
+        """Record one message."""
         self.told.append(sentence)
 
 
 class InMemory(msgspec.Struct, frozen=True):
-    """A course whose class is kept in memory."""
+    """A course with its class in memory."""
 
     course: Course
     store: MemoryStore
@@ -57,12 +57,12 @@ class InMemory(msgspec.Struct, frozen=True):
 
     @property
     def opening(self) -> OpenStore:
-        """Opens the store."""
+        """Return a function that opens the store."""
         return opening(self.store)
 
 
 def opening(store: Store) -> OpenStore:
-    """Opens what is open already."""
+    """Return a function that returns the open store."""
 
     def opened(assignment: Assignment, *, new: bool) -> Store:
         del assignment, new
@@ -73,7 +73,7 @@ def opening(store: Store) -> OpenStore:
 
 @pytest.fixture(scope="module")
 def class_(tmp_path_factory: pytest.TempPathFactory) -> InMemory:
-    """A right and a wrong notebook, graded into memory."""
+    """Return a class with a right and a wrong notebook, graded in memory."""
     course = make_course(tmp_path_factory.mktemp("class") / "course")
     hand_in(course, "ada", CONTROL)
     hand_in(course, "bob", CONTROL.replace(b"return 2 * x", b"return 3 * x"))
@@ -82,7 +82,7 @@ def class_(tmp_path_factory: pytest.TempPathFactory) -> InMemory:
 
 
 def test_a_class_is_graded_into_any_store(class_: InMemory) -> None:
-    """Outcomes, progress and results; no gradebook lies in the course, and nothing waits for attention."""
+    """Any store works: outcomes, progress and results are returned, and no gradebook is written."""
     assert {"ada", "bob"} == {one.student for one in class_.graded.outcomes}
     assert ((), {}, False) == (class_.graded.remarks, class_.graded.misnamed, class_.graded.attention)
     assert ([(0, 2), (1, 2), (2, 2)], []) == (class_.watch.steps, class_.watch.told)
@@ -93,7 +93,7 @@ def test_a_class_is_graded_into_any_store(class_: InMemory) -> None:
 
 
 def test_standings_are_those_of_nbgraders_gradebook(class_: InMemory) -> None:
-    """The same class, recorded in the other store, stands where it stands here."""
+    """Both stores give the same standings for the same class."""
     again = grade_class(class_.course, NAME)
     assert [True, True] == [one.fresh for one in again.outcomes]
     kept = collect_standings(class_.course, NAME)
@@ -102,7 +102,7 @@ def test_standings_are_those_of_nbgraders_gradebook(class_: InMemory) -> None:
 
 
 def test_grading_again_finds_what_is_known(class_: InMemory) -> None:
-    """Nothing is computed twice; figures tell what was known before."""
+    """Known results are not computed again, and the statistics count them."""
     again = grade_class(class_.course, NAME, store=class_.opening)
     figures = compute_run_statistics(again.outcomes, 1.0)
     assert (2, 0, 2) == (figures["submissions"], figures["graded now"], figures["known before"])
@@ -110,7 +110,10 @@ def test_grading_again_finds_what_is_known(class_: InMemory) -> None:
 
 @pytest.mark.slow
 def test_regrading_tells_whose_points_are_others(tmp_path: Path) -> None:
-    """Everybody is graded; without a cause nobody's points move; after a change those that it is about."""
+    """Without a change no points change when everyone is graded again.
+
+    After one, only the students concerned are listed.
+    """
     course = make_course(tmp_path / "course")
     hand_in(course, "ada", CONTROL)
     hand_in(course, "bob", CONTROL.replace(b"return 2 * x", b"return 3 * x"))
@@ -136,7 +139,7 @@ def _of(graded: GradedClass, student: str) -> Score:
 
 
 def test_what_is_collected_is_told_without_grading(tmp_path: Path) -> None:
-    """Everybody's attempt, folders that are not graded for their name, and who has nothing there."""
+    """The report lists everyone's attempt, folders with invalid names, and students without a submission."""
     course = make_course(tmp_path / "course")
     hand_in(course, "ada", b"no notebook at all")
     hand_in(course, "=bob", CONTROL)
@@ -149,7 +152,7 @@ def test_what_is_collected_is_told_without_grading(tmp_path: Path) -> None:
 
 
 def test_pages_show_what_people_gave(class_: InMemory) -> None:
-    """A mark given in the store stands on the student's page; every page is told as it is written."""
+    """A manual mark in the store appears on the student's page; progress is reported for every page."""
     mark = PersonMark(
         points=class_.store.load_results(NAME)["ada"].score.items[1].possible, comment="Well said."
     )
@@ -163,7 +166,7 @@ def test_pages_show_what_people_gave(class_: InMemory) -> None:
 
 
 def test_nothing_is_printed(class_: InMemory, capfd: pytest.CaptureFixture[str]) -> None:
-    """Neither by grading nor by pages, whatever there is to tell: a front end decides what is shown."""
+    """Grading and writing pages print nothing; the front end decides what to show."""
     (class_.course.root / "Bonus.csv").touch()
     heard = grade_class(class_.course, NAME, store=class_.opening)
     write_feedback(class_.course, NAME, store=class_.opening)
@@ -174,7 +177,7 @@ def test_nothing_is_printed(class_: InMemory, capfd: pytest.CaptureFixture[str])
 
 
 def test_without_a_gradebook_nobody_stands_anywhere(tmp_path: Path) -> None:
-    """Where nobody was graded yet, the error says what to do, and none is made by asking."""
+    """Before the first grading, the error says which command to run, and no gradebook is created."""
     course = make_course(tmp_path / "course")
     for ask in (collect_standings, write_feedback):
         with pytest.raises(CourseError, match=f"there is no gradebook yet; run: autograder grade {NAME}"):
@@ -186,7 +189,7 @@ def test_without_a_gradebook_nobody_stands_anywhere(tmp_path: Path) -> None:
 def test_grading_a_known_class_again_starts_no_sandbox(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Starting one takes longer than everything else that is left to do."""
+    """Known results need no sandbox, and starting one would take most of the time."""
     course = make_course(tmp_path / "course")
     hand_in(course, "ada", CONTROL)
     grade_class(course, NAME)

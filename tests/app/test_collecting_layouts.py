@@ -1,4 +1,4 @@
-"""Names of files in downloads of learning platforms: whose they are, when, and who cannot be told."""
+"""File names in downloads of learning platforms: student, submission time, and ambiguous cases."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.downloads import NAME, make_course, written
 
 @pytest.fixture
 def course(tmp_path: Path) -> Course:
-    """A course with a class list, whose platform's clock is that of Berlin."""
+    """Return a course with a class list, in the time zone of Berlin."""
     course = make_course(tmp_path / "course")
     (course.root / "collect.toml").write_text('zone = "Europe/Berlin"\n')
     return course
@@ -107,7 +107,7 @@ def test_layouts_tell_whose_and_when(
     moments: dict[str, datetime | None],
     is_stated: bool,
 ) -> None:
-    """The last attempt counts, times are by the platform's clock, and its own files are no fault."""
+    """The latest attempt is used, times are in the platform's zone, and the platform's files are ignored."""
     report = collect_files(course, files, **({"platform": platform} if is_stated else {}))
     assert ((), ()) == (report.refused, report.unmatched)
     assert ["second", "alan", "grace"] == [laid(course, student) for student in LAST]
@@ -121,14 +121,14 @@ def test_layouts_tell_whose_and_when(
     [("warmup", "ada_k"), ("warm_up_2", "ada_k"), ("k", "ada_k"), ("warm_up", "k")],
 )
 def test_blackboard_logins_may_have_an_underscore(tmp_path: Path, title: str, login: str) -> None:
-    """The longest end that the class list knows is the login: what ada_k handed in is not k's."""
+    """The longest suffix on the class list is the login: files of ada_k are not assigned to k."""
     course = make_course(tmp_path / "course", "id,login\ns1,ada_k\ns2,k\n")
     report = collect_files(course, {f"{title}_{login}_attempt_2026-02-12-09-05-00_{BOOK}": "text"})
     assert [({"ada_k": "s1", "k": "s2"}[login], "new")] == states(report)
 
 
 def test_sakai_files_of_students_tell_no_time(course: Course) -> None:
-    """A timestamp.txt among what a student handed in is the student's own word."""
+    """A timestamp.txt among a student's own files is not trusted."""
     folder = "Warm up/Lovelace, Ada(alovelace)/Submission attachment(s)"
     report = collect_files(
         course, {f"{folder}/{BOOK}": "a", f"{folder}/timestamp.txt": "1999-01-01T00:00:00Z"}
@@ -140,7 +140,7 @@ def test_sakai_files_of_students_tell_no_time(course: Course) -> None:
 @pytest.mark.parametrize("word", ["Participant", "Teilnehmerin", "Osallistuja"])
 @pytest.mark.parametrize("has_worksheet", [False, True], ids=["alone", "with a blind worksheet"])
 def test_moodle_blind_marking_names_nobody(course: Course, word: str, has_worksheet: bool) -> None:
-    """Each hidden person is named by the number, keeps their own files, and is never taken for a student."""
+    """Each anonymous participant is named by number, keeps their files and is never matched to a student."""
     files = {f"{word}_{number}_assignsubmission_file_/{BOOK}": str(number) for number in (1234, 1235)}
     sheet = course.root / "grades.csv"
     sheet.write_text(f"Identifier,Status,Grade\n{word} 1234,Submitted,\n{word} 1235,Submitted,\n")
@@ -149,7 +149,7 @@ def test_moodle_blind_marking_names_nobody(course: Course, word: str, has_worksh
     assert [(f"{word} 1234", (BOOK,)), (f"{word} 1235", (BOOK,))] == [
         (one.label, one.files) for one in report.unmatched
     ]
-    if word != "Osallistuja":  # a language that is not known here
+    if word != "Osallistuja":  # an unknown language
         assert all("blind marking hides who it is" in str(one.suggestion) for one in report.unmatched)
     (course.root / "collect.toml").write_text(f'[students]\n"{word} 1234" = "s1001"\n')
     collect_files(course, files, **({"worksheet": sheet} if has_worksheet else {}))
@@ -157,14 +157,14 @@ def test_moodle_blind_marking_names_nobody(course: Course, word: str, has_worksh
 
 
 def test_a_single_blind_participant_is_no_student(tmp_path: Path) -> None:
-    """Not even of a class in which somebody is called so."""
+    """An anonymous participant is not matched, even if a student has the name "Participant"."""
     course = make_course(tmp_path / "course", "id,first_name,last_name\ns1,,Participant\n")
     report = collect_files(course, {f"Participant_12_assignsubmission_file_/{BOOK}": "text"})
     assert ([], ["Participant 12"]) == (states(report), [one.label for one in report.unmatched])
 
 
 def test_moodle_participants_of_one_name_are_not_merged(tmp_path: Path) -> None:
-    """Of two who are called alike one is on the class list; which one, the name does not say."""
+    """If two participants share a name that is on the class list once, neither is matched."""
     course = make_course(tmp_path / "course", "id,first_name,last_name,email\ns1,Alex,Kim,a@x.org\n")
     files = {f"Alex Kim_{number}_assignsubmission_file_/{BOOK}": str(number) for number in (80, 81)}
     report = collect_files(course, files)
@@ -178,7 +178,7 @@ def test_moodle_participants_of_one_name_are_not_merged(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("late", ["", "LATE_"])
 def test_canvas_anonymous_names_are_nobody(course: Course, late: str) -> None:
-    """Not even where the anonymous number is the account number of somebody on the class list."""
+    """Anonymous numbers are not matched, even if one equals an account number on the class list."""
     files = {f"anon_{late}4001_9001_{BOOK}": "one", f"anon_a1B2c_{late}9002_{BOOK}": "two"}
     report = collect_files(course, files)
     assert [] == states(report)
@@ -202,7 +202,7 @@ def test_canvas_anonymous_names_are_nobody(course: Course, late: str) -> None:
 def test_plus_signs_in_an_exchange_are_read_right_or_refused(
     tmp_path: Path, roster: str, folder: str, outcome: str, ending: str
 ) -> None:
-    """What cannot be divided with certainty is named, and nothing of it is anybody's."""
+    """A name that cannot be split unambiguously is reported and assigned to no student."""
     course = make_course(tmp_path / "course", roster)
     path = f"inbound/{folder}+2026-02-12 09:00:00.000000 UTC{ending}/{BOOK}"
     report = collect_files(course, {path: "text"}, platform="exchange")
@@ -217,7 +217,7 @@ def test_plus_signs_in_an_exchange_are_read_right_or_refused(
 
 @pytest.mark.parametrize("zone", ["UTC+3", "UTC+03:00", "+0100"])
 def test_offsets_in_an_exchange_are_refused(course: Course, zone: str) -> None:
-    """Read as UTC, a time with an offset behind a plus would be hours wrong."""
+    """A time with a UTC offset is refused, because reading it as UTC would be wrong by hours."""
     folder = f"s1001+{NAME}+2026-02-12 09:00:00.000000 {zone}+Zk3-x_9QwErT"
     report = collect_files(course, {f"{folder}/{BOOK}": "text"})
     assert ([], ["offset from UTC" in str(one.reason) for one in report.refused]) == (states(report), [True])
@@ -255,7 +255,7 @@ def test_offsets_in_an_exchange_are_refused(course: Course, zone: str) -> None:
 def test_names_of_own_files_hand_in_for_nobody_else(
     course: Course, ada: str, alan: str, wrapping: str
 ) -> None:
-    """A student may call a folder or file as the platform calls a classmate's; it stays the student's own."""
+    """A student may name a file or folder like a classmate's submission; it is still the student's own."""
     report = collect_files(
         course, {f"{wrapping}{ada}{alan}{BOOK}": "forged", f"{wrapping}{ada}{BOOK}": "ada"}
     )
@@ -289,7 +289,7 @@ ODD_FILES = {
 def test_an_odd_name_costs_nobody_else_their_work(
     course: Course, files: dict[str, str], platform: str, odd: dict[str, str]
 ) -> None:
-    """Even in the smallest class the names of students tell the platform, and the odd one is named."""
+    """Even in the smallest class the other names identify the platform, and the odd name is reported."""
     report = collect_files(course, files | odd)
     assert ([("s1001", "new")], "ada") == (states(report), laid(course, "s1001"))
     assert report.attention
@@ -300,14 +300,14 @@ def test_an_odd_name_costs_nobody_else_their_work(
 
 
 def test_one_odd_name_does_not_make_a_platform_of_folders(course: Course) -> None:
-    """A student's file that looks like a download of Canvas says nothing about the folders of the class."""
+    """A student's file that looks like a Canvas download does not change how the class's folders are read."""
     files = {f"s1001/{BOOK}": "ada", f"s1002/{BOOK}": "alan", "s1002/kimalex_4004_9001_notes.txt": "x"}
     report = collect_files(course, files)
     assert [("s1001", "new"), ("s1002", "new")] == states(report)
 
 
 def test_a_folder_of_a_stranger_keeps_its_name(course: Course) -> None:
-    """The only folder of a download is not taken for one around the students' folders."""
+    """The only folder of a download is not mistaken for an outer folder around the students' folders."""
     report = collect_files(course, {f"zoe/{BOOK}": "x"})
     assert (["zoe"], True) == ([one.label for one in report.unmatched], report.attention)
 
@@ -359,7 +359,7 @@ def test_who_has_no_time_is_named_with_what_helps(
     advice: tuple[str, ...],
     not_said: tuple[str, ...],
 ) -> None:
-    """The advice is for this platform, and never what was done already."""
+    """Missing times are reported with advice for this platform, omitting steps that were already taken."""
     (course.root / "collect.toml").write_text('zone = "Europe/Berlin"\n' if has_zone else "")
     (course.root / "grades.csv").write_text(SHEET)
     report = collect_files(

@@ -1,4 +1,4 @@
-"""Collecting: whose files they are, which attempt is the last one, and what is refused."""
+"""Collecting submissions: matching students, choosing the latest attempt, refusing unsafe files."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ submission_12:
 
 @pytest.fixture
 def course(tmp_path: Path) -> Course:
-    """A course with a class list."""
+    """Return a course with a class list."""
     return make_course(tmp_path / "course")
 
 
@@ -60,17 +60,20 @@ def collect(course: Course, *sources: Path, **options: object) -> CollectReport:
 
 
 def states(report: CollectReport) -> list[tuple[str, str]]:
-    """Student and state of every attempt."""
+    """Return the student and the state of every attempt."""
     return [(one.student, one.state) for one in report.attempts]
 
 
 def laid(course: Course, student: str) -> str:
-    """The notebook in submitted/."""
+    """Return the notebook in submitted/."""
     return (course.root / "submitted" / student / NAME / BOOK).read_text()
 
 
 def test_moodle_names_are_matched_and_strangers_are_told(course: Course, tmp_path: Path) -> None:
-    """By full name, behind a group's, in German spelling; two of one name and nobody are not guessed."""
+    """Match by full name, also behind a group name and in German spelling.
+
+    Ambiguous names are not guessed.
+    """
     report = collect(course, written(tmp_path / "moodle.zip", MOODLE))
     assert [("s1001", "new"), ("s1003", "new"), ("s1002", "new")] == states(report)
     assert ["ada", "alan", "grace"] == [laid(course, f"s100{one}") for one in (1, 2, 3)]
@@ -86,7 +89,7 @@ def test_moodle_names_are_matched_and_strangers_are_told(course: Course, tmp_pat
 
 
 def test_moodle_s_worksheet_tells_who_and_when(course: Course, tmp_path: Path) -> None:
-    """Two students of one name are told apart by the participant's number; times are read."""
+    """Students with the same name are distinguished by the participant number; submission times are read."""
     (course.root / "collect.toml").write_text('zone = "Europe/Berlin"\n')
     (tmp_path / "grades.csv").write_text(WORKSHEET)
     report = collect(course, written(tmp_path / "moodle.zip", MOODLE), worksheet=tmp_path / "grades.csv")
@@ -99,7 +102,10 @@ def test_moodle_s_worksheet_tells_who_and_when(course: Course, tmp_path: Path) -
 
 
 def test_canvas_names_marks_and_suffixes(course: Course, tmp_path: Path) -> None:
-    """The account's number decides, late marks are told, and what Canvas adds to a name is taken off."""
+    """The account number identifies the student.
+
+    Late marks are reported, and suffixes added by Canvas are removed.
+    """
     report = collect(
         course,
         written(
@@ -123,7 +129,10 @@ def test_canvas_names_marks_and_suffixes(course: Course, tmp_path: Path) -> None
 
 
 def test_gradescope_metadata_tells_whose_and_when(course: Course, tmp_path: Path) -> None:
-    """A submission of several is of each of them; somebody who is not on the list is told."""
+    """A group submission belongs to each of its members.
+
+    A submitter who is not on the class list is reported.
+    """
     report = collect(
         course,
         written(
@@ -141,7 +150,7 @@ def test_gradescope_metadata_tells_whose_and_when(course: Course, tmp_path: Path
 
 
 def test_ilias_folders_have_the_login_and_the_newest_file_counts(course: Course, tmp_path: Path) -> None:
-    """Files carry their times; of two of one name the newer is taken, by the clock that the course states."""
+    """Of two files with the same name the newer one is used, in the time zone that the course states."""
     (course.root / "collect.toml").write_text('zone = "Europe/Berlin"\n')
     folder = "Exercise 1/Lovelace_Ada_alovelace_310"
     report = collect(
@@ -161,7 +170,7 @@ def test_ilias_folders_have_the_login_and_the_newest_file_counts(course: Course,
 
 
 def test_times_of_an_unknown_clock_tell_the_order_alone(course: Course, tmp_path: Path) -> None:
-    """Where nobody states the zone, the newest file counts all the same, and no time is told."""
+    """Without a time zone, the newest file is still used, but no submission time is recorded."""
     folder = "Lovelace_Ada_alovelace_310"
     files = {
         f"{folder}/20260212{hour}2030_{BOOK}": text for hour, text in (("10", "first"), ("11", "second"))
@@ -172,7 +181,7 @@ def test_times_of_an_unknown_clock_tell_the_order_alone(course: Course, tmp_path
 
 
 def test_an_exchange_has_every_attempt_and_its_owner(course: Course, tmp_path: Path) -> None:
-    """All attempts are kept; somebody who writes in another one's name is refused, unless staff want it."""
+    """All attempts are kept; a submission under another student's name is refused unless staff allow it."""
     inbound = tmp_path / "exchange" / "inbound"
     for when, text in (("2026-02-12 09:00:00.000000 UTC", "one"), ("2026-02-12 10:00:00.000000 UTC", "two")):
         folder = inbound / f"s1001+{NAME}+{when}+a1b2"
@@ -195,11 +204,14 @@ def test_an_exchange_has_every_attempt_and_its_owner(course: Course, tmp_path: P
     assert [datetime(2026, 2, 12, 9, tzinfo=UTC)] == [one.submitted_at for one in kept]
     (course.root / "exams.toml").write_text(f"[{NAME}]\nend = 2026-02-12T09:30:00Z\n")
     counts = counting_attempts.find_counting_attempts(course, load_rubric(course.locate_rubric(NAME))).handins
-    assert [kept[0].folder] == [one.folder for one in counts]  # the last one in time, as ever
+    assert [kept[0].folder] == [one.folder for one in counts]  # the latest one in time, as usual
 
 
 def test_folders_are_called_after_anything_that_names_a_student(course: Course, tmp_path: Path) -> None:
-    """Ids, names, addresses and logins; a folder around all, archives; nbgrader's layout has times."""
+    """Folders may be named by id, name, address or login.
+
+    Outer folders, archives and nbgrader's layout are accepted.
+    """
     source = tmp_path / "folders"
     for place, text in {
         f"all of them/s1001/{BOOK}": "by id",
@@ -224,7 +236,7 @@ def test_folders_are_called_after_anything_that_names_a_student(course: Course, 
 
 
 def test_names_of_a_portal_and_of_people_are_the_course_s_to_state(course: Course, tmp_path: Path) -> None:
-    """``collect.toml`` has patterns with named groups, and who is meant by a name that fits nobody."""
+    """``collect.toml`` defines patterns with named groups, and maps unknown names to students."""
     (course.root / "collect.toml").write_text(
         """
         [[pattern]]
@@ -254,7 +266,7 @@ def test_names_of_a_portal_and_of_people_are_the_course_s_to_state(course: Cours
 
 
 def test_settings_that_cannot_be_are_refused_with_their_place(course: Course, tmp_path: Path) -> None:
-    """Misspelt groups, no regular expression, a pattern without an end, unknown zones, people, platforms."""
+    """Invalid groups, regular expressions, zones, students and platforms are rejected with their place."""
     source = written(tmp_path / "x.zip", {"a" * 60 + "!": "text"})
     for text, told in (
         ("[[pattern]]\nname = 'p'\npath = '(?P<ide>.)(?P<file>.)'", "no group 'ide'; did you mean 'id'"),
@@ -278,7 +290,7 @@ def test_settings_that_cannot_be_are_refused_with_their_place(course: Course, tm
 
 
 def test_what_could_harm_is_refused_by_itself(course: Course, tmp_path: Path) -> None:
-    """Whatever lies in an archive of a student's, the rest of it and of the class is collected."""
+    """A harmful entry in a student's archive is refused; the rest of it and of the class is collected."""
     bomb = archive({"zeros.bin": bytes(17 << 20)})
     hostile = {
         "ada.zip": archive(
@@ -349,7 +361,7 @@ def test_what_could_harm_is_refused_by_itself(course: Course, tmp_path: Path) ->
 
 
 def test_links_and_second_names_in_folders_are_not_followed(course: Course, tmp_path: Path) -> None:
-    """Neither a file that is a link, nor one with another name on the disk, nor a folder that is a link."""
+    """Links to files, hard links and links to folders are not followed."""
     secret = tmp_path / "secret.ipynb"
     secret.write_text("the answer key")
     source = tmp_path / "folders"
@@ -367,7 +379,7 @@ def test_links_and_second_names_in_folders_are_not_followed(course: Course, tmp_
 
 
 def test_attempts_are_kept_and_the_last_one_lies_in_submitted(course: Course, tmp_path: Path) -> None:
-    """Again and again: what is new comes in, what was there goes to earlier/, the known changes nothing."""
+    """New attempts replace earlier ones, which move to earlier/; a known attempt changes nothing."""
     name = f"Ada Lovelace_77_assignsubmission_file_/{BOOK}"
     first = written(tmp_path / "monday.zip", {name: "one"})
     second = written(tmp_path / "tuesday.zip", {name: "two"})
@@ -382,14 +394,14 @@ def test_attempts_are_kept_and_the_last_one_lies_in_submitted(course: Course, tm
     assert after == tree(course.root)
     assert [("s1001", "again")] == states(collect(course, first, dry_run=True))
     assert after == tree(course.root)
-    assert [("s1001", "again")] == states(collect(course, first))  # handed in once more: it is the last one
+    assert [("s1001", "again")] == states(collect(course, first))  # submitted again: the latest attempt
     assert "one" == laid(course, "s1001")
     kept = [data for place, data in tree(course.root).items() if place.startswith("earlier")]
     assert [b"two"] == kept
 
 
 def test_a_time_that_becomes_known_is_entered(course: Course, tmp_path: Path) -> None:
-    """Collected without times first, then with the worksheet: the attempt is the same, and has its time."""
+    """Collecting again with the worksheet adds the time to the attempt that is already there."""
     source = written(tmp_path / "moodle.zip", MOODLE)
     collect(course, source)
     (course.root / "collect.toml").write_text('zone = "Europe/Berlin"\n')
@@ -402,7 +414,7 @@ def test_a_time_that_becomes_known_is_entered(course: Course, tmp_path: Path) ->
 
 
 def test_without_a_class_list_folders_are_ids(tmp_path: Path) -> None:
-    """As with nbgrader; a name that is no id is told, and what a link stands in the way of is, too."""
+    """As with nbgrader, folder names are ids; invalid ids and targets that are links are reported."""
     course = make_course(tmp_path / "course", roster="")
     source = tmp_path / "folders"
     for who in ("ada", "=evil", "bob"):
@@ -420,7 +432,7 @@ def test_without_a_class_list_folders_are_ids(tmp_path: Path) -> None:
 
 
 def test_a_source_that_is_none_stops_no_other_one(course: Course, tmp_path: Path) -> None:
-    """It is told, and the next is collected."""
+    """An unreadable source is reported, and the next one is collected."""
     (tmp_path / "broken.zip").write_bytes(b"nothing")
     good = written(tmp_path / "moodle.zip", {f"Ada Lovelace_7_assignsubmission_file_/{BOOK}": "ada"})
     report = collect(course, tmp_path / "broken.zip", good)
@@ -445,7 +457,7 @@ def test_a_source_that_is_none_stops_no_other_one(course: Course, tmp_path: Path
 def test_what_will_not_be_graded_is_named_when_it_is_collected(
     course: Course, tmp_path: Path, files: dict[str, str], told: dict[str, str]
 ) -> None:
-    """It is kept as it came, and staff can ask for the right file at once; exit code 1 follows from that."""
+    """Files that cannot be graded are kept and reported on collection, so that staff can ask for others."""
     source = written(tmp_path / "class.zip", {f"s1001/{name}": text for name, text in files.items()})
     report = collect(course, source)
     assert ["new"] == [one.state for one in report.attempts]

@@ -1,4 +1,4 @@
-"""The log of a folder course: entries are added, each once."""
+"""The log of a course folder: entries are appended, each once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autograder.course import Course
 
 @pytest.fixture
 def course(tmp_path: Path) -> Course:
-    """A course with three entries."""
+    """Return a course with three entries."""
     made = Course(tmp_path)
     for number in range(3):
         course_log.add_entry(made, "publish", "small", {"number": number})
@@ -21,7 +21,7 @@ def course(tmp_path: Path) -> Course:
 
 
 def test_an_entry_says_who_when_and_what(course: Course) -> None:
-    """In order, with facts as they were given; another assignment has none."""
+    """Entries are in order, with their facts unchanged; another assignment has no entries."""
     found = course_log.read_entries(course, "small")
     assert [0, 1, 2] == [one.facts["number"] for one in found]
     assert {("publish", "small", course_log.get_user())} == {
@@ -32,13 +32,13 @@ def test_an_entry_says_who_when_and_what(course: Course) -> None:
 
 
 def test_the_same_entry_is_noted_once(course: Course) -> None:
-    """Whoever goes on after a kill adds nothing twice."""
+    """Resuming after a kill adds no entry twice."""
     course_log.append_entry(course, course_log.read_entries(course)[0])
     assert 3 == len(course_log.read_entries(course))
 
 
 def test_half_an_entry_is_removed_with_the_next(course: Course) -> None:
-    """A writer that was killed leaves no line that is none."""
+    """An incomplete line of a killed writer is removed."""
     path = course.private / "log.jsonl"
     path.write_bytes(path.read_bytes() + b'{"id": "half')
     course_log.add_entry(course, "publish", "small", {"number": 3})
@@ -46,7 +46,7 @@ def test_half_an_entry_is_removed_with_the_next(course: Course) -> None:
 
 
 def test_a_log_that_cannot_be_read_stops_what_would_be_noted(course: Course) -> None:
-    """Nothing is added behind a line that is none."""
+    """Nothing is appended to a damaged log."""
     path = course.private / "log.jsonl"
     path.write_bytes(path.read_bytes() + b"no entry\n")
     with pytest.raises(CourseError, match="cannot be read"):

@@ -1,4 +1,4 @@
-"""Grades of a class as files for platforms: who is in them, and what is refused."""
+"""Exporting the grades of a class for platforms: which students are included, and what is refused."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Export = Callable[..., ExportReport]
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small course, released and handed in by two."""
+    """Return the small course, released, with two submissions."""
     root = tmp_path_factory.mktemp("export") / "course"
     course = small_course(root)
     generate_release(course, NAME)
@@ -56,7 +56,7 @@ def course(original: Path, tmp_path: Path) -> Course:
 
 @pytest.fixture
 def export(course: Course) -> Export:
-    """Exports from a store in memory: all of Ada's is marked, Bob's waits for a person."""
+    """Export from a store in memory: Ada's marks are complete, Bob's need manual review."""
     assignment = assignments.load_assignment(course, NAME)
     store = MemoryStore()
     store.prepare_assignment(assignment.rubric, assignment.release_bytes)
@@ -76,7 +76,7 @@ def export(course: Course) -> Export:
 
 
 def test_marks_that_are_not_final_are_left_out(export: Export, tmp_path: Path) -> None:
-    """They are named; asked for, they are taken with their state."""
+    """Provisional marks are listed and left out; on request they are included with their state."""
     to = tmp_path / "grades.jsonl"
     done = export("jsonl", to)
     assert (("ada",), ("bob",)) == (done.entered, done.provisional)
@@ -96,7 +96,7 @@ def test_marks_that_are_not_final_are_left_out(export: Export, tmp_path: Path) -
 
 
 def test_export_enters_students_whose_comments_are_unread(course: Course, tmp_path: Path) -> None:
-    """A question worth nothing, such as "Comments?", keeps no mark back."""
+    """An open question without points, such as "Comments?", does not hold back a mark."""
     rubric = course.locate_rubric(NAME)
     changed(rubric, "points = 13", "points = 12")
     head, thoughts = rubric.read_text(encoding="utf-8").split('id = "thoughts"')
@@ -125,7 +125,7 @@ def test_export_enters_students_whose_comments_are_unread(course: Course, tmp_pa
 
 
 def test_moodle_gets_its_worksheet_and_pages(export: Export, course: Course, tmp_path: Path) -> None:
-    """Filled in; a mark without a row, a row without a mark and a missing page are named."""
+    """Students without a row, rows without a mark and missing pages are reported."""
     sheet, pages = tmp_path / "grades.csv", tmp_path / "pages.zip"
     sheet.write_text(WORKSHEET)
     page = course.locate_feedback("ada", NAME) / f"{NAME}.html"
@@ -148,7 +148,7 @@ def test_moodle_gets_its_worksheet_and_pages(export: Export, course: Course, tmp
 
 
 def test_what_does_not_go_together_writes_nothing(export: Export, tmp_path: Path) -> None:
-    """No worksheet, one that is none, one of another maximum, options of other forms, an unknown form."""
+    """Missing, invalid or mismatched worksheets, foreign options and unknown formats are refused."""
     sheet, to = tmp_path / "grades.csv", tmp_path / "to.csv"
     with pytest.raises(CourseError, match="name it with --fill FILE"):
         export("moodle", to)

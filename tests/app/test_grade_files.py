@@ -1,4 +1,4 @@
-"""Lists of grades as platforms take them, read back as those platforms do."""
+"""Grade lists in the formats of learning platforms, read back as those platforms do."""
 
 from __future__ import annotations
 
@@ -62,12 +62,15 @@ GERMAN = (
 
 
 def rows(data: bytes, separator: str = ",") -> list[list[str]]:
-    """As any reader of CSV has them."""
+    """Return the rows as any CSV reader does."""
     return list(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), delimiter=separator))
 
 
 def test_moodle_s_worksheet_is_filled() -> None:
-    """Grades alone change; bonus beyond the maximum is bounded, nobody is guessed, no cell is a formula."""
+    """Only grades, comments and formula-like names change.
+
+    Totals are capped at the maximum, unmatched rows stay empty, and no cell is a formula.
+    """
     made = grade_files.fill_moodle_worksheet(
         WORKSHEET.encode(), [LINE, OTHER], REGISTER, scaled=False, comments=True
     )
@@ -93,7 +96,10 @@ def test_moodle_s_worksheet_is_filled() -> None:
 
 
 def test_a_german_worksheet_stays_german() -> None:
-    """Semicolons, decimal commas and the byte order mark stay; another maximum is converted if it is said."""
+    """Semicolons, decimal commas and the byte order mark are kept.
+
+    A different maximum is converted on request.
+    """
     with pytest.raises(CourseError, match=r"maximum is 26, and the assignment has 13 points; .* --scale"):
         grade_files.fill_moodle_worksheet(GERMAN.encode(), [LINE], REGISTER, scaled=False, comments=False)
     made = grade_files.fill_moodle_worksheet(
@@ -110,7 +116,7 @@ def test_a_german_worksheet_stays_german() -> None:
 
 
 def test_moodle_s_feedback_archive_has_its_own_names() -> None:
-    """Folders are called as in a download of submissions, by which Moodle finds whose they are."""
+    """Folders are named as in a download of submissions, so that Moodle finds the students."""
     made = grade_files.pack_moodle_feedback(
         read_worksheet(WORKSHEET.encode()), {"s1": b"<p>ada", "s2": b"<p>alan"}, REGISTER, "warmup"
     )
@@ -123,7 +129,7 @@ def test_moodle_s_feedback_archive_has_its_own_names() -> None:
 
 
 def test_what_was_written_is_read_by_what_reads_downloads() -> None:
-    """Round trips: the archive's names, the worksheet, the gradebook and the list lead to the same people."""
+    """The archive, worksheet, gradebook and list are matched to the same students when they are read back."""
     sheet = read_worksheet(WORKSHEET.encode())
     made = grade_files.pack_moodle_feedback(sheet, {"s1": b"", "s2": b""}, REGISTER, "warmup")
     with zipfile.ZipFile(io.BytesIO(made.content)) as archive:
@@ -156,7 +162,10 @@ def test_what_was_written_is_read_by_what_reads_downloads() -> None:
 
 
 def test_canvas_gets_a_gradebook() -> None:
-    """With the row of possible points; a downloaded one lends its rows, numbers and the column's name."""
+    """The file has a row of possible points.
+
+    Rows, numbers and the column name come from a downloaded gradebook.
+    """
     alone = grade_files.make_canvas_gradebook([LINE, OTHER], REGISTER, "Warmup")
     assert [
         ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Warmup"],
@@ -183,7 +192,10 @@ def test_canvas_gets_a_gradebook() -> None:
 
 
 def test_canvas_counts_by_its_own_maximum_and_columns() -> None:
-    """Another maximum is refused or converted; a student of two sections has two rows; no column is new."""
+    """A different maximum is refused or converted.
+
+    A student in two sections has two rows; no column is added.
+    """
     downloaded = (
         "Student,ID,SIS User ID,SIS Login ID,Section,Warmup (4711)\n"
         ",,,,,Manual Posting\n    Punkte möglich,,,,,6.5\n"
@@ -218,7 +230,7 @@ CANVAS_HEAD = "Student,ID,SIS User ID,SIS Login ID,Section"
 def test_canvas_refuses_to_guess_between_columns(
     title: str, columns: tuple[str, ...], named: tuple[str, ...]
 ) -> None:
-    """Marks in the column of another assignment would overwrite its marks in Canvas."""
+    """Writing into the column of another assignment would overwrite its marks in Canvas."""
     downloaded = f"{CANVAS_HEAD},{','.join(columns)}\n" + '"Lovelace, Ada",4001,s1,alovelace,One,5,5\n'
     with pytest.raises(CourseError, match="the gradebook has 2 columns that may be") as caught:
         grade_files.make_canvas_gradebook([LINE], REGISTER, title, downloaded.encode())
@@ -237,7 +249,7 @@ def test_canvas_refuses_to_guess_between_columns(
     ids=["named with its number", "number in another spelling", "exactly this name", "another number"],
 )
 def test_canvas_takes_the_column_that_the_title_states(title: str, column: str) -> None:
-    """Canvas's number decides, and so does the exact name; a number that is not there fits no column."""
+    """The Canvas number or the exact name selects the column; an unknown number matches no column."""
     columns = ["probe (12)", "probe (13)", *(["probe"] if title == "probe" else [])]
     downloaded = f"{CANVAS_HEAD},{','.join(columns)}\n" + '"Lovelace, Ada",4001,s1,alovelace,One,5,5\n'
     made = grade_files.make_canvas_gradebook([LINE], REGISTER, title, downloaded.encode())
@@ -247,7 +259,7 @@ def test_canvas_takes_the_column_that_the_title_states(title: str, column: str) 
 
 @pytest.mark.parametrize("cell", ["EX", "ex", " EX "])
 def test_canvas_keeps_excused_students_excused(cell: str) -> None:
-    """A mark would end the excuse; the cell stays, the student is named, and the mark counts as missing."""
+    """A mark would end the excuse, so the cell is kept and the student is listed as missing."""
     downloaded = (
         f"{CANVAS_HEAD},Warmup (4711)\n    Points Possible,,,,,13\n"
         f'"Lovelace, Ada",4001,s1,alovelace,One,{cell}\n"@Turing",,s2,,One,3\n'
@@ -269,7 +281,7 @@ def test_canvas_keeps_excused_students_excused(cell: str) -> None:
     ids=["posting", "a date", "a number", "several rows"],
 )
 def test_canvas_rows_above_the_possible_points_are_of_no_student(above: str) -> None:
-    """What they say is no maximum and no name, whatever it is; students sorted above are still found."""
+    """Rows above "Points Possible" are not students; students who were sorted above it are still found."""
     downloaded = (
         f"{CANVAS_HEAD},Warmup (4711)\n{above}\n"
         '"Lovelace, Ada",4001,s1,alovelace,One,\n    Points Possible,,,,,13\n"@Turing",,s2,,One,\n'
@@ -283,7 +295,7 @@ def test_canvas_rows_above_the_possible_points_are_of_no_student(above: str) -> 
 
 
 def test_plain_lists_are_for_any_program() -> None:
-    """Names that would act are guarded; ILIAS has semicolons and a byte order mark."""
+    """Names that look like formulas are escaped; ILIAS uses semicolons and a byte order mark."""
     made = grade_files.make_csv([LINE, OTHER], REGISTER)
     assert [
         list(grade_files.PLAIN_COLUMNS),
@@ -296,7 +308,7 @@ def test_plain_lists_are_for_any_program() -> None:
 
 @given(st.lists(st.lists(st.text(max_size=12), min_size=2, max_size=2), max_size=5), st.sampled_from(",;\t"))
 def test_no_cell_acts_and_every_cell_comes_back(cells: list[list[str]], separator: str) -> None:
-    """Whatever stands in a cell: no spreadsheet takes it for a formula, and it is read as it was meant."""
+    """No spreadsheet takes any cell for a formula, and every cell is read back unchanged."""
     kept = [[one.replace("\0", "").strip() for one in row] for row in cells]
     kept = [row for row in kept if any(row) and not row[0].casefold().startswith("endhissheet")]
     data = write_table(CsvTable(("Identifier", "Grade"), tuple(map(tuple, kept)), (), separator))

@@ -1,4 +1,4 @@
-"""A class that hands in as groups: graded once, marked once, and everybody has marks and a page."""
+"""Group submissions: graded and marked once, with marks and a page for every member."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ penalty = {{ per_day = 10, cap = 50 }}
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
-    """Two groups and somebody alone: ada handed in late for hers, dan's is wrong."""
+    """Make a course with two groups and a single student: ada's submission is late, dan's is wrong."""
     course = make_course(tmp_path_factory.mktemp("groups") / "course")
     course.groups.write_text("group,student\nred,ada\nred,bob\nred,cleo\nblue,dan\nblue,eve\n")
     course.exams.write_text(EXAMS)
@@ -45,7 +45,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
 
 @pytest.fixture(scope="module")
 def graded(course: Course) -> Iterator[tuple[Course, MemoryStore]]:
-    """The class, graded into memory."""
+    """Return the class, graded in memory."""
     with MemoryStore() as store:
         outcomes = grade_class(course, NAME, store=opening(store)).outcomes
         assert ["ada", "bob", "cleo", "dan", "eve", "zoe"] == sorted(one.student for one in outcomes)
@@ -53,12 +53,15 @@ def graded(course: Course) -> Iterator[tuple[Course, MemoryStore]]:
 
 
 def points(course: Course, store: MemoryStore) -> dict[str, Decimal]:
-    """Everybody's total."""
+    """Return everyone's total."""
     return {who: one.total for who, one in collect_standings(course, NAME, store=opening(store)).rows.items()}
 
 
 def test_all_members_have_the_marks_of_their_submission(graded: tuple[Course, MemoryStore]) -> None:
-    """Graded once under who handed it in, with what its delay costs; grading again finds all of it."""
+    """A group's submission is graded once and its late penalty applies to all members.
+
+    Regrading reuses the result.
+    """
     course, store = graded
     full, wrong = points(course, store)["zoe"], points(course, store)["dan"]
     late = Decimal(9) * 20 / 100
@@ -74,7 +77,7 @@ def test_all_members_have_the_marks_of_their_submission(graded: tuple[Course, Me
 
 
 def test_pages_name_the_group(graded: tuple[Course, MemoryStore]) -> None:
-    """Every member has a page, with the group, who handed in, and what was taken off on a line of its own."""
+    """Every member's page shows the group, the submitter, and the late penalty on a separate line."""
     course, store = graded
     written = write_feedback(course, NAME, store=opening(store))
     assert [] == [page.problem for page in written.pages if page.problem]
@@ -88,7 +91,7 @@ def test_pages_name_the_group(graded: tuple[Course, MemoryStore]) -> None:
 
 
 def test_a_person_marks_a_group_once(graded: tuple[Course, MemoryStore]) -> None:
-    """The mark stands for all members, follows when it is changed, and gives way to a member's own."""
+    """A mark applies to all members and can be changed; a member's individual mark takes precedence."""
     course, store = graded
     before = points(course, store)
     store.give_mark(NAME, "bob", WHY, PersonMark(Decimal(1), comment="Good."))
@@ -107,7 +110,7 @@ def test_a_person_marks_a_group_once(graded: tuple[Course, MemoryStore]) -> None
 
 
 def test_times_that_change_hold_at_once(graded: tuple[Course, MemoryStore]) -> None:
-    """A mark follows from the course's lists as they are: nothing has to be graded for an extension."""
+    """A new extension applies immediately, without grading again."""
     course, store = graded
     before = points(course, store)
     course.exams.write_text(EXAMS + f"[{NAME}.groups.red]\nextra_minutes = 1440\n")
@@ -121,7 +124,7 @@ def test_times_that_change_hold_at_once(graded: tuple[Course, MemoryStore]) -> N
 
 
 def test_grade_names_group_lines_that_cannot_be_meant(course: Course) -> None:
-    """A student in two groups is refused with both lines; a member whom nobody knows is told."""
+    """A student in two groups is refused with both lines; an unknown member is reported."""
     before = course.groups.read_text()
     course.groups.write_text(f"{before}blue,ada\n")
     with pytest.raises(CourseError, match=r"'ada' stands twice .*: 2 \('red'\), 7 \('blue'\)"):
@@ -144,6 +147,6 @@ def test_grade_names_group_lines_that_cannot_be_meant(course: Course) -> None:
     ],
 )
 def test_the_lowest_shares_are_dropped(shares: list[tuple[int, int]], drop: int, lowest: list[int]) -> None:
-    """By the share of the possible points, exactly; of equal ones the later assignment."""
+    """The lowest shares of the possible points are dropped; if two are equal, the later assignment is."""
     parts = [TotalPart(str(at), Decimal(one), Decimal(of), True, True) for at, (one, of) in enumerate(shares)]
     assert lowest == [at for at, part in enumerate(mark_dropped(parts, drop)) if part.dropped]

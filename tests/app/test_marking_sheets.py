@@ -1,4 +1,4 @@
-"""Sheets for marking elsewhere: what stands in them, what is entered, and what never is."""
+"""Marking sheets: their contents, the changes that an import makes, and the rows that it refuses."""
 
 from __future__ import annotations
 
@@ -55,16 +55,16 @@ HOSTILE = (
 
 @pytest.fixture(scope="module")
 def assignment(tmp_path_factory: pytest.TempPathFactory) -> Assignment:
-    """The small course's, released."""
+    """Return the small course's assignment, released."""
     course = small_course.small_course(tmp_path_factory.mktemp("sheets"))
     generate_release(course, small_course.NAME)
     return assignments.load_assignment(course, small_course.NAME)
 
 
 def result(assignment: Assignment, student: str, **texts: str) -> GradingResult:
-    """A result in which written answers wait, where there is a text for them; formulas and code were right.
+    """Return a result in which these written answers need manual review; formulas and code are right.
 
-    ``_`` in a cell's name stands for ``-``; a question in ``open`` waits as a whole.
+    ``_`` in a cell's name stands for ``-``; a question in ``open`` needs review as a whole.
     """
     waiting = texts.pop("open", "").split()
     texts = {name.replace("_", "-"): text for name, text in texts.items()}
@@ -97,29 +97,32 @@ class Class(Struct, frozen=True, eq=False):
     store: Store
 
     def subject(self) -> SheetSubject:
-        """As it stands now."""
+        """Return the subject of a sheet with the current results."""
         return SheetSubject(self.assignment, self.store, self.store.load_results(small_course.NAME))
 
     def sheet(self, **choice: object) -> list[dict[str, str]]:
-        """Its sheet, as a list of rows."""
+        """Export a sheet and return it as a list of rows."""
         return [dict(row) for row in marking_sheets.make_sheet(self.subject(), SheetChoice(**choice)).rows]  # type: ignore[arg-type]
 
     def plan(self, rows: list[dict[str, str]]) -> SheetPlan:
-        """What such a sheet would change."""
+        """Plan the import of a sheet with these rows."""
         return marking_sheets.plan_sheet(self.subject(), read_sheet(write_sheet(rows)))
 
     def enter(self, rows: list[dict[str, str]]) -> SheetEntry:
-        """Enter such a sheet."""
+        """Import a sheet with these rows."""
         return marking_sheets.enter_sheet(self.subject(), self.plan(rows))
 
     def mark(self, student: str, notebook: str, cell: str) -> PersonMark:
-        """What people gave."""
+        """Return the manual mark of a cell."""
         return self.store.load_marks(small_course.NAME).get(student, {}).get((notebook, cell), PersonMark())
 
 
 @pytest.fixture
 def made(assignment: Assignment) -> Class:
-    """Ada and Alan gave the same answer, Kurt another one and thoughts, Eve none; Grace's code waits."""
+    """Make a class: Ada and Alan gave the same answer, Kurt a different one, Eve none.
+
+    Grace's code needs review.
+    """
     store = MemoryStore()
     store.prepare_assignment(assignment.rubric, assignment.release_bytes)
     for one in (
@@ -134,21 +137,21 @@ def made(assignment: Assignment) -> Class:
 
 
 def rows_of(rows: list[dict[str, str]], cell: str, text: str = "") -> list[dict[str, str]]:
-    """The rows of a cell's answers that begin so."""
+    """Return the rows of a cell that start with this answer."""
     return [row for row in rows if row["cell"] == cell and row["answer"].startswith(text)]
 
 
 def fill(rows: list[dict[str, str]], cell: str, points: str, comment: str = "", text: str = "") -> None:
-    """Somebody fills points in."""
+    """Fill in points and a comment, as a marker does."""
     for row in rows_of(rows, cell, text):
         row |= {"points": points, "comment": comment or row["comment"]}
 
 
-# ---------------------------------------------------------------- what stands in a sheet
+# ---------------------------------------------------------------- contents of a sheet
 
 
 def test_a_row_for_each_answer_and_item_that_a_person_decides(made: Class) -> None:
-    """Written answers that there are, and what grading could not decide; what was decided is not there."""
+    """A sheet has a row for each written answer and each item that needs manual review, and no others."""
     rows = made.sheet(names=True)
     assert [
         ("mlp-why", "why", "1", "ada"),
@@ -165,7 +168,7 @@ def test_a_row_for_each_answer_and_item_that_a_person_decides(made: Class) -> No
 
 
 def test_nobody_is_named_without_names(made: Class) -> None:
-    """Students have names that follow from the course's secret, the same in every cell and sheet."""
+    """Pseudonyms depend on the course's secret and are the same in every cell and sheet."""
     rows = made.sheet()
     text = write_sheet(rows).decode("utf-8-sig")
     assert [] == [name for name in ("ada", "alan", "kurt", "grace", "eve") if name in text]
@@ -178,7 +181,7 @@ def test_nobody_is_named_without_names(made: Class) -> None:
 
 
 def test_what_the_program_could_not_decide_says_why(made: Class, assignment: Assignment) -> None:
-    """An item that waits though it is not marked by hand has its reason; another one has none."""
+    """The reason is given for items that could not be graded automatically, not for manually marked ones."""
     graded = result(assignment, "zoe", formulas_why="Two.", open="softmax")
     by_hand = {item.id for question in assignment.rubric.questions for item in question.items if item.manual}
     items = tuple(
@@ -197,7 +200,7 @@ def test_what_the_program_could_not_decide_says_why(made: Class, assignment: Ass
 def test_items_marked_by_hand_say_why_their_notebook_could_not_be_read(
     made: Class, assignment: Assignment
 ) -> None:
-    """Otherwise a marker sees an empty answer and gives no points."""
+    """Without the reason, a marker would see an empty answer and give no points."""
     graded = result(assignment, "zoe", formulas_why="Two.")
     items = tuple(
         replace(one, status=Status.NEEDS_REVIEW, staff="refused: a Git LFS pointer", code="refused.review")
@@ -209,7 +212,10 @@ def test_items_marked_by_hand_say_why_their_notebook_could_not_be_read(
 
 
 def test_a_choice_of_rows(made: Class) -> None:
-    """Of some cells, and of answers that wait; a cell that is not there is named with the nearest."""
+    """Rows can be limited to some cells or open answers.
+
+    An unknown cell is reported with the closest name.
+    """
     assert {"thoughts"} == {row["cell"] for row in made.sheet(cells=("thoughts",))}
     made.store.give_mark("small", "kurt", ("code", THOUGHTS), PersonMark(Decimal(1)))
     assert THOUGHTS in {row["cell"] for row in made.sheet()}
@@ -219,13 +225,16 @@ def test_a_choice_of_rows(made: Class) -> None:
 
 
 def test_equal_answers_are_one_row(made: Class) -> None:
-    """With how many they are; others stand by themselves."""
+    """Equal answers share one row that gives their number; other answers have a row each."""
     rows = {row["answer"]: row["count"] for row in made.sheet(groups=True) if row["cell"] == WHY}
     assert {"Up and back.": "2", "Because.": "1"} == rows
 
 
 def test_results_by_other_points_are_left_out(made: Class) -> None:
-    """They are told: points of what an item is worth now would be of another number."""
+    """Results of an older rubric version are left out with a remark.
+
+    Their points may have a different maximum.
+    """
     old = result(made.assignment, "ada", mlp_why="Up and back.")
     keep(made.store, replace(old, score=replace(old.score, rubric_version=0)), made.assignment.rubric)
     sheet = marking_sheets.make_sheet(made.subject())
@@ -235,12 +244,12 @@ def test_results_by_other_points_are_left_out(made: Class) -> None:
     assert 2 == len([row for row in sheet.rows if row["cell"] == WHY])
 
 
-# ---------------------------------------------------------------- what is entered
+# ---------------------------------------------------------------- imported marks
 
 
 @pytest.mark.parametrize("choice", [{}, {"names": True}, {"groups": True}, {"waiting": True}])
 def test_a_round_trip_changes_nothing(made: Class, choice: dict[str, bool]) -> None:
-    """Exported and imported as it is: with marks, comments, and marks that are to be looked at again."""
+    """An unchanged sheet changes nothing, with marks, comments and marks that must be confirmed."""
     made.store.give_mark(
         "small", "kurt", ("formulas", WHY), PersonMark(Decimal("0.5"), comment=f"=1+1\n{HOSTILE}")
     )
@@ -255,7 +264,7 @@ def test_a_round_trip_changes_nothing(made: Class, choice: dict[str, bool]) -> N
 
 
 def test_points_and_comments_are_entered(made: Class) -> None:
-    """Exactly; the same sheet once more changes nothing, and one of afterwards shows them."""
+    """Points and comments are stored exactly; importing the same sheet again changes nothing."""
     rows = made.sheet()
     fill(rows, WHY, "0,75", "Which two?", "Because.")
     done = made.enter(rows)
@@ -272,7 +281,10 @@ def test_points_and_comments_are_entered(made: Class) -> None:
 
 
 def test_a_cell_of_several_items_needs_all_of_them(made: Class) -> None:
-    """The sum is entered, and what it is made of; with one item empty nothing of the cell is."""
+    """The sum of the items is stored as the cell's mark.
+
+    If one item is empty, nothing is stored for the cell.
+    """
     rows = made.sheet()
     fill(rows, THOUGHTS, "1")
     for row in rows_of(rows, SOFTMAX):
@@ -292,7 +304,7 @@ def test_a_cell_of_several_items_needs_all_of_them(made: Class) -> None:
 
 
 def test_what_grading_decided_beside_an_item_counts(made: Class) -> None:
-    """A cell of which one item waits: its mark is the sum, and the sheet shows the item's part of it."""
+    """If one item of a cell needs review, the mark is the sum, and the sheet shows that item's part."""
     graded = result(made.assignment, "grace", open="softmax")
     items = tuple(
         replace(one, status=Status.FAILED, points=Decimal("0.5")) if one.item == "rows" else one
@@ -315,7 +327,10 @@ def test_what_grading_decided_beside_an_item_counts(made: Class) -> None:
 
 
 def test_a_group_is_entered_for_all_of_it(made: Class) -> None:
-    """One row marks everybody who gave the answer, each with their own comment where nobody wrote another."""
+    """One row marks every student with that answer.
+
+    Students keep individual comments if no new one is given.
+    """
     made.store.give_mark("small", "ada", ("formulas", WHY), PersonMark(comment="Ada's own"))
     rows = made.sheet(groups=True)
     fill(rows, WHY, "1", text="Up")
@@ -332,7 +347,7 @@ def test_a_group_is_entered_for_all_of_it(made: Class) -> None:
 
 
 def test_different_marks_of_a_group_are_shown_and_left(made: Class) -> None:
-    """A comment alone changes no points."""
+    """Editing only the comment of a group with different marks changes no points."""
     for student, points in (("ada", "1"), ("alan", "0.5")):
         made.store.give_mark("small", student, ("formulas", WHY), PersonMark(Decimal(points)))
     rows = made.sheet(groups=True)
@@ -347,7 +362,7 @@ def test_different_marks_of_a_group_are_shown_and_left(made: Class) -> None:
 
 
 def test_a_mark_that_is_to_be_looked_at_again_is_confirmed_by_its_points(made: Class) -> None:
-    """Its points are not filled in beforehand: a row that nobody touched confirms nothing."""
+    """Points that must be confirmed are not filled in, so an untouched row confirms nothing."""
     made.store.give_mark("small", "kurt", ("formulas", WHY), PersonMark(Decimal(1), again=True))
     rows = made.sheet(waiting=True)
     (row,) = rows_of(rows, WHY, "Because.")
@@ -361,7 +376,7 @@ def test_a_mark_that_is_to_be_looked_at_again_is_confirmed_by_its_points(made: C
 
 
 def test_a_mark_is_not_taken_away(made: Class) -> None:
-    """Points that were deleted are told; extra credit stays."""
+    """Deleted points are reported and change nothing; extra credit is kept."""
     made.store.give_mark("small", "kurt", ("formulas", WHY), PersonMark(Decimal(1), Decimal(2)))
     rows = made.sheet()
     fill(rows, WHY, "", text="Because.")
@@ -375,11 +390,14 @@ def test_a_mark_is_not_taken_away(made: Class) -> None:
     )
 
 
-# ---------------------------------------------------------------- what is never entered
+# ---------------------------------------------------------------- refused rows
 
 
 def test_two_people_import_the_same_sheet(made: Class) -> None:
-    """Each marked another half: both are entered. Where both marked one answer, the second is told."""
+    """Two markers can import halves of one sheet.
+
+    If both marked the same answer, the second import is refused.
+    """
     first, second = made.sheet(), made.sheet()
     fill(first, WHY, "1")
     fill(second, THOUGHTS, "1")
@@ -393,7 +411,7 @@ def test_two_people_import_the_same_sheet(made: Class) -> None:
 
 
 def test_an_answer_that_changed_is_not_marked_by_what_was_said_of_the_old_one(made: Class) -> None:
-    """Another text, another automatic mark, nothing written any more, or a group with one more in it."""
+    """A row is stale if the answer, the automatic mark or the group of students changed."""
     rows, grouped = made.sheet(), made.sheet(groups=True)
     fill(rows, WHY, "1")
     fill(grouped, WHY, "0.5", text="Up")
@@ -415,7 +433,10 @@ def test_an_answer_that_changed_is_not_marked_by_what_was_said_of_the_old_one(ma
 
 
 def test_a_sheet_of_another_assignment_or_course_is_refused(made: Class, assignment: Assignment) -> None:
-    """Every row is told, and nothing is entered; so is one whose row and state belong to different lines."""
+    """Every row of another assignment or course is reported and nothing is stored.
+
+    Row and state must match, too.
+    """
     rows = made.sheet()
     fill(rows, WHY, "1")
     for change in (
@@ -436,7 +457,7 @@ def test_a_sheet_of_another_assignment_or_course_is_refused(made: Class, assignm
     "points", ["1.01", "-0.5", "1e2", "one", "1.5.2", "01. Mai", "NaN", "∞", "1/2", "=1", "１"]
 )
 def test_points_that_cannot_be_are_refused(made: Class, points: str) -> None:
-    """More than an item has, less than nothing, no numbers, and what a spreadsheet makes of them."""
+    """Reject points above the maximum, negative points, text, and values that a spreadsheet converted."""
     rows = made.sheet()
     fill(rows, THOUGHTS, "1")
     fill(rows, WHY, points, text="Because.")
@@ -447,7 +468,7 @@ def test_points_that_cannot_be_are_refused(made: Class, points: str) -> None:
 
 
 def test_the_same_row_twice_is_refused(made: Class) -> None:
-    """Also an answer by itself and in a group."""
+    """A repeated row is refused, also if an answer is listed both individually and in a group."""
     rows = made.sheet()
     fill(rows, WHY, "1")
     assert "the same row" in str(made.plan([*rows, rows[0]]).errors[0])
@@ -459,7 +480,7 @@ def test_the_same_row_twice_is_refused(made: Class) -> None:
 
 
 def test_different_comments_of_one_answer_are_refused(made: Class) -> None:
-    """The rows of a cell have one comment; where one was changed, that is it."""
+    """The rows of a cell share one comment; if one of them was changed, it applies to all."""
     rows = made.sheet()
     for number, row in enumerate(rows_of(rows, SOFTMAX)):
         row |= {"points": "0", "comment": f"Comment {number}"}
@@ -475,7 +496,7 @@ def test_different_comments_of_one_answer_are_refused(made: Class) -> None:
 
 
 def saved(rows: list[dict[str, str]], separator: str) -> str:
-    """A sheet as a spreadsheet program saves it."""
+    """Return the sheet as a spreadsheet program saves it."""
     text = io.StringIO()
     writer = csv.writer(text, delimiter=separator, lineterminator="\r\n")
     writer.writerow(COLUMNS)
@@ -496,7 +517,7 @@ def saved(rows: list[dict[str, str]], separator: str) -> str:
 def test_what_spreadsheets_save_is_read(
     made: Class, separator: str, encoding: str, before: str, after: str
 ) -> None:
-    """Semicolons, tabs, byte order marks, UTF-16, blank lines and columns at the end, CRLF."""
+    """Read semicolons, tabs, byte order marks, UTF-16, CRLF, and blank rows and columns at the end."""
     rows = made.sheet()
     fill(rows, WHY, "0,5", "Zwei »Matrizen«;\nwelche?", "Because.")
     lines = read_sheet((before + saved(rows, separator) + after).encode(encoding))
@@ -507,7 +528,7 @@ def test_what_spreadsheets_save_is_read(
 
 
 def test_only_the_columns_that_are_read_are_needed(made: Class) -> None:
-    """Others may be moved, deleted, renamed or added, and rows sorted."""
+    """Other columns may be moved, deleted, renamed or added, and rows may be sorted."""
     rows = made.sheet()
     fill(rows, WHY, "1")
     text = io.StringIO()
@@ -535,7 +556,7 @@ def test_only_the_columns_that_are_read_are_needed(made: Class) -> None:
     ],
 )
 def test_what_is_no_sheet_is_refused(data: bytes, told: str) -> None:
-    """With the place, and what to do."""
+    """The error for a file that is not a sheet gives the place and the remedy."""
     with pytest.raises(CourseError, match=told):
         read_sheet(data)
 
@@ -545,7 +566,7 @@ BEGINNINGS = st.lists(st.sampled_from(list("'=+-@\t ＝1,")), max_size=4).map(""
 
 @given(st.builds(str.__add__, BEGINNINGS, st.text(max_size=5)))
 def test_what_is_guarded_is_no_formula_and_comes_back(text: str) -> None:
-    """No cell begins with a sign that a spreadsheet computes, but a number; each is read as written."""
+    """No cell but a number starts with a formula character; each cell is read back unchanged."""
     cell = guard_value(text)
     assert text == strip_guard(cell)
     begins = cell.lstrip()[:1] in ("=", "+", "-", "@") or cell[:1] in ("\t", "\r", "\n")
@@ -554,14 +575,14 @@ def test_what_is_guarded_is_no_formula_and_comes_back(text: str) -> None:
 
 @given(st.decimals("0", "999999", places=6) | st.decimals("-99", "0", places=2))
 def test_points_are_read_exactly(points: Decimal) -> None:
-    """With a point or a comma, and space around them."""
+    """Points may have a decimal point or comma, with spaces around them."""
     for written in (f"{points:f}", f" {points:f}".replace(".", ",") + " ", f"{points:f}".replace("-", "−")):
         assert points == parse_points(written)
 
 
 @given(st.text() | st.binary().map(lambda data: data.decode("utf-8", "surrogateescape")))
 def test_any_text_is_read_or_refused(text: str) -> None:
-    """Nothing but our own error comes out of a file, whatever it holds."""
+    """Any file content is either read or rejected with our own error."""
     for head in ("", "assignment,row,points,comment,state\n"):
         try:
             lines = read_sheet((head + text).encode("utf-8", "replace"))
@@ -572,7 +593,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 
 def test_hostile_answers_are_harmless_and_shown(made: Class) -> None:
-    """Formulas, NUL, escape codes, quotes, lone surrogates, a megabyte: the sheet is read back as it was."""
+    """Formulas, NUL, escape codes, quotes, lone surrogates and a megabyte of text are read back unchanged."""
     texts = (HOSTILE, "=1+1", "\t=1+1", "é" * (1 << 20), "𝔸" * 40_000, "'=1", " @x", "＝1")
     for number, text in enumerate(texts):
         keep(made.store, result(made.assignment, f"h{number}", mlp_why=text), made.assignment.rubric)
@@ -594,19 +615,19 @@ def test_hostile_answers_are_harmless_and_shown(made: Class) -> None:
 
 @pytest.fixture
 def folder(assignment: Assignment, made: Class) -> Course:
-    """The course's folder, in which everybody handed in."""
+    """Return a course folder in which every student has submitted."""
     for student in ("ada", "alan", "eve", "grace", "kurt"):
         (assignment.course.root / "submitted" / student / "small").mkdir(parents=True, exist_ok=True)
     return assignment.course
 
 
 def opener(made: Class) -> Callable[..., Store]:
-    """Opens the class's store."""
+    """Return a function that opens the store of the class."""
     return lambda assignment, *, new: made.store
 
 
 def test_a_folders_course(folder: Course, made: Class, tmp_path: Path) -> None:
-    """Written, filled in, tried and entered; a sheet that is there is not written over."""
+    """Export, fill in, preview and import a sheet; an existing sheet is not overwritten."""
     path = tmp_path / "marks.csv"
     sheet = marking_sheets.export_sheet(folder, "small", path, store=opener(made))
     assert 7 == len(sheet.rows)
@@ -624,7 +645,7 @@ def test_a_folders_course(folder: Course, made: Class, tmp_path: Path) -> None:
 
 
 def test_files_that_cannot_be_read_are_told(folder: Course, made: Class, tmp_path: Path) -> None:
-    """By their name: no such file, another ending, no rows, an assignment that is not there."""
+    """Missing files, wrong types, empty sheets and unknown assignments are reported with the file's name."""
     for name, data, told in (
         ("none.csv", None, "cannot be read"),
         ("marks.xlsx", b"PK", "expected a file that ends in .csv"),
@@ -639,7 +660,7 @@ def test_files_that_cannot_be_read_are_told(folder: Course, made: Class, tmp_pat
 
 
 def test_remarks_on_items_are_entered(made: Class) -> None:
-    """Each at its item; a sheet without the column leaves them, and one that is empty takes them away."""
+    """Remarks are stored per item; a missing column keeps them, an empty cell deletes them."""
     rows = made.sheet()
     for row in rows_of(rows, SOFTMAX):
         row |= {"points": "0", "remark": {"rows": "Which axis?", "overflow": "=1+1"}.get(row["item"], "")}
@@ -658,11 +679,14 @@ def test_remarks_on_items_are_entered(made: Class) -> None:
     assert {} == made.mark("grace", "code", SOFTMAX).remarks
 
 
-# ---------------------------------------------------------------- look at this one
+# ---------------------------------------------------------------- flags for a second look
 
 
 def test_a_flag_is_set_and_taken_away(made: Class) -> None:
-    """Whatever is written there; it gives no points, comes back, and a sheet of before changes none."""
+    """Any text sets the flag.
+
+    It gives no points, is exported again, and an outdated sheet does not change it.
+    """
     before = made.sheet()
     rows = made.sheet()
     for row in rows_of(rows, WHY, "Because"):
@@ -686,7 +710,7 @@ def test_a_flag_is_set_and_taken_away(made: Class) -> None:
 
 
 def test_a_sheet_without_the_column_leaves_flags(made: Class) -> None:
-    """Somebody deleted it, or the sheet is of an earlier version."""
+    """A sheet without the flag column keeps all flags."""
     made.store.give_mark("small", "kurt", ("formulas", WHY), PersonMark(flagged=True))
     rows = made.sheet()
     fill(rows, WHY, "1", text="Because")

@@ -1,4 +1,4 @@
-"""What students were shown: which pages may be written, and what they tell."""
+"""Published marks: which pages may be written, and what they say."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OPEN = replace(SHOWN, total=Decimal(2), grade="1.0 to 3.0", parts={**SHOWN.parts
 
 
 def moved(shown: ShownMark, total: str = "4", **parts: str) -> ShownMark:
-    """The mark with other parts; ``_`` stands for the point in their names."""
+    """Return the mark with changed parts; ``_`` stands for the point in their names."""
     named = {name.replace("_", "."): said for name, said in parts.items()}
     return replace(shown, at=LATER, total=Decimal(total), parts={**shown.parts, **named})
 
@@ -66,12 +66,15 @@ def moved(shown: ShownMark, total: str = "4", **parts: str) -> ShownMark:
 def test_what_was_shown_moves_and_what_was_open_does_not(
     before: ShownMark, after: ShownMark, *, moves: bool
 ) -> None:
-    """Any item, what was given besides, and the grade where nothing was open."""
+    """A published item, adjustment or grade that changes is a change; an item that was still open is not."""
     assert moves is before.is_changed_by(after)
 
 
 def test_a_page_with_another_mark_needs_a_reason() -> None:
-    """The regrading's, or the one that is stated; without one it stays, and is told. Others are written."""
+    """A page with a changed mark needs a stated reason; otherwise it is kept and reported.
+
+    Others are written.
+    """
     agreed = {"bob": AgreedChange("x", THEN, "13 counts")}
     published = PublishedMarks(THEN, {"ada": SHOWN, "bob": SHOWN, "eve": SHOWN, "gone": SHOWN}, agreed)
     other = moved(SHOWN, mlp_formula="1/2")
@@ -89,7 +92,7 @@ def test_a_page_with_another_mark_needs_a_reason() -> None:
 
 
 def test_a_change_is_told_for_good() -> None:
-    """Also on later pages, with those that follow it."""
+    """Later pages list all earlier changes, too."""
     once = replace(SHOWN, changes=(MarkChange(THEN, Decimal(2), Decimal(3), "first"),))
     plan = plan_pages(PublishedMarks(THEN, {"ada": once}), {"ada": replace(SHOWN, at=LATER)}, "", LATER)
     assert once.changes == plan.changes["ada"]
@@ -99,7 +102,7 @@ def test_a_change_is_told_for_good() -> None:
 
 
 def test_a_page_shows_items_and_what_was_given_besides() -> None:
-    """Of the same total, another item or a bonus point in its place is another mark."""
+    """A different item or a bonus point is a change, even if the total is the same."""
     score = good().score
     plain = make_shown_mark(score, RUBRIC, compute_standing(score, RUBRIC), THEN)
     assert {"task3-b.formula": "1/1", "task3-b.why": "open/1", "mha.plain": "3/3", "given": "0"}.items() <= (
@@ -114,7 +117,10 @@ def test_a_page_shows_items_and_what_was_given_besides() -> None:
 
 
 def test_it_is_kept_for_its_owner_alone(tmp_path: Path) -> None:
-    """What is read is what was written; a damaged file stops whatever would change a mark."""
+    """Published marks are read back unchanged from a private file.
+
+    A damaged file stops any change of marks.
+    """
     course, published = Course(tmp_path), PublishedMarks(THEN, {"ada": SHOWN})
     assert PublishedMarks() == read_published(course, "small")
     write_published(course, "small", published)

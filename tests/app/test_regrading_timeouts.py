@@ -1,4 +1,4 @@
-"""An endless loop is run once, when it is first graded, and delays nobody else."""
+"""An endless loop is run once, when it is first graded, and does not delay other students."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
 APPLY = RegradeChoice(apply=True, reason="13 was right as well.")
 SECONDS = 1
-"""The limit of a cell, a call and a check in this class: every loop takes that long."""
+"""The time limit of a cell, a call and a check in this class; every endless loop takes that long."""
 ENDLESS_CALL = "def softmax(x):\n    while True:\n        pass"
 ENDLESS_CELL = f"{small_course.SOFTMAX}\nwhile True:\n    pass"
 
 
 @pytest.fixture
 def endings(monkeypatch: pytest.MonkeyPatch) -> Counter[Ending]:
-    """Count how boxes of the class end, not those of the self-test: each is one run of an endless loop."""
+    """Count how boxes of the class end, omitting the self-test; each is one run of an endless loop."""
     counted: Counter[Ending] = Counter()
     fail = NamespaceBox._fail
 
@@ -56,7 +56,7 @@ def make_course(folder: Path) -> None:
 
 
 def make_class(folder: Path, softmax: str) -> Course:
-    """Make a class of three, one of whom hands in an endless loop."""
+    """Make a class of three, one of whom submits an endless loop."""
     make_course(folder)
     hand_in(folder, "ada", layers_answer="layers = 12", softmax_answer=small_course.SOFTMAX)
     hand_in(folder, "eve", layers_answer="layers = 13", softmax_answer=softmax)
@@ -65,14 +65,14 @@ def make_class(folder: Path, softmax: str) -> Course:
 
 
 def read_items(course: Course) -> dict[str, str]:
-    """Return everybody's results, as judging made them."""
+    """Return everyone's results."""
     with Gradebook(course.gradebook) as book:
         return {student: repr(graded.score.items) for student, graded in book.load_results(NAME).items()}
 
 
 @pytest.mark.parametrize("softmax", [ENDLESS_CALL, ENDLESS_CELL], ids=["in a call", "in a cell"])
 def test_regrading_runs_no_known_endless_loop(tmp_path: Path, endings: Counter[Ending], softmax: str) -> None:
-    """Another question's points change: a trial and the move itself wait for no loop; `again` runs it."""
+    """If another question's points change, previewing and applying run no known loop; `again` does."""
     course = make_class(tmp_path, softmax)
     classes.grade_class(course, NAME, workers=1)
     first = endings.total()
@@ -102,7 +102,7 @@ LOOPS = {
 
 
 def make_class_of_loops(folder: Path) -> Course:
-    """Make a class of endless loops and, at its end, two students with right answers."""
+    """Make a class with endless loops and two correct submissions, which come last."""
     make_course(folder)
     for student, softmax in {**LOOPS, "y": small_course.SOFTMAX, "z": small_course.SOFTMAX}.items():
         hand_in(folder, student, layers_answer="layers = 12", softmax_answer=softmax)
@@ -110,7 +110,7 @@ def make_class_of_loops(folder: Path) -> Course:
 
 
 def read_results(course: Course) -> dict[str, object]:
-    """Return all of everybody's results but what was measured."""
+    """Return everyone's complete results, omitting measurements."""
     with Gradebook(course.gradebook) as book:
         return {
             student: (
@@ -129,7 +129,7 @@ def read_results(course: Course) -> dict[str, object]:
 def test_interrupted_class_of_loops_gets_the_same_results_as_each_student_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is interrupted when all were stopped at a loop; being stopped changes no result."""
+    """The run is interrupted when all students are at a loop; interruption changes no result."""
     alone, together = (make_class_of_loops(tmp_path / name) for name in ("alone", "together"))
     for student in (*LOOPS, "y", "z"):
         classes.grade_class(alone, NAME, students=(student,), workers=1)

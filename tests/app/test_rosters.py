@@ -1,4 +1,4 @@
-"""Class lists of Moodle, Canvas and HISinOne become the course's own, and nothing of it is lost."""
+"""Class lists of Moodle, Canvas and HISinOne are imported without losing data of the course's list."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EXCEL = 'Matrikelnr.\tName\tVorname\n="0012345"\tHöh\tÄnne\n'
 
 @pytest.fixture
 def course(tmp_path: Path) -> Course:
-    """A course without a class list."""
+    """Return a course without a class list."""
     return make_course(tmp_path / "course", roster="")
 
 
@@ -47,7 +47,10 @@ def course(tmp_path: Path) -> Course:
     ],
 )
 def test_lists_of_platforms_are_read(data: bytes, expected: Student) -> None:
-    """Whatever their language, separators and encoding; rows of nobody are left out, zeros stay."""
+    """Any language, separator and encoding is read.
+
+    Rows without a student are left out, leading zeros are kept.
+    """
     assert (expected,) == read_students(data)
 
 
@@ -68,14 +71,17 @@ def test_lists_of_platforms_are_read(data: bytes, expected: Student) -> None:
     ],
 )
 def test_lists_that_cannot_be_are_refused(data: bytes, told: str) -> None:
-    """With the line, and what to do."""
+    """The error gives the line and the remedy."""
     with pytest.raises(CourseError) as caught:
         read_students(data)
     assert told in str(caught.value)
 
 
 def test_a_list_is_entered_into_the_course_s_own(course: Course, tmp_path: Path) -> None:
-    """What it does not say stays, others are kept until they are taken off; again nothing changes."""
+    """Missing columns keep their values, and missing students stay until removed.
+
+    Importing again changes nothing.
+    """
     course.roster.write_text(
         "id,first_name,last_name,email,group\ns1,Ada,King,,A\ns9,Old,One,o@example.org,B\n"
     )
@@ -99,7 +105,10 @@ def test_a_list_is_entered_into_the_course_s_own(course: Course, tmp_path: Path)
 
 
 def test_the_column_of_ids_can_be_chosen(course: Course, tmp_path: Path) -> None:
-    """By its name; one that is not there is told with the nearest; names that would act are guarded."""
+    """The id column is chosen by name.
+
+    An unknown one is reported with the closest; formula-like names are escaped.
+    """
     path = tmp_path / "moodle.csv"
     path.write_text("First name,Last name,Username,Email address\n=1+2,B,ada,a@example.org\n")
     assert "Username" == import_roster(course, path).id_column

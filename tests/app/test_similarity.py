@@ -1,4 +1,4 @@
-"""Which works of a class are compared: what a group hands in together once, and what each does alone."""
+"""Similarity in classes with groups: a group's submission is compared once, individual work per member."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ COPIED = "import numpy as np\ndef softmax(a):\n    b = np.exp(a - a.max())\n    
 
 @pytest.fixture
 def course(tmp_path: Path) -> Course:
-    """ada and bob are a group, and each has a folder; zoe handed in what ada did."""
+    """Make a course in which ada and bob form a group, each with a folder; zoe copied from ada."""
     made = small_course(tmp_path / "course")
     made.groups.write_text("group,student\nred,ada\nred,bob\nred,cleo\n")
     return made
 
 
 def hand_in(course: Course, student: str, *names: str) -> None:
-    """Put notebooks of one student into their place."""
+    """Write notebooks of one student into the submission folder."""
     folder = course.root / "submitted" / student / NAME
     folder.mkdir(parents=True)
     for name in names:
@@ -33,13 +33,13 @@ def hand_in(course: Course, student: str, *names: str) -> None:
 
 
 def compared(course: Course) -> tuple[set[str], set[tuple[str, ...]], tuple[str, ...]]:
-    """Whose works were compared, the pairs, and what was remarked."""
+    """Return the compared students, the pairs, and the remarks."""
     found = find_similar(course, NAME)
     return set(found.works), {one.students for one in found.pairs}, found.remarks
 
 
 def test_a_group_is_not_alike_to_itself(course: Course) -> None:
-    """Platforms lay what a group handed in for each of its members; late ones are compared as well."""
+    """Platforms copy a group's submission to each member; late submissions are compared as well."""
     generate_release(course, NAME)
     for student in ("ada", "bob", "zoe"):
         hand_in(course, student, "formulas", "code")
@@ -51,7 +51,7 @@ def test_a_group_is_not_alike_to_itself(course: Course) -> None:
 
 
 def test_what_each_member_does_alone_is_each_ones(course: Course) -> None:
-    """The shared notebook is the work of whoever handed it in; members can have copied what is their own."""
+    """The shared notebook belongs to its submitter; individual parts of two members are compared."""
     changed(course.locate_rubric(NAME), '{ name = "code" }', '{ name = "code", individual = true }')
     generate_release(course, NAME)
     hand_in(course, "ada", "formulas", "code")

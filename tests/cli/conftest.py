@@ -13,7 +13,7 @@ from tests.support.made_once import made_once
 
 @pytest.fixture(scope="session")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A demo course of six students, graded once. Not to be changed by a test."""
+    """Return a demo course of six students, graded once. Do not change it in a test."""
 
     def make(folder: Path) -> None:
         done = run_cold("demo", "--students", str(STUDENTS), "--folder", str(folder))
@@ -24,7 +24,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def course(graded: Path, tmp_path: Path) -> Path:
-    """A copy of the graded course that a test may change."""
+    """Return a copy of the graded course that a test may change."""
     copy = tmp_path / "course"
     shutil.copytree(graded, copy)
     return copy

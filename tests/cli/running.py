@@ -1,4 +1,4 @@
-"""Runs the command line as people do: a program of its own, its streams apart."""
+"""Run the command line as users do: as a separate program with separate streams."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STUDENTS = 6
 
 
 def environment(**more: str) -> dict[str, str]:
-    """This process's environment with the virtual environment's programs first on PATH, in English."""
+    """Return this environment, with the virtual environment's programs first on PATH, in English."""
     path = f"{PROGRAMS}{os.pathsep}{os.environ.get('PATH', '')}"
     fixed = {"PATH": path, "LANG": "C.UTF-8", "COLUMNS": "100", "PYTHONWARNINGS": ""}
     return {**os.environ, **fixed, "PYTHONPATH": python_path(), **more}
@@ -38,13 +38,13 @@ def _warm(system: str = "") -> Warm:
 def run(
     *words: str, cwd: Path = ROOT, system: str = "", killed_after: float | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command and wait for it; only its start is cheaper than that of a program, see `Warm`.
+    """Run a command and wait for it; it only starts faster than a new program, see `Warm`.
 
     Args:
-        words: of the command.
-        cwd: where.
-        system: another operating system that Python believes to be on; what is lacking there is missing.
-        killed_after: seconds after which it is killed, unless it has ended; then its code is below zero.
+        words: the command's arguments.
+        cwd: the working folder.
+        system: an operating system to simulate, without the modules that it lacks.
+        killed_after: kill the command after these seconds; its exit code is negative then.
     """
     command = [str(PROGRAMS / "autograder"), *words]
     with tempfile.TemporaryDirectory(prefix="autograder-run-") as folder:
@@ -61,14 +61,14 @@ def run(
         try:
             code = _warm(system).run(asked, killed_after)
         except TimeoutError:
-            _warm.cache_clear()  # the next test has a program of its own
+            _warm.cache_clear()  # the next test starts a new program
             raise
         texts = output.read_text("utf-8"), errors.read_text("utf-8")
     return subprocess.CompletedProcess(command, code, *texts)
 
 
 def run_cold(*words: str, cwd: Path = ROOT, program: str = "autograder") -> subprocess.CompletedProcess[str]:
-    """Run one of the environment's programs from nothing and wait for it."""
+    """Start one of the environment's programs afresh and wait for it."""
     return subprocess.run(
         [str(PROGRAMS / program), *words],
         cwd=cwd,
@@ -82,7 +82,7 @@ def run_cold(*words: str, cwd: Path = ROOT, program: str = "autograder") -> subp
 
 
 def only_object(output: str) -> dict[str, Any]:
-    """The one JSON object that must be all of the output."""
+    """Return the only JSON object of the output."""
     lines = output.splitlines()
     assert 1 == len(lines), output
     found = json.loads(lines[0])

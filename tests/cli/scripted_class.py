@@ -1,8 +1,7 @@
-"""A class in groups of one to three that hands in two assignments, and what everybody must have in the end.
+"""A class in groups of one to three that submits two assignments, with its expected marks.
 
-What is foreseen follows from the tables here by plain arithmetic, and asks nothing of the program: which
-attempt counts for whom, what its answers are worth, slip days, what being late costs. The assignments are
-those of `small_course` and `calling_course`.
+The expected values are computed from the tables below, independently of the program: graded attempts, points,
+slip days and late penalties. The assignments are those of `small_course` and `calling_course`.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from tests.support.small_course import SOFTMAX
 SMALL, CALLING = small_course.NAME, calling_course.NAME
 POSSIBLE = {SMALL: Decimal(13), CALLING: Decimal(8)}
 ENDS = {SMALL: datetime(2025, 5, 4, 23, 59), CALLING: datetime(2025, 5, 18, 23, 59)}  # noqa: DTZ001 - local
-"""By the clock of Berlin."""
+"""In Berlin time."""
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 GRACE, CLOSED_AFTER = timedelta(minutes=10), 168 * HOUR
 SLIP_DAYS, MOST_SLIP_DAYS = 3, 2
 SIZES = (1, 2, 1, 3)
-"""Of the groups, over and over."""
+"""Assigned to the groups in turn."""
 DOWNLOADS = (12 * HOUR, 11 * DAY)
-"""So long after the end an instructor downloads what is there."""
+"""Time between the deadline and the instructor's download."""
 
 _FIRST = (
     *("Zoë", "Anna", "Bülent", "Chloé", "Deniz", "Emil", "Fatma", "Greta", "Hakan", "Ilse"),
@@ -39,7 +38,7 @@ _LAST = (
     *("Jansen", "Keller", "Lorenz", "Maier", "Nowak", "Özdemir", "Peters", "Richter", "Sauer", "Thiel"),
 )
 CALLED_OTHERWISE = "Zoe Lang"
-"""Whom the platform calls so, without a number or an address: the first student."""
+"""The name that the platform shows for the first student, without a number or an address."""
 
 
 class Student(Struct, frozen=True):
@@ -49,33 +48,33 @@ class Student(Struct, frozen=True):
     first_name: str
     last_name: str
     number: int
-    """Of the participation on the platform."""
+    """The number of the participant on the platform."""
 
     @property
     def name(self) -> str:
-        """As it stands on the class list."""
+        """Return the name as on the class list."""
         return f"{self.first_name} {self.last_name}"
 
 
 class Attempt(Struct, frozen=True):
-    """When a member of a group hands something in."""
+    """The time at which a group member submits something."""
 
     member: int
-    """Counted round where the group is smaller."""
+    """Modulo the size of the group."""
     after: timedelta
-    """From the end; below zero before it."""
+    """Relative to the deadline; negative before it."""
     is_draft: bool = False
-    """Hardly anything is answered."""
+    """Most answers are missing."""
 
 
 class Way(Struct, frozen=True):
-    """How a group hands in."""
+    """How a group submits."""
 
     attempts: tuple[Attempt, ...] = ()
-    """In the order of time."""
+    """In order of time."""
     extended: timedelta = timedelta(0)
     extended_for: str = ""
-    """``students``: for its first member; ``groups``."""
+    """Extension: ``students`` for its first member; ``groups``."""
 
 
 WAYS = (
@@ -86,52 +85,52 @@ WAYS = (
     Way((Attempt(0, 2 * DAY + HOUR),)),
     Way((Attempt(0, 20 * HOUR),), DAY, "students"),
     Way((Attempt(1, 2 * DAY),), 3 * DAY, "groups"),
-    Way((Attempt(0, 8 * DAY + HOUR),)),  # refused of whoever has fewer than two slip days left
-    Way((Attempt(0, 10 * DAY),)),  # refused of everybody
-    Way((Attempt(0, -3 * HOUR), Attempt(0, 10 * DAY, is_draft=True))),  # the earlier one counts
+    Way((Attempt(0, 8 * DAY + HOUR),)),  # refused with fewer than two slip days left
+    Way((Attempt(0, 10 * DAY),)),  # always refused
+    Way((Attempt(0, -3 * HOUR), Attempt(0, 10 * DAY, is_draft=True))),  # the earlier one is graded
     Way(),
     Way((Attempt(0, -5 * HOUR, is_draft=True), Attempt(1, -HOUR))),
 )
 
 
 class Group(Struct, frozen=True):
-    """Who hands in together, how, and what."""
+    """Students who submit together, how they do, and with which answers."""
 
     name: str
     members: tuple[Student, ...]
     way: Way
     profile: int
-    """Chooses the answers."""
+    """Selects the answers."""
 
     def who(self, attempt: Attempt) -> Student:
-        """Who hands it in."""
+        """Return the submitter of an attempt."""
         return self.members[attempt.member % len(self.members)]
 
 
 class Stands(Struct, frozen=True):
-    """What is foreseen of one student in one assignment."""
+    """The expected marks of one student in one assignment."""
 
     group: Group
     attempt: int
-    """Which one counts, of those of the group."""
+    """Index of the graded attempt."""
     questions: Mapping[str, Decimal]
-    """Points before anything is taken off; of what is refused each is 0."""
+    """Points before any deduction; 0 for each item if the attempt is refused."""
     percent: Decimal
-    """That being late costs, of the possible points."""
+    """The late penalty in percent of the possible points."""
     slip_used: int
     is_refused: bool
 
     @property
     def earned(self) -> Decimal:
-        """The points of all questions."""
+        """Return the points of all questions."""
         return sum(self.questions.values(), Decimal(0))
 
     def late(self, possible: Decimal) -> Decimal:
-        """What is taken off."""
+        """Return the late penalty in points."""
         return min(self.percent * possible / 100, self.earned)
 
     def total(self, possible: Decimal) -> Decimal:
-        """What counts."""
+        """Return the points after the penalty."""
         return self.earned - self.late(possible)
 
 
@@ -142,7 +141,7 @@ class ScriptedClass(Struct, frozen=True):
     groups: Mapping[str, tuple[Group, ...]]
 
     def latest(self, name: str, download: int) -> dict[Student, tuple[Group, Attempt]]:
-        """What the platform has of each student when it is downloaded: the last attempt."""
+        """Return each student's last attempt at the time of a download."""
         return {
             group.who(attempt): (group, attempt)
             for group in self.groups[name]
@@ -151,11 +150,11 @@ class ScriptedClass(Struct, frozen=True):
         }
 
     def stands(self, name: str, worth_13: str = "0.5") -> dict[str, Stands]:
-        """Everybody for whom something was handed in, by id.
+        """Return the expected marks of every student with a submission, by id.
 
         Args:
-            name: of the assignment.
-            worth_13: what the rubric of `small_course` gives for 13 layers.
+            name: name of the assignment.
+            worth_13: points for 13 layers in the rubric of `small_course`.
         """
         before = self.stands(SMALL) if name == CALLING else {}
         return {
@@ -167,15 +166,15 @@ class ScriptedClass(Struct, frozen=True):
         }
 
     def totals(self, name: str, worth_13: str = "0.5") -> dict[str, Decimal]:
-        """What counts of each, by id."""
+        """Return every student's total, by id."""
         return {who: one.total(POSSIBLE[name]) for who, one in self.stands(name, worth_13).items()}
 
 
 def scripted_class(students: int) -> ScriptedClass:
-    """A class of so many, at most 400; with 20 every way to hand in occurs in both assignments.
+    """Return a class of this size, at most 400; with 20, both assignments contain every way to submit.
 
-    The groups of the second assignment are others than those of the first: some members have slip days left
-    that others have spent.
+    The groups of the second assignment differ from those of the first, so members have different numbers of
+    slip days left.
     """
     listed = tuple(
         Student(f"s{1000 + at}", _FIRST[at % 20], _LAST[(at + at // 20) % 20], 7000 + at)
@@ -200,11 +199,11 @@ def _grouped(students: tuple[Student, ...], colour: str, step: int, first: int) 
         left = left[size:]
 
 
-# ---------------------------------------------------------------- what is late, and what that costs
+# ---------------------------------------------------------------- lateness and its penalty
 
 
 def _stands(name: str, group: Group, left: int, worth_13: str) -> Stands:
-    """Of one member who has so many slip days left: the last attempt that is not refused, or the last one."""
+    """Return the marks of one member: those of the last attempt that is not refused, or the last one."""
     attempts = group.way.attempts
     at, cost = len(attempts) - 1, _cost(name, attempts[-1].after - group.way.extended, left)
     while cost is None and at > 0:
@@ -219,7 +218,7 @@ def _stands(name: str, group: Group, left: int, worth_13: str) -> Stands:
 
 
 def _cost(name: str, late: timedelta, left: int) -> tuple[Decimal, int] | None:
-    """Percent and slip days used; None: it is refused."""
+    """Return percent and slip days used; None if the attempt is refused."""
     if late <= GRACE:
         return Decimal(0), 0
     used = min(-(-late // DAY), left, MOST_SLIP_DAYS)
@@ -231,7 +230,7 @@ def _cost(name: str, late: timedelta, left: int) -> tuple[Decimal, int] | None:
     return Decimal(20 if rest > DAY else 5 if rest else 0), used
 
 
-# ---------------------------------------------------------------- answers, and what they are worth
+# ---------------------------------------------------------------- answers and their points
 
 _FORMULAS = (
     ("8*d_model^2", "2", "8*n_layers*d_model^2", "2"),
@@ -242,14 +241,14 @@ _FORMULAS = (
 _LAYERS = (("12", "1"), ("13", ""), ("7", "0"))
 _SOFTMAX = ((SOFTMAX, "3"), (SOFTMAX.replace("axis=-1", "axis=1"), "2"), ("", "0"))
 MARKED = {"Two matrices.": "1", "Four times the square, twice.": "0.5", "All of it.": "1", "Nothing.": "0"}
-"""What a person gives for an answer in words."""
+"""The manual mark for a written answer."""
 _WHY = ("Two matrices.", "Four times the square, twice.", "")
 _THOUGHTS = ("All of it.", "", "Nothing.")
 _WEIGHTS = ((WEIGHTS, "2"), (COLUMNS, "0.5"), (UNDIVIDED, "0"))
 _ATTEND = ((ATTEND, "4"), (UNSCALED, "2"))
 _TWICE = ((TWICE, "2"), (ONCE, "0"))
 COPIED = (1, 8)
-"""Groups of the second assignment with the same unusual answer: the second has it from the first."""
+"""Groups of the second assignment with the same unusual answer; the second copied from the first."""
 _UNUSUAL = """\
 def attend(query, key, value):
     rows = []
@@ -270,7 +269,7 @@ _RENAMED = (
 
 
 def answers_of(name: str, group: Group, attempt: Attempt) -> dict[str, str]:
-    """What stands in the cells, by grade_id; what is not there was left as it was handed out."""
+    """Return the answers by grade_id; missing cells are left as released."""
     profile = group.profile
     if name == CALLING:
         found = {"weights": _WEIGHTS[0][0]} if attempt.is_draft else _calling(profile)
@@ -306,7 +305,7 @@ def _calling(profile: int) -> dict[str, str]:
 
 
 def points_of(name: str, profile: int, *, is_draft: bool, worth_13: str) -> dict[str, Decimal]:
-    """The points of each question, with what people give."""
+    """Return the points of each question, including manual marks."""
     if name == CALLING:
         worth = {
             "weights": _WEIGHTS[0 if is_draft else profile % 3][1],

@@ -1,8 +1,8 @@
-"""A course from what a platform gives to what it takes, as an instructor goes through it: ``scripted_term``.
+"""A scripted course, run as an instructor runs it: `scripted_term`.
 
-Each step runs commands and pairs what came of them with what `scripted_class` foresees. The files are as
-Moodle hands them out: a list of participants, and for each assignment two downloads, each an archive and a
-grading worksheet.
+Each step runs commands and pairs their results with the expectations of `scripted_class`. The files are in
+Moodle's formats: a list of participants, and two downloads for each assignment. Each download is an archive
+and a grading worksheet.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ from tests.support.calling_course import calling_course
 from tests.support.downloads import written
 
 GUEST = "Guest Auditor"
-"""Hands in as well, and is on no list."""
+"""Submits as well, but is not on the class list."""
 REASON = "13 can be read into the question."
 WORTH_13 = "0.75"
-"""After the rubric has changed."""
+"""After the change of the rubric."""
 _COLLECT = 'zone = "Europe/Berlin"\n'
 _EXAMS = f"""\
 [course]
@@ -84,41 +84,41 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 class MarkedSheet(Struct, frozen=True):
-    """A sheet that was written, filled in and entered."""
+    """A sheet that was exported, filled in and imported."""
 
     exported: int
     """Exit code."""
     counts: Mapping[tuple[str, str], int]
-    """By cell and answer, how many have it."""
+    """By cell and answer, the number of students with it."""
     imported: int
     """Exit code."""
     told: Mapping[str, Any]
-    """What was entered."""
+    """The imported marks."""
 
 
 class ScriptedFiles(Struct, frozen=True):
-    """Where the course lies, and what was downloaded for it."""
+    """The folder of the course and its downloads."""
 
     course: Path
     downloads: Path
 
     def archive(self, name: str, download: int) -> Path:
-        """What was handed in."""
+        """Return the path of the archive of submissions."""
         return self.downloads / f"{name}-{download}.zip"
 
     def worksheet(self, name: str, download: int) -> Path:
-        """The grading worksheet of that moment."""
+        """Return the path of the grading worksheet of that moment."""
         return self.downloads / f"{name}-{download}.csv"
 
     @property
     def participants(self) -> Path:
-        """The class list."""
+        """Return the path of the list of participants."""
         return self.downloads / "participants.csv"
 
-    # The four commands that are killed as well (tests/survival).
+    # The four commands that tests/survival kills as well.
 
     def collect(self, name: str, download: int) -> tuple[str, ...]:
-        """Bring a download into the course."""
+        """Return the command that collects a download."""
         sources = str(self.archive(name, download)), "--worksheet", str(self.worksheet(name, download))
         return "collect", name, *sources
 
@@ -127,17 +127,17 @@ class ScriptedFiles(Struct, frozen=True):
         return "grade", name, "--workers", "2"
 
     def regrade(self, name: str) -> tuple[str, ...]:
-        """Let a change count, also where marks were shown."""
+        """Return the command that applies a regrade, also to published marks."""
         return "regrade", name, "--apply", "--published", "--reason", REASON, "--workers", "2"
 
     def export(self, name: str, to: Path) -> tuple[str, ...]:
-        """Fill the last worksheet, and pack the pages."""
+        """Return the command that fills in the last worksheet and packs the pages."""
         fill = "--fill", str(self.worksheet(name, 1))
         pages = "--feedback", str(to.with_suffix(".zip"))
         return "grades", name, "--format", "moodle", *fill, "--to", str(to), *pages, "--comments"
 
     def change_rubric(self) -> None:
-        """Let 13 layers be worth more."""
+        """Increase the points for 13 layers."""
         small_course.changed(
             self.course / "rubrics" / f"{SMALL}.toml",
             "when = 13\npoints = 0.5",
@@ -145,7 +145,7 @@ class ScriptedFiles(Struct, frozen=True):
         )
 
     def mark(self, run: Run) -> MarkedSheet:
-        """Mark every answer in words on a sheet, equal ones at once, as `scripted_class.MARKED` says."""
+        """Mark every written answer on a grouped sheet, as in `scripted_class.MARKED`."""
         sheet, here = self.downloads / "marks.csv", ("--course", str(self.course))
         exported = run("mark", "export", SMALL, "--to", str(sheet), "--waiting", "--groups", *here)
         rows = list(csv.DictReader(io.StringIO(sheet.read_text("utf-8-sig"))))
@@ -157,11 +157,11 @@ class ScriptedFiles(Struct, frozen=True):
         return MarkedSheet(exported.returncode, counts, imported.returncode, json.loads(imported.stdout))
 
 
-# ---------------------------------------------------------------- the files
+# ---------------------------------------------------------------- files
 
 
 def make_files(folder: Path, class_: ScriptedClass) -> ScriptedFiles:
-    """Write the course with both assignments released, and all that is downloaded for it, into a folder."""
+    """Write the course with both assignments released, and all downloads, into a folder."""
     files = ScriptedFiles(folder / "course", folder / "downloads")
     files.downloads.mkdir(parents=True)
     small_course.small_course(files.course)
@@ -217,7 +217,7 @@ def _archive(
     latest: dict[Student, tuple[Group, Attempt]],
     books: dict[str, bytes],
 ) -> dict[str, bytes]:
-    """As Moodle names the files of everybody's last attempt."""
+    """Write the archive of everyone's last attempt with Moodle's file names."""
     found = {
         f"{_called(class_, student)}_{student.number}_assignsubmission_file_/{book}": with_sources(
             data, answers_of(name, group, attempt)
@@ -247,11 +247,11 @@ def _sheet(
         )
 
 
-# ---------------------------------------------------------------- the steps
+# ---------------------------------------------------------------- steps
 
 
 class ScriptedStep(Struct, frozen=True):
-    """One step: what was to come of it, and what came."""
+    """One step: expected and actual results."""
 
     name: str
     seconds: float
@@ -260,12 +260,12 @@ class ScriptedStep(Struct, frozen=True):
 
 
 def scripted_term(files: ScriptedFiles, class_: ScriptedClass, run: Run) -> Iterator[ScriptedStep]:
-    """Go through the course, step by step.
+    """Run the course step by step.
 
     Args:
-        files: as `make_files` wrote them.
-        class_: the same class.
-        run: runs a command.
+        files: the files written by `make_files`.
+        class_: the class that submits.
+        run: function that runs a command.
     """
     script = _Script(files, class_, run)
     small, calling = f"{SMALL}: ", f"{CALLING}: "
@@ -301,7 +301,7 @@ def scripted_term(files: ScriptedFiles, class_: ScriptedClass, run: Run) -> Iter
 
 
 class _Script:
-    """The steps, each of which gives what is foreseen and what came."""
+    """The steps; each returns expected and actual results."""
 
     def __init__(self, files: ScriptedFiles, class_: ScriptedClass, run: Run) -> None:
         self._files, self._class, self._run = files, class_, run
@@ -310,32 +310,32 @@ class _Script:
         return self._run(*words, "--course", str(self._files.course))
 
     def _told(self, *words: str) -> tuple[int, dict[str, Any]]:
-        """Exit code, and the object that ``--json`` prints."""
+        """Run a command; return its exit code and the object that ``--json`` prints."""
         done = self._done(*words, "--json")
         assert done.stdout.startswith("{"), (words, done.returncode, done.stderr)
         return done.returncode, json.loads(done.stdout)
 
     def roster(self) -> tuple[Any, Any]:
-        """Everybody is new."""
+        """Import the class list: every student is new."""
         code, told = self._told("roster", str(self._files.participants))
         return (0, [one.id for one in self._class.students]), (code, told["added"])
 
     def first_download(self, name: str) -> tuple[Any, Any]:
-        """All are new but those that fit nobody; whoever has not handed in yet is named."""
+        """Collect: all attempts are new except unmatched ones; students without a submission are listed."""
         known = self._class.students if name == CALLING else self._class.students[1:]
         states = {one.id: "new" for one in self._class.latest(name, 0) if one in known}
         strangers = {GUEST} | ({CALLED_OTHERWISE} if name == SMALL else set())
         return self._collected(name, 0, states, strangers)
 
     def first_download_again(self) -> tuple[Any, Any]:
-        """Only who was of nobody before is new."""
+        """Collect again: only the student who was not matched before is new."""
         with (self._files.course / "collect.toml").open("a") as file:
             file.write(f'[students]\n"{CALLED_OTHERWISE}" = "{self._class.students[0].id}"\n')
         states = {one.id: "unchanged" for one in self._class.latest(SMALL, 0)}
         return self._collected(SMALL, 0, {**states, self._class.students[0].id: "new"}, {GUEST})
 
     def second_download(self, name: str) -> tuple[Any, Any]:
-        """What has been handed in since is new, and stands before what was there."""
+        """Collect the second download: later attempts are new and replace the earlier ones."""
         before = self._class.latest(name, 0)
         states = {
             student.id: "unchanged" if before.get(student) == found else "new"
@@ -367,7 +367,7 @@ class _Script:
         )
 
     def grade(self, name: str) -> tuple[Any, Any]:
-        """Everybody's automatic points; what a person marks is none of them."""
+        """Grade: the result contains everyone's automatic points, without manual marks."""
         foreseen = {}
         for who, one in self._class.stands(name).items():
             given = {} if one.is_refused else answers_of(name, one.group, one.group.way.attempts[one.attempt])
@@ -377,7 +377,7 @@ class _Script:
         return (0, foreseen, [], {}), (code, told["points"], told["held"], told["not graded for the name"])
 
     def marks(self) -> tuple[Any, Any]:
-        """Equal answers are one row; every answer in words has a mark afterwards."""
+        """Mark: equal answers share one row; afterwards every written answer has a mark."""
         texts = Counter(
             (cell, text)
             for one in self._class.stands(SMALL).values()
@@ -395,7 +395,7 @@ class _Script:
         )
 
     def grades(self, name: str, worth_13: str = "0.5") -> tuple[Any, Any]:
-        """Every question, what being late takes off, and the total, of every member of every group."""
+        """List grades: questions, late penalty and total of every group member."""
         possible, foreseen = POSSIBLE[name], {}
         for who, one in self._class.stands(name, worth_13).items():
             questions = {question: float(points) for question, points in one.questions.items()}
@@ -415,7 +415,7 @@ class _Script:
         return (0, foreseen), (code, found)
 
     def publish(self, name: str) -> tuple[Any, Any]:
-        """A page for everybody who has a result, and two for staff."""
+        """Publish: a page for every student with a result, and two for staff."""
         stands = self._class.stands(name)
         code, told = self._told("feedback", name, "--publish")
         pages = self._files.course.glob(f"feedback/*/{name}/{name}.html")
@@ -426,7 +426,7 @@ class _Script:
         )
 
     def statistics(self) -> tuple[Any, Any]:
-        """Mean of the totals, and the figures of an item with a frequent mistake."""
+        """Compute statistics: the mean of the totals, and the figures of an item with a frequent mistake."""
         totals = self._class.totals(SMALL)
         layers = [one.questions.get("layers", Decimal(0)) for one in self._class.stands(SMALL).values()]
         code, told = self._told("statistics", SMALL)
@@ -450,12 +450,12 @@ class _Script:
         )
 
     def _moves(self) -> dict[str, tuple[float, float]]:
-        """Whose total the change of the rubric moves, from what to what."""
+        """Return old and new total of each student affected by the change of the rubric."""
         before, after = self._class.totals(SMALL), self._class.totals(SMALL, WORTH_13)
         return {who: (float(before[who]), float(after[who])) for who in before if before[who] != after[who]}
 
     def regrade_on_trial(self) -> tuple[Any, Any]:
-        """Who has 13 layers gains, nobody else moves, and nothing is changed."""
+        """Preview a regrade: students with 13 layers gain points, other totals and files are unchanged."""
         self._files.change_rubric()
         code, told = self._told("regrade", SMALL, "--dry-run", "--workers", "2")
         return (0, *self._regraded(), False), (code, *_moved(told), told["applied"])
@@ -466,12 +466,12 @@ class _Script:
         return moves, {"layers.number"}, {("rubric, layers.number: mistake changed",)}, same, len(moves), 0
 
     def regrade_refused(self) -> tuple[Any, Any]:
-        """What students were shown is not moved silently."""
+        """Try to regrade without a reason: published marks are not changed silently."""
         done = self._done("regrade", SMALL, "--apply", "--workers", "2")
         return (3, True), (done.returncode, "nothing was changed" in done.stderr)
 
     def regrade(self) -> tuple[Any, Any]:
-        """The trial comes true, with one entry in the log."""
+        """Apply the regrade: it matches the preview, with one entry in the log."""
         code, told = self._told(*self._files.regrade(SMALL))
         log = (self._files.course / ".autograder" / "log.jsonl").read_text("utf-8").splitlines()
         entries = [json.loads(line) for line in log]
@@ -481,14 +481,14 @@ class _Script:
         )  # fmt: skip
 
     def pages_after(self) -> tuple[Any, Any]:
-        """The pages of those who moved tell why, and no others do."""
+        """Rewrite pages: only pages with changed marks state the reason."""
         code, _ = self._told("feedback", SMALL)
         pages = self._files.course.glob(f"feedback/*/{SMALL}/{SMALL}.html")
         telling = {page.parents[1].name for page in pages if REASON in page.read_text("utf-8")}
         return (0, set(self._moves())), (code, telling)
 
     def export(self, name: str, worth_13: str = "0.5") -> tuple[Any, Any]:
-        """The worksheet has everybody's total and nothing else has changed; everybody's page is packed."""
+        """Export: only grades and comments of the worksheet change; everyone's page is packed."""
         totals, to = self._class.totals(name, worth_13), self._files.downloads / f"{name}-filled.csv"
         code, told = self._told(*self._files.export(name, to))
         before, after = (_table(path) for path in (self._files.worksheet(name, 1), to))
@@ -516,7 +516,7 @@ class _Script:
         )
 
     def similar(self) -> tuple[Any, Any]:
-        """The copy stands first."""
+        """Compare submissions: the copied one is listed first."""
         groups = {one.profile: one for one in self._class.groups[CALLING]}
         stands = self._class.stands(CALLING)
         counts = {
@@ -531,7 +531,7 @@ class _Script:
         )  # fmt: skip
 
     def totals(self) -> tuple[Any, Any]:
-        """The sum over both assignments; what was not handed in is nothing."""
+        """Sum both assignments; a missing submission has no points."""
         small, calling = self._class.totals(SMALL, WORTH_13), self._class.totals(CALLING)
         foreseen = {
             one.id: float(small.get(one.id, Decimal(0)) + calling.get(one.id, Decimal(0)))
@@ -548,12 +548,12 @@ class _Script:
 
 
 def _in_berlin(moment: str) -> str:
-    """A time in UTC by the clock of Berlin in May, as `scripted_class` counts."""
+    """Return a UTC time in Berlin summer time, as `scripted_class` does."""
     return (datetime.fromisoformat(moment).replace(tzinfo=None) + 2 * HOUR).isoformat()
 
 
 def _mean(points: Sequence[Decimal]) -> float:
-    """As statistics show it, to two decimals."""
+    """Return the mean as statistics show it, with two decimals."""
     return float((sum(points, Decimal(0)) / len(points)).quantize(Decimal("0.01")))
 
 

@@ -1,4 +1,4 @@
-"""The commands of docs/adopting.md, one after the other, on a course of nbgrader's as it was cloned."""
+"""The commands of docs/adopting.md, run in order on a cloned nbgrader course."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ insert into assignment values (1, 'layers');
 
 
 def gradebook(path: Path, marks: dict[str, dict[str, float]]) -> None:
-    """A gradebook with nothing but marks, as nbgrader has them."""
+    """Write a gradebook that contains only marks, in nbgrader's schema."""
     with sqlite3.connect(path) as book:
         book.executescript(TABLES)
         for number, (student, cells) in enumerate(marks.items(), start=1):
@@ -37,7 +37,7 @@ def gradebook(path: Path, marks: dict[str, dict[str, float]]) -> None:
 
 
 def test_from_a_course_to_marks_in_two_commands(tmp_path: Path) -> None:
-    """Twenty submissions of fifteen tests: adopted and graded, with nbgrader's marks."""
+    """Twenty submissions with fifteen tests are adopted and graded, with nbgrader's marks."""
     assignment = courses.load("layers")
     recorded = json.loads((courses.EXPECTED / "layers.json").read_text("utf-8"))
     assignment.write(tmp_path)
@@ -68,7 +68,7 @@ def test_from_a_course_to_marks_in_two_commands(tmp_path: Path) -> None:
 
 
 def test_marks_of_another_program_must_be_readable(tmp_path: Path) -> None:
-    """An assignment of our own, a folder without results and a file that is no gradebook are refused."""
+    """An assignment of our own, a folder without results and a file that is not a gradebook are refused."""
     courses.load("series").write(tmp_path)
     (tmp_path / "submitted" / "ada" / "series").mkdir(parents=True)
     (tmp_path / "old").mkdir()

@@ -1,4 +1,4 @@
-"""``autograder statistics`` and ``autograder similar``: what they print, and the pages they write."""
+"""``autograder statistics`` and ``autograder similar``: output and pages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.sandbox
 
 
 def test_statistics_as_table_and_json(course: Path) -> None:
-    """The same figures each way, and a page; nobody is named unless it is asked for."""
+    """Table and JSON have the same figures; names appear only on request."""
     words = ("statistics", ASSIGNMENT, "--course", str(course))
     table = run(*words)
     assert 0 == table.returncode, table.stderr
@@ -28,7 +28,10 @@ def test_statistics_as_table_and_json(course: Path) -> None:
 
 
 def test_similar_as_table_and_json(course: Path) -> None:
-    """Pairs in order, so many as are asked for; what cannot be compared is told, and it is no verdict."""
+    """Pairs are sorted and limited to the requested number.
+
+    The output says that similarity is not a verdict.
+    """
     words = ("similar", ASSIGNMENT, "--course", str(course), "--most", "3")
     table = run(*words)
     assert 0 == table.returncode, table.stderr

@@ -1,4 +1,4 @@
-"""The command ``check``: what it prints, its exit codes, and what it says of files that are no notebooks."""
+"""The command ``check``: output, exit codes, and errors for files that are not notebooks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ANSWERS = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a student gets, with the notebook answered."""
+    """Make a student's folder, with an answered notebook."""
     made = tmp_path_factory.mktemp("student")
     course = Course.from_folder(ROOT)
     files = release_generation.build_release_files(course, rubrics.load_rubric(course.locate_rubric(NAME)))
@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_complete_notebook_ends_well(folder: Path) -> None:
-    """Every question stands in a line of its own; the end says that nothing of it is a mark."""
+    """Every question has a line, and the end says that the check gives no marks."""
     done = run("check", str(folder / f"{NAME}.ipynb"))
     assert (0, "") == (done.returncode, done.stderr)
     assert "✓ mlp: mlp_parameters is read as 8*d_model^2\n" in done.stdout
@@ -48,7 +48,7 @@ def test_a_complete_notebook_ends_well(folder: Path) -> None:
 
 
 def test_json_says_the_same(folder: Path) -> None:
-    """One object on one line, in the language that is asked for."""
+    """The output is one object on one line, in the requested language."""
     done = run("check", str(folder / f"{NAME}.ipynb"), "--json", "--language", "de")
     (line,) = done.stdout.splitlines()
     said = json.loads(line)
@@ -85,7 +85,7 @@ def test_something_missing_ends_with_1(folder: Path, tmp_path: Path) -> None:
 def test_what_is_no_notebook_of_the_assignment_is_named(
     folder: Path, tmp_path: Path, name: str, content: bytes, said: str
 ) -> None:
-    """One sentence on standard error, nothing on standard output, exit code 3."""
+    """One sentence on standard error, no output, and exit code 3."""
     path = tmp_path / f"{name}.ipynb"
     path.write_bytes(content)
     done = run("check", str(path), "--with", str(folder / FILE_NAME))
@@ -96,7 +96,7 @@ def test_what_is_no_notebook_of_the_assignment_is_named(
 
 
 def test_a_notebook_without_its_folder_is_sent_back_there(folder: Path, tmp_path: Path) -> None:
-    """Without coursecheck.py nothing is known of the assignment; the sentence says what to do."""
+    """Without coursecheck.py the assignment is unknown; the error says what to do."""
     path = tmp_path / f"{NAME}.ipynb"
     path.write_bytes((folder / path.name).read_bytes())
     done = run("check", str(path))
@@ -105,7 +105,7 @@ def test_a_notebook_without_its_folder_is_sent_back_there(folder: Path, tmp_path
 
 
 def test_a_notebook_that_is_not_there_is_what_is_told(tmp_path: Path) -> None:
-    """Not the missing coursecheck.py beside it: a misspelt name is the likelier reason."""
+    """A missing notebook is reported first, not a missing coursecheck.py: the name is probably misspelt."""
     done = run("check", str(tmp_path / "sheet.ipynb"))
     assert 3 == done.returncode
     assert "sheet.ipynb: 'sheet.ipynb': there is no such file" in done.stderr

@@ -1,4 +1,4 @@
-"""An exam through the command line: who is late, whose time is not known, and what students read of it."""
+"""An exam on the command line: late submissions, unknown times, and the messages to students."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ OTHER = format_student_id(1)
 
 
 def figures(course: Path, *words: str) -> dict[str, object]:
-    """What grading says."""
+    """Return the statistics that grading prints."""
     done = run("grade", ASSIGNMENT, "--course", str(course), "--json", *words)
     assert 0 == done.returncode, done.stderr
     return only_object(done.stdout)
 
 
 def page(course: Path, student: str, language: str = "en") -> str:
-    """A student's feedback page, written anew."""
+    """Rewrite a student's feedback page and return it."""
     done = run("feedback", ASSIGNMENT, "--course", str(course), "--language", language)
     assert 0 == done.returncode, done.stderr
     return (course / "feedback" / student / ASSIGNMENT / f"{ASSIGNMENT}.html").read_text("utf-8")
 
 
 def stamp(course: Path, student: str, text: str | None) -> None:
-    """Change when a student handed in."""
+    """Change the submission time of a student."""
     path = course / "submitted" / student / ASSIGNMENT / "timestamp.txt"
     if text is None:
         path.unlink()
@@ -43,7 +43,10 @@ def stamp(course: Path, student: str, text: str | None) -> None:
 
 
 def test_the_late_one_is_named_and_extra_time_is_minded(course: Path) -> None:
-    """Grading again finds all results known, and lists who is late by how much; nobody loses points."""
+    """Grading again reuses all results and lists late submissions.
+
+    Extensions apply, and no points are lost.
+    """
     found = figures(course)
     assert (STUDENTS, 0) == (found["known before"], found["graded now"])
     lines = found["handed in late"]
@@ -78,7 +81,7 @@ def test_the_late_one_is_named_and_extra_time_is_minded(course: Path) -> None:
 def test_pages_show_the_time_and_the_tasks(
     course: Path, language: str, late: str, words: tuple[str, str], moments: tuple[str, str]
 ) -> None:
-    """The one who is late reads by how much, the one with extra time does not; all see the table of tasks."""
+    """Only late students without an extension see the delay; all see the table of tasks."""
     text = page(course, LATE_ONE, language)
     assert late in text
     assert moments[0] in text
@@ -95,7 +98,7 @@ def test_pages_show_the_time_and_the_tasks(
 
 
 def test_grades_say_who_was_late(course: Path) -> None:
-    """The list of grades is what goes to an office: what a person still has to decide stands in it."""
+    """The list of grades goes to an office, so it shows open decisions on late submissions."""
     done = run("grades", ASSIGNMENT, "--course", str(course), "--csv")
     told = {row["student"]: row["time"] for row in csv.DictReader(io.StringIO(done.stdout))}
     assert [LATE_ONE] == [student for student, time in told.items() if time]
@@ -105,7 +108,7 @@ def test_grades_say_who_was_late(course: Path) -> None:
 
 @pytest.mark.slow
 def test_a_late_one_is_provisional_until_somebody_decides(course: Path) -> None:
-    """The list and the page say so; what a person states in exams.toml settles it."""
+    """A late submission is provisional in list and page until a decision is entered in exams.toml."""
 
     def row() -> dict[str, str]:
         done = run("grades", ASSIGNMENT, "--course", str(course), "--csv")
@@ -116,7 +119,7 @@ def test_a_late_one_is_provisional_until_somebody_decides(course: Path) -> None:
     decided = f'\n[{ASSIGNMENT}.students.{LATE_ONE}]\nlate = "accept"\n'
     (course / "exams.toml").write_text((course / "exams.toml").read_text() + decided)
     figures(course)
-    assert "provisional" == row()["state"]  # answers still wait for a person
+    assert "provisional" == row()["state"]  # some answers still need manual review
     assert "It counts because of the late rule" in row()["time"]
     written = page(course, LATE_ONE)
     assert "how the time of submission counts" not in written
@@ -125,7 +128,10 @@ def test_a_late_one_is_provisional_until_somebody_decides(course: Path) -> None:
 
 @pytest.mark.slow
 def test_what_the_course_refuses_is_not_graded_and_can_be_taken_back(course: Path) -> None:
-    """With late = "refuse" the late one earns nothing and reads why; with extra time all comes back."""
+    """With late = "refuse" a late submission earns nothing and shows the reason.
+
+    An extension restores its points.
+    """
     before = figures(course)["points"]
     schedule = (course / "exams.toml").read_text()
     (course / "exams.toml").write_text(schedule.replace("zone =", 'late = "refuse"\nzone ='))
@@ -152,12 +158,15 @@ DOUBTED = {
     format_student_id(3): ("2026-02-12 08:00:00 UTC", "before the start"),
     format_student_id(5): ("2999-01-01 00:00:00 UTC", "in the future"),
 }
-"""Who handed in when, as their files say, and what staff reads of it."""
+"""Submission times in the students' files, and the remarks for staff."""
 
 
 @pytest.mark.slow
 def test_times_that_cannot_be_believed_wait_for_a_person(course: Path) -> None:
-    """The marks stand, staff reads what was found, and the student that it costs nothing by itself."""
+    """Implausible times change no marks.
+
+    Staff see the reason, and students read that it costs no points by itself.
+    """
     before = figures(course)["points"]
     for student, (text, _) in DOUBTED.items():
         stamp(course, student, text)
@@ -173,12 +182,12 @@ def test_times_that_cannot_be_believed_wait_for_a_person(course: Path) -> None:
         assert "That alone costs no points" in written
         assert "<script>" not in written
     staff = (course / "staff" / f"{ASSIGNMENT}.html").read_text("utf-8")
-    assert 1 == staff.count("<script>")  # the page's own, which sorts
+    assert 1 == staff.count("<script>")  # the page's own script, which sorts
 
 
 @pytest.mark.slow
 def test_the_last_attempt_in_time_is_graded(course: Path) -> None:
-    """An earlier one that staff kept counts instead of one that is late, and both read so."""
+    """An earlier attempt that staff kept is graded instead of a late one; both staff and student are told."""
     own, other = (course / "submitted" / student / ASSIGNMENT for student in (LATE_ONE, OTHER))
     kept = course / "earlier" / LATE_ONE / ASSIGNMENT / "first"
     kept.mkdir(parents=True)
@@ -195,7 +204,7 @@ def test_the_last_attempt_in_time_is_graded(course: Path) -> None:
 
 
 def test_a_schedule_with_an_error_stops_before_anything_is_graded(course: Path) -> None:
-    """A misspelt student or zone is named with its place."""
+    """A misspelt student or time zone is reported with its place before grading starts."""
     schedule = (course / "exams.toml").read_text()
     for old, new, told in (
         (EXTRA_ONE, "s10006", "has an extension, but is not on the class list; did you mean"),
@@ -208,7 +217,7 @@ def test_a_schedule_with_an_error_stops_before_anything_is_graded(course: Path) 
 
 
 def test_without_a_class_list_ids_that_nobody_knows_are_named(course: Path) -> None:
-    """Times and bonus points of an id that handed nothing in are told, with the nearest; nothing stops."""
+    """Extensions and bonus points of an unknown id are reported with the closest id; grading continues."""
     (course / "roster.csv").unlink(missing_ok=True)
     schedule = (course / "exams.toml").read_text()
     (course / "exams.toml").write_text(schedule.replace(EXTRA_ONE, "s10006"))
@@ -226,13 +235,13 @@ def test_without_a_class_list_ids_that_nobody_knows_are_named(course: Path) -> N
 
 
 def test_who_handed_in_is_known_without_standing_on_the_list(course: Path) -> None:
-    """A list that lacks somebody who handed in does not take their extra time away."""
+    """A student with a submission who is missing from the class list keeps the extension."""
     (course / "roster.csv").write_text(f"id,first_name,last_name,email\n{OTHER},,,\n")
     assert 0 == run("grade", ASSIGNMENT, "--course", str(course)).returncode
 
 
 def test_an_exam_without_a_schedule_says_so(course: Path) -> None:
-    """Nobody is late then, and whoever grades knows why."""
+    """Without a schedule no submission is late, and a remark says so."""
     (course / "exams.toml").unlink()
     done = run("grade", ASSIGNMENT, "--course", str(course), "--json")
     assert "exams.toml does not say when dl4nlp-exam is sat: nobody is late" in done.stderr

@@ -1,4 +1,4 @@
-"""The command ``formula``: how formulas are read and judged for writers of questions."""
+"""The command ``formula``: show authors how formulas are read and compared."""
 
 from __future__ import annotations
 
@@ -40,28 +40,28 @@ def formula(*words: str) -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_exit_codes(words: tuple[str, ...], code: int, said: str) -> None:
-    """0 is equal or read, 1 not equal, 2 not readable, not known, not decided or wrong usage."""
+    """0: equal or readable; 1: not equal; 2: unreadable, unknown, undecided or wrong usage."""
     done = formula(*words)
     assert code == done.returncode, done.stderr
     assert said in done.stdout
 
 
 def test_symbols_are_separated_by_commas() -> None:
-    """Two names side by side are no symbol of both letters."""
+    """Two adjacent names are not a list of two symbols."""
     done = run("formula", "n*d", "--symbols", "n d")
     assert 2 == done.returncode
     assert "separated by commas" in done.stderr
 
 
 def test_caret_points_at_the_place() -> None:
-    """Below the formula, the caret stands under the first character that cannot be read."""
+    """The caret is below the first character that cannot be read."""
     lines = formula("8*dmodell^2 + L").stdout.splitlines()
     place = lines.index("8*dmodell^2 + L")
     assert "  ^" == lines[place + 1]
 
 
 def test_json_is_one_object() -> None:
-    """Everything that is known stands in one object: reading, LaTeX, MathML, verdict, code."""
+    """One object contains reading, LaTeX, MathML, verdict and code."""
     told = only_object(formula("12 d", "--equals", EQUALS, "--json").stdout)
     assert {"different", "12*d_model", r"12 \cdot d_{\text{model}}"} == {
         told["verdict"],
@@ -87,7 +87,7 @@ def test_json_is_one_object() -> None:
     ],
 )
 def test_questions_of_a_rubric(words: tuple[str, ...], code: int, said: str) -> None:
-    """Symbols, relations, right answers and partial credit come from the rubric."""
+    """Symbols, relations, correct answers and partial credit are taken from the rubric."""
     done = run("formula", *words, "--rubric", "dl4nlp-exam")
     assert code == done.returncode, done.stderr
     assert said in done.stdout

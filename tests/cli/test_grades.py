@@ -1,4 +1,4 @@
-"""``autograder grades``: points and grades with what people gave, as a table, JSON and CSV."""
+"""``autograder grades``: points and grades with manual marks, as a table, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.sandbox
 
 
 def mark_all(course: Path, share: float) -> None:
-    """A person gives every open cell a share of its points."""
+    """Give every open cell a share of its points as manual mark."""
     with sqlite3.connect(course / "gradebook.db") as connection:
         connection.execute(
             "UPDATE grade SET needs_manual_grade = 0, manual_score = ? * "
@@ -27,7 +27,7 @@ def mark_all(course: Path, share: float) -> None:
 
 
 def test_grades_follow_what_people_gave(course: Path) -> None:
-    """Ranges before marking, one final grade within them after it, and nothing is written by asking."""
+    """Before manual marking there are ranges, afterwards one grade within them; printing writes nothing."""
     before = (course / "gradebook.db").read_bytes()
     done = run("grades", ASSIGNMENT, "--course", str(course), "--json")
     first = {one["student"]: one for one in only_object(done.stdout)["students"]}
@@ -45,7 +45,7 @@ def test_grades_follow_what_people_gave(course: Path) -> None:
 
 
 def test_csv_has_every_question_and_agrees_with_nbgrader(course: Path) -> None:
-    """The questions' points add up to the points, and these to what nbgrader exports."""
+    """The questions' points add up to the total, and totals equal those that nbgrader exports."""
     mark_all(course, 0.25)
     done = run("grades", ASSIGNMENT, "--course", str(course), "--csv")
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
@@ -63,7 +63,7 @@ def test_csv_has_every_question_and_agrees_with_nbgrader(course: Path) -> None:
 
 
 def test_bonus_points_of_the_course_count(course: Path) -> None:
-    """A list of bonus points raises totals; an error in it stops with its line."""
+    """Bonus points raise totals; an error in the list is reported with its line."""
     done = run("grades", ASSIGNMENT, "--course", str(course), "--json")
     student = only_object(done.stdout)["students"][0]
     (course / "bonus.csv").write_text(f"id,assignment,points\n{student['student']},{ASSIGNMENT},2.5\n")
@@ -81,7 +81,7 @@ def test_bonus_points_of_the_course_count(course: Path) -> None:
 
 
 def test_the_table_and_a_course_without_gradebook(course: Path) -> None:
-    """The table names state and grade; without a gradebook the command says what to run."""
+    """The table shows state and grade; without a gradebook the command says what to run."""
     done = run("grades", ASSIGNMENT, "--course", str(course))
     assert 0 == done.returncode
     assert "provisional" in done.stdout

@@ -1,4 +1,4 @@
-"""The level of isolation on the command line: chosen, told, and stamped on everything that is written."""
+"""The isolation level on the command line: selected, reported, and recorded in all output."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ pytestmark = pytest.mark.sandbox
 
 
 def told(text: str) -> str:
-    """What a boxed message says, on one line."""
+    """Return the text of a boxed message on one line."""
     return " ".join(text.replace("┃", " ").split())
 
 
 @pytest.mark.slow
 def test_a_weaker_level_is_told_and_stamped(course: Path) -> None:
-    """Before and after the run, in the object, the ledger, every comment, every page and the summary."""
+    """A weaker level is reported before and after the run, in JSON, ledger, comments, pages and summary."""
     student = next((course / "submitted").iterdir()).name
     options = ("--student", student, "--again", "--course", str(course), "--json")
     done = run("grade", ASSIGNMENT, "--isolation", "none", *options)
@@ -47,7 +47,7 @@ def test_a_weaker_level_is_told_and_stamped(course: Path) -> None:
 
 
 def test_full_isolation_is_the_default_and_says_nothing(course: Path) -> None:
-    """Known results are of full isolation, and there is nothing to warn of."""
+    """Known results have full isolation, so there is no warning."""
     done = run("grade", ASSIGNMENT, "--course", str(course), "--json")
     assert (0, "") == (done.returncode, done.stderr)
     assert ["namespaces"] == only_object(done.stdout)["isolation"]
@@ -55,7 +55,7 @@ def test_full_isolation_is_the_default_and_says_nothing(course: Path) -> None:
 
 @pytest.mark.parametrize("command", ["grade", "verify"])
 def test_a_level_that_does_not_exist_is_wrong_usage(command: str, course: Path) -> None:
-    """The levels that do are named."""
+    """An unknown level is wrong usage, and the valid ones are listed."""
     done = run(command, ASSIGNMENT, "--course", str(course), "--isolation", "off")
     assert 2 == done.returncode
     assert all(level.value in done.stderr for level in Isolation)

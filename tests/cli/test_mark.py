@@ -1,4 +1,4 @@
-"""``autograder mark``: a sheet of a folder's course, filled in and entered into nbgrader's gradebook."""
+"""``autograder mark``: a sheet of a folder course, filled in and imported into nbgrader's gradebook."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ pytestmark = pytest.mark.sandbox
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
-    """The rows of a sheet."""
+    """Return the rows of a sheet."""
     return list(csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
 
 
 def saved(path: Path, rows: list[dict[str, str]]) -> None:
-    """The sheet as a German spreadsheet saves it."""
+    """Save the sheet as a German spreadsheet program does."""
     with path.open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]), delimiter=";")
         writer.writeheader()
@@ -29,7 +29,7 @@ def saved(path: Path, rows: list[dict[str, str]]) -> None:
 
 
 def given(course: Path) -> dict[tuple[str, str], float]:
-    """What people gave, in nbgrader's gradebook, by student and cell."""
+    """Return the manual marks in nbgrader's gradebook, by student and cell."""
     query = """
         SELECT a.student_id, b.name, g.manual_score FROM grade g
         JOIN submitted_notebook n ON n.id = g.notebook_id
@@ -43,7 +43,7 @@ def given(course: Path) -> dict[tuple[str, str], float]:
 
 
 def test_from_the_sheet_to_the_grades(course: Path, tmp_path: Path) -> None:
-    """Written, tried, entered, and told by the grades; what formgrader gave stands in the next sheet."""
+    """Export, preview, import and list grades; marks given in formgrader appear in the next sheet."""
     path = tmp_path / "marks.csv"
     words = (ASSIGNMENT, "--course", str(course), "--to")
     done = run("mark", "export", *words, str(path), "--waiting")
@@ -66,13 +66,13 @@ def test_from_the_sheet_to_the_grades(course: Path, tmp_path: Path) -> None:
     waiting = tmp_path / "rest.csv"
     assert 0 == run("mark", "export", *words, str(waiting), "--waiting").returncode
     assert [] == rows_of(waiting)
-    assert 0 == run("mark", "import", str(path), "--course", str(course)).returncode  # all of it stands
+    assert 0 == run("mark", "import", str(path), "--course", str(course)).returncode  # everything is stored
     stands = only_object(run("grades", ASSIGNMENT, "--course", str(course), "--json").stdout)
     assert {0.0} == {one["open"] for one in stands["students"]}
 
 
 def test_exit_codes_tell(course: Path, tmp_path: Path) -> None:
-    """1: somebody marked it otherwise meanwhile; 3: the sheet is not usable, or one is there already."""
+    """1: an answer was marked differently meanwhile; 3: the sheet is not usable, or already exists."""
     path = tmp_path / "marks.csv"
     export = ("mark", "export", ASSIGNMENT, "--course", str(course), "--to", str(path), "--groups")
     assert 0 == run(*export).returncode

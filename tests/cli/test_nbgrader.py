@@ -1,4 +1,4 @@
-"""nbgrader works with this repository as a course, and with the gradebook that grading writes."""
+"""nbgrader uses this repository as a course, and reads the gradebook that grading writes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.sandbox
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A copy of what nbgrader sees of this repository."""
+    """Return a copy of the parts of this repository that nbgrader reads."""
     shutil.copytree(ROOT / "assignments", tmp_path / "assignments")
     shutil.copyfile(ROOT / "nbgrader_config.py", tmp_path / "nbgrader_config.py")
     return tmp_path
@@ -40,7 +40,7 @@ def test_nbgrader_generates_the_same_cells(repository: Path) -> None:
     ours = json.loads(release.read_text("utf-8"))
     pairs = [(a["source"], b["source"]) for a, b in zip(theirs["cells"], ours["cells"], strict=True)]
     filled = [their for their, our in pairs if their != our]
-    assert len(filled) == 1  # the title page, whose tables only generate knows
+    assert len(filled) == 1  # the title page with tables that only generate writes
     assert "<!-- exam tasks en -->\n" in filled[0]
 
 
@@ -93,17 +93,17 @@ served.coursedir.parent.load_config_file()
 api = NbGraderAPI(served.coursedir, served.authenticator, parent=served.coursedir.parent)
 sys.stdout.write(json.dumps(api.autograde(sys.argv[1], sys.argv[2])))
 """
-"""What formgrader does for its button: `BaseHandler.api` and `AutogradeHandler` of its server extension."""
+"""What formgrader's button runs: `BaseHandler.api` and `AutogradeHandler` of its server extension."""
 
 
 def contents(course: Path) -> dict[str, str]:
-    """Every file that autograding could touch, by what it holds."""
+    """Return the content of every file that autograding could change."""
     files = [course / "gradebook.db", *(course / "autograded").rglob("*.ipynb")]
     return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 def one_click(course: Path, student: str) -> dict[str, str]:
-    """What the button of formgrader shows for one student."""
+    """Return what formgrader's button shows for one student."""
     words = [sys.executable, "-c", ONE_CLICK, ASSIGNMENT, student]
     done = subprocess.run(words, cwd=course, env=environment(), capture_output=True, text=True, check=False)
     assert 0 == done.returncode, done.stderr
@@ -112,14 +112,14 @@ def one_click(course: Path, student: str) -> dict[str, str]:
 
 
 def test_the_shipped_configuration_is_that_of_new_courses() -> None:
-    """Both hold the same refusal; the shipped one has a name besides."""
+    """Both refuse autograding; the shipped one also has a course name."""
     shipped = (ROOT / "nbgrader_config.py").read_text("utf-8")
     assert CONFIGURATION + 'c.CourseDirectory.course_id = "autograder"\n' == shipped
 
 
 @pytest.mark.slow
 def test_a_course_that_does_not_switch_it_off_is_told(course: Path) -> None:
-    """An older configuration would let one click replace all automatic scores."""
+    """An older configuration, with which one click would replace all automatic scores, gives a warning."""
     told = "nbgrader_config.py: nbgrader's own autograde, one click in formgrader, is not switched off"
     assert told not in run("grades", ASSIGNMENT, cwd=course).stderr
     (course / "nbgrader_config.py").write_text('c.CourseDirectory.source_directory = "assignments"\n')
@@ -131,7 +131,7 @@ def test_a_course_that_does_not_switch_it_off_is_told(course: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("configuration", ["shipped", "new"])
 def test_nbgrader_does_not_autograde(course: Path, configuration: str) -> None:
-    """`nbgrader autograde` and formgrader's button say in words what to do, before anything is touched."""
+    """`nbgrader autograde` and formgrader's button say what to do instead, before any file is changed."""
     if configuration == "new":
         (course / "nbgrader_config.py").write_text(CONFIGURATION, encoding="utf-8")
     student = min(path.name for path in (course / "autograded").iterdir())

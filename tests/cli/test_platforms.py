@@ -1,4 +1,4 @@
-"""From a class list and a download to files for platforms, as people type it."""
+"""From a class list and a download to files for platforms, on the command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ BOOK = f"{NAME}.ipynb"
 
 
 def test_a_class_is_collected_with_a_report(tmp_path: Path) -> None:
-    """What is new, of nobody, refused, renamed and absent is told, as text and JSON; then it is known."""
+    """New, unmatched, refused, renamed and missing submissions are reported as text and JSON.
+
+    A second run reports none.
+    """
     course = make_course(tmp_path / "course")
     source = written(
         tmp_path / "moodle.zip",
@@ -54,7 +57,10 @@ def test_a_class_is_collected_with_a_report(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_names_are_printed_readably(tmp_path: Path, encoding: str) -> None:
-    """Letters of all languages as they are, escapes where the terminal lacks them, and nothing that acts."""
+    """All letters are printed as they are or, if the terminal lacks them, escaped.
+
+    Control characters are escaped.
+    """
     course = make_course(tmp_path / "course")
     source = written(
         tmp_path / "Ubung.zip",
@@ -76,13 +82,13 @@ def test_names_are_printed_readably(tmp_path: Path, encoding: str) -> None:
             one.encode("ascii", "backslashreplace").decode() for one in (name, other, file, place)
         )
     assert name[:9] in printed
-    assert (name in printed) or encoding == "ascii"  # the table may break the longer one
+    assert (name in printed) or encoding == "ascii"  # the table may wrap the longer name
     for expected in (f"{other} is of nobody", f"{file} was taken as {BOOK}", f"{place} was not taken"):
         assert expected in told
 
 
 def test_a_class_list_is_imported(tmp_path: Path) -> None:
-    """New and changed ones are named; rows without an id end with 1."""
+    """New and changed students are listed; rows without a valid id give exit code 1."""
     course = make_course(tmp_path / "course", roster="")
     path = tmp_path / "participants.csv"
     path.write_text("First name,Last name,ID number\nAda,Lovelace,s1\nAlan,Turing,s2\n")
@@ -104,7 +110,7 @@ def test_a_class_list_is_imported(tmp_path: Path) -> None:
 
 @pytest.mark.sandbox
 def test_grades_of_a_class_become_files_for_platforms(course: Path, tmp_path: Path) -> None:
-    """What `grades` says stands in Moodle's worksheet, in Canvas's gradebook, and in lines of JSON."""
+    """The grades are written to Moodle's worksheet, Canvas's gradebook, and lines of JSON."""
     stands = only_object(run("grades", ASSIGNMENT, "--course", str(course), "--json").stdout)
     totals = {one["student"]: one["total"] for one in stands["students"]}
     people = {one.id: one for one in _people(Course.from_folder(course))}

@@ -1,4 +1,4 @@
-"""``autograder print`` as people type it."""
+"""``autograder print`` on the command line."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ NAME = "variants-practice"
 
 @pytest.fixture
 def course(tmp_path: Path) -> Path:
-    """The practice sheet with variants in a course of its own."""
+    """Return a course that contains the practice sheet with variants."""
     for folder in ("assignments", "rubrics", "reference"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path
 
 
 def test_an_html_page_where_it_was_asked_for(course: Path) -> None:
-    """The ending of --output decides what is written, and the release is not touched."""
+    """The suffix of --output selects the format; the release is not changed."""
     made = course / "sheet.html"
     done = run("print", NAME, "--language", "de", "--output", str(made), cwd=course)
     assert (0, "") == (done.returncode, done.stderr)
@@ -31,7 +31,7 @@ def test_an_html_page_where_it_was_asked_for(course: Path) -> None:
 
 
 def test_solutions_on_letter_paper_lie_below_paper(course: Path) -> None:
-    """The page for graders has a name of its own."""
+    """The page for graders has a separate file name."""
     done = run("print", NAME, "--solutions", "--paper", "letter", cwd=course)
     assert 0 == done.returncode, done.stderr
     page = (course / "paper" / f"{NAME}-solutions.html").read_text("utf-8")
@@ -48,7 +48,7 @@ def test_solutions_on_letter_paper_lie_below_paper(course: Path) -> None:
     ],
 )
 def test_wrong_options_are_sentences(course: Path, words: tuple[str, ...], said: str) -> None:
-    """A language or an ending that is not there is refused with those that are."""
+    """An unknown language or suffix is refused with a list of the valid ones."""
     done = run("print", NAME, *words, cwd=course)
     assert 3 == done.returncode
     assert said in " ".join(done.stderr.split())
@@ -56,7 +56,7 @@ def test_wrong_options_are_sentences(course: Path, words: tuple[str, ...], said:
 
 @pytest.mark.slow
 def test_a_students_own_variant(course: Path) -> None:
-    """The sheet of a student is that of the notebook they were handed out, and says whose it is."""
+    """A student's sheet equals the notebook that they received, and states their name."""
     (course / "roster.csv").write_text(
         "id,first_name,last_name,email\nada,Ada,L,a@example.org\nalan,Alan,T,b@example.org\n"
     )

@@ -1,4 +1,4 @@
-"""``autograder regrade``: a trial in every form, and exit codes."""
+"""``autograder regrade``: previews in every format, and exit codes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
 @pytest.fixture
 def course(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Path:
-    """Three graded students whose rubric has changed: bob gains a quarter of a point."""
+    """Make a course with three graded students and a changed rubric: bob gains a quarter of a point."""
     shutil.copytree(made_once(tmp_path_factory, "regraded", make_class), tmp_path / "course")
     accept_13(Course.from_folder(tmp_path / "course"))
     return tmp_path / "course"
 
 
 def test_a_trial_as_table_and_json(course: Path) -> None:
-    """Both say the same, and that nothing was changed."""
+    """Table and JSON agree, and say that nothing was changed."""
     words = ("regrade", NAME, "--course", str(course), "--workers", "1")
     done = run(*words, "--dry-run")
     assert (0, "") == (done.returncode, done.stderr)
@@ -37,7 +37,7 @@ def test_a_trial_as_table_and_json(course: Path) -> None:
 
 
 def test_published_marks_are_refused_and_then_moved(course: Path) -> None:
-    """3: somebody was shown another mark; with both options 0, and the page says it after feedback."""
+    """Exit code 3 if marks were published; with both options 0, and the next pages show the change."""
     words = ("regrade", NAME, "--course", str(course), "--workers", "1", "--apply")
     feedback = ("feedback", NAME, "--course", str(course))
     applied = only_object(run(*words, "--json").stdout)

@@ -1,4 +1,4 @@
-"""Who belongs to a class: ghosts, strangers and errors are told; no mark vanishes or counts silently."""
+"""The roll of a class: missing, unknown and misnamed submissions are reported; no mark changes silently."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ SILENCED = """
 
 
 def misplaced(course: Course, name: str) -> list[str]:
-    """What is told about an assignment with one notebook of its name."""
+    """Return the remarks about misplaced notebooks of an assignment."""
     return find_misplaced_notebooks(course, rubrics.load_rubric(course.locate_rubric(name)), [name])
 
 
 @pytest.fixture
 def empty(tmp_path: Path) -> Course:
-    """A course with a released assignment, another one, and a folder of submissions with Bob's."""
+    """Return a course with two assignments, one of them released, and a submission folder of Bob's."""
     start_assignment(tmp_path, NAME, ["written"])
     start_assignment(tmp_path, "captions", ["written"])
     made = Course.from_folder(tmp_path)
@@ -53,7 +53,7 @@ def empty(tmp_path: Path) -> Course:
 
 
 def put(course: Course, place: str) -> None:
-    """Something at a place below the course."""
+    """Create a file at a path below the course."""
     path = course.root / place
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("{}")
@@ -102,7 +102,7 @@ def put(course: Course, place: str) -> None:
     ],
 )
 def test_an_error_in_a_name_is_told(empty: Course, place: str, told: str) -> None:
-    """Other letters' sizes, misspelt names, a folder too many: one sentence with where it is looked for."""
+    """Wrong case, misspelt names or a nested folder give one remark with the expected path."""
     put(empty, place)
     (sentence,) = misplaced(empty, NAME)
     assert told in sentence
@@ -111,7 +111,7 @@ def test_an_error_in_a_name_is_told(empty: Course, place: str, told: str) -> Non
 @pytest.mark.parametrize(
     "place",
     [
-        "submitted/ivo/captioning/Captioning.ipynb",  # as a copy, it stands for the one that is missing
+        "submitted/ivo/captioning/Captioning.ipynb",  # a copy replaces the missing file
         "submitted/ivo/captioning/captioning.IPYNB",
         "submitted/ivo/captioning/Caption.ipynb",  # and so does the only notebook
         "submitted/ivo/captioning/captioning/captioning.ipynb",
@@ -126,13 +126,13 @@ def test_an_error_in_a_name_is_told(empty: Course, place: str, told: str) -> Non
     ],
 )
 def test_what_is_right_is_not_told(empty: Course, place: str) -> None:
-    """Other assignments, however like in name, and attempts that were kept in their place."""
+    """Other assignments with similar names and earlier attempts give no remark."""
     put(empty, place)
     assert [] == misplaced(empty, NAME)
 
 
 def test_several_notebooks_are_told_to_be_joined(empty: Course) -> None:
-    """No name makes one notebook of the halves of a work."""
+    """Several notebooks cannot be merged by renaming, so staff are asked to join them."""
     for half in ("part1", "part2"):
         put(empty, f"submitted/ivo/captioning/captioning-{half}.ipynb")
     said = misplaced(empty, NAME)
@@ -141,14 +141,14 @@ def test_several_notebooks_are_told_to_be_joined(empty: Course) -> None:
 
 
 def test_a_folder_that_is_a_link_is_told(empty: Course) -> None:
-    """Links are never followed below submitted/; a class behind one would be left out without a word."""
+    """Links below submitted/ are never followed; a class behind one would be left out silently."""
     (empty.root / "submitted" / "eve").symlink_to(empty.root / "submitted" / "bob")
     told = ["submitted/eve is a link and is not graded: put the folder itself there"]
     assert told == misplaced(empty, NAME)
 
 
 def test_numbers_tell_assignments_apart(tmp_path: Path) -> None:
-    """What was handed in for the first homework is no misspelt second one."""
+    """A submission for homework1 is not a misspelt homework2."""
     start_assignment(tmp_path, "homework2", ["written"])
     course = Course.from_folder(tmp_path)
     put(course, "submitted/ada/homework1/homework1.ipynb")
@@ -159,7 +159,7 @@ def test_numbers_tell_assignments_apart(tmp_path: Path) -> None:
 
 @pytest.mark.sandbox
 def test_grading_nothing_says_so(empty: Course) -> None:
-    """An empty table alone would look like success; the place that is looked into is named."""
+    """Grading an empty class names the folder that was searched; an empty table would look like success."""
     shutil.rmtree(empty.root / "submitted" / "bob")
     put(empty, "submitted/ada/captioning.ipynb")
     done = run("grade", NAME, cwd=empty.root)
@@ -169,7 +169,7 @@ def test_grading_nothing_says_so(empty: Course) -> None:
 
 
 def test_pages_without_marks_are_refused(empty: Course) -> None:
-    """Before anything was graded there are none, and no empty gradebook is left behind."""
+    """Before the first grading there are no pages, and no empty gradebook is created."""
     done = run("feedback", NAME, cwd=empty.root)
     assert 3 == done.returncode
     assert "there is no gradebook yet; run: autograder grade captioning" in done.stderr
@@ -177,7 +177,7 @@ def test_pages_without_marks_are_refused(empty: Course) -> None:
 
 
 def test_pages_in_a_language_that_nobody_wrote_are_refused(empty: Course) -> None:
-    """They would be in English without a word."""
+    """Otherwise the pages would silently be in English."""
     done = run("feedback", NAME, "--language", "fr", cwd=empty.root)
     assert 3 == done.returncode
     assert "--language: expected one of en, got 'fr'" in done.stderr
@@ -186,7 +186,7 @@ def test_pages_in_a_language_that_nobody_wrote_are_refused(empty: Course) -> Non
 def test_a_folder_that_cannot_be_entered_hides_no_other(
     empty: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An archive may bring folders without rights: that is told, and whoever comes after it as well."""
+    """A folder without permissions is reported, and so are the problems in later folders."""
     for place in ("ada/captioning/hw1.html", "bob/captioning/captioning.ipynb", "cleo/captioning/hw1.html"):
         put(empty, f"submitted/{place}")
     original = os.scandir
@@ -213,7 +213,7 @@ def test_a_folder_that_cannot_be_entered_hides_no_other(
     ],
 )
 def test_a_list_that_nobody_reads_is_told(empty: Course, name: str, wanted: str) -> None:
-    """A file that is called almost as a list of the course would be left out without a word."""
+    """A file with a name similar to that of a course list is reported; it would be ignored silently."""
     assert [] == find_misnamed_files(empty)
     put(empty, name)
     assert [f"{name} is not read; expected {wanted}: rename it"] == find_misnamed_files(empty)
@@ -224,7 +224,7 @@ def test_a_list_that_nobody_reads_is_told(empty: Course, name: str, wanted: str)
 @pytest.mark.slow
 @pytest.mark.sandbox
 def test_whoever_is_gone_counts_nowhere_and_is_told(course: Path) -> None:
-    """A result without a folder is in no grade, decision, page or mean; it is told until it is back."""
+    """A result without a folder is in no grade, page or mean; it is reported until the folder is back."""
     everybody = only_object(run("grades", ASSIGNMENT, "--json", cwd=course).stdout)["students"]
     ghost, *others = (one["student"] for one in everybody)
     shutil.move(course / "submitted" / ghost / ASSIGNMENT, course / "kept")
@@ -260,7 +260,7 @@ def test_whoever_is_gone_counts_nowhere_and_is_told(course: Path) -> None:
 
 
 def test_who_is_not_graded_yet_is_told(empty: Course) -> None:
-    """Somebody who handed in after the last run is in no list of grades, which says so."""
+    """A student who submitted after the last run is not in the list of grades, which reports it."""
     assignment = assignments.load_assignment(empty, NAME)
     store = MemoryStore()
     store.prepare_assignment(assignment.rubric, assignment.release_bytes)
@@ -282,7 +282,7 @@ def test_who_is_not_graded_yet_is_told(empty: Course) -> None:
 @pytest.mark.slow
 @pytest.mark.sandbox
 def test_a_folder_of_nobody_is_told(course: Path) -> None:
-    """It is graded, but whose it is has to be settled; without a class list nobody can say."""
+    """It is graded and reported with the closest id; without a class list there is no remark."""
     student = min(path.name for path in (course / "submitted").iterdir())
     shutil.move(course / "submitted" / student, course / "submitted" / f"{student}x")
     done = run("grade", ASSIGNMENT, "--json", cwd=course)
@@ -303,14 +303,14 @@ def test_a_folder_of_nobody_is_told(course: Path) -> None:
 @pytest.mark.sandbox
 @pytest.mark.parametrize("command", ["grade", "grades", "feedback"])
 def test_scores_that_are_not_ours_are_put_back(course: Path, command: str) -> None:
-    """What nbgrader's autograde writes is reported and repaired; what people gave stays as it is."""
+    """Scores that nbgrader's autograde wrote are reported and repaired; manual marks are kept."""
     with sqlite3.connect(course / "gradebook.db") as connection:
         (marked,) = connection.execute(f"SELECT id FROM ({OURS}) WHERE auto_score IS NULL").fetchone()
         connection.execute(
             "UPDATE grade SET manual_score = 1.5, needs_manual_grade = 0 WHERE id = ?", (marked,)
         )
         before = connection.execute(OURS).fetchall()
-        # As SaveAutoGrades does: every score 0, and to be looked at again where a person gave one.
+        # As SaveAutoGrades does: every score 0, with a flag for manual review if there is a manual mark.
         connection.execute("UPDATE grade SET auto_score = 0, needs_manual_grade = (manual_score IS NOT NULL)")
         connection.execute("UPDATE comment SET auto_comment = 'No response.' WHERE auto_comment IS NOT NULL")
     connection.close()

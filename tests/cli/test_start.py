@@ -1,4 +1,4 @@
-"""The command line starts at once."""
+"""The command line starts quickly."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ atexit.register(lambda: print(*sorted({name.partition(".")[0] for name in sys.mo
 
 
 def loaded(program: str) -> set[str]:
-    """The libraries that a program has imported when it has shown its help page."""
+    """Return the libraries that a program has imported when it shows its help page."""
     command = [sys.executable, "-c", LOADED + program, "--help"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=600)
     return {*done.stderr.split()}
 
 
 def test_help_imports_nothing_heavy() -> None:
-    """Beside what the page itself needs: only ours, records, and what Python brings along."""
+    """Apart from the page's libraries, only our modules, msgspec and the standard library are imported."""
     own = loaded("from autograder.cli import main\nmain()") - loaded(SMALLEST)
     assert set() == own - sys.stdlib_module_names - {"autograder", "msgspec", "typing_extensions"}

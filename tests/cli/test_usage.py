@@ -1,4 +1,4 @@
-"""What the command line says about itself, and how it refuses."""
+"""Usage of the command line: help, version, and errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NEED_CONFINEMENT = (
 
 
 def test_points_of_a_run_have_no_superfluous_zeros() -> None:
-    """Neither at their end nor, for whole hundreds, as a power of ten."""
+    """Points have no trailing zeros, and whole hundreds are not printed as a power of ten."""
     found = {
         "points waiting": Decimal("2190.0"),
         "mean": Decimal("61.50"),
@@ -41,7 +41,7 @@ def test_points_of_a_run_have_no_superfluous_zeros() -> None:
 
 @pytest.mark.slow
 def test_the_module_is_the_program() -> None:
-    """`python -m autograder` does the same, exit codes included."""
+    """`python -m autograder` behaves the same, including exit codes."""
     for words in (("formula", "2 d", "--symbols", "d"), ("verify", "no-such-assignment")):
         program, module = run(*words), run_cold("-m", "autograder", *words, program="python")
         assert program.stdout + program.stderr
@@ -53,7 +53,7 @@ def test_the_module_is_the_program() -> None:
 
 
 def test_the_version() -> None:
-    """One line, that of the installed package, and nothing is run."""
+    """Prints one line with the version of the installed package, and runs nothing."""
     shown = run("--version")
     assert (0, f"autograder {importlib.metadata.version('nbexam')}\n") == (shown.returncode, shown.stdout)
 
@@ -101,7 +101,7 @@ def test_wrong_usage(words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("command", ["generate", "grade", "verify"])
 def test_unknown_assignment(command: str) -> None:
-    """An assignment that does not exist exits with 3, and the known ones are named."""
+    """An unknown assignment exits with 3 and lists the known ones."""
     done = run(command, "nonsense")
     assert (3, "") == (done.returncode, done.stdout)
     said = done.stderr.partition("there is no such rubric; known assignments: ")[2].strip().split(", ")
@@ -112,14 +112,14 @@ def test_unknown_assignment(command: str) -> None:
 
 @pytest.mark.parametrize("command", ["verify", "feedback"])
 def test_not_a_course(command: str, tmp_path: Path) -> None:
-    """A folder that is no course exits with 3 and says what a course has."""
+    """A folder that is not a course exits with 3 and says what a course contains."""
     done = run(command, ASSIGNMENT, "--course", str(tmp_path))
     assert (3, "") == (done.returncode, done.stdout)
     assert "expected a course folder with assignments/ and rubrics/" in done.stderr
 
 
 def test_release_not_generated(tmp_path: Path) -> None:
-    """Grading an assignment that was never generated exits with 3 and names the command to run."""
+    """Grading an assignment without a release exits with 3 and names the command to run."""
     for folder in ("assignments", "rubrics", "reference"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     done = run("grade", ASSIGNMENT, "--course", str(tmp_path))
@@ -128,7 +128,7 @@ def test_release_not_generated(tmp_path: Path) -> None:
 
 
 def test_demo_leaves_foreign_folders_alone(tmp_path: Path) -> None:
-    """A folder with something else in it is not taken for the demo."""
+    """A folder with other contents is not overwritten by the demo."""
     (tmp_path / "thesis.txt").write_text("important")
     done = run("demo", "--folder", str(tmp_path))
     assert 3 == done.returncode
@@ -143,7 +143,7 @@ def test_demo_leaves_foreign_folders_alone(tmp_path: Path) -> None:
     ids=str,
 )
 def test_other_systems(words: tuple[str, ...], system: str, course: Path) -> None:
-    """Elsewhere than on Linux every command that would run student code exits with 4 and says what to do."""
+    """On systems other than Linux, every command that runs student code exits with 4 and says what to do."""
     done = run(*words, cwd=course, system=system)
     said = re.sub(r"[\s│]+", " ", done.stdout + done.stderr)
     assert 4 == done.returncode, said
@@ -154,5 +154,5 @@ def test_other_systems(words: tuple[str, ...], system: str, course: Path) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["generate", "grade", "feedback"])
 def test_what_works_on_other_systems(command: str, course: Path) -> None:
-    """A release, results that are known already, and pages need no sandbox."""
+    """Generating a release, reusing known results and writing pages need no sandbox."""
     assert 0 == run(command, ASSIGNMENT, cwd=course, system="Windows").returncode

@@ -1,4 +1,4 @@
-"""Personal variants on the command line: handed out with a class list, graded, reported, shown."""
+"""Personal variants on the command line: released with a class list, graded, reported and shown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ STUDENTS = ("ada", "bob", "eve")
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A course with a class list of two, and three who hand in: Bob's sheet is handed in by Ada as well."""
+    """Make a course with two listed students and three submissions.
+
+    Ada also submits a copy of Bob's sheet.
+    """
     root = tmp_path_factory.mktemp("course")
     for folder in ("assignments", "rubrics", "reference"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
@@ -33,7 +36,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def generated(course: Path) -> dict[str, object]:
-    """What ``generate`` prints."""
+    """Return what ``generate`` prints."""
     done = run("generate", NAME, "--json", cwd=course)
     assert 0 == done.returncode, done.stderr
     return only_object(done.stdout)
@@ -41,7 +44,10 @@ def generated(course: Path) -> dict[str, object]:
 
 @pytest.mark.slow
 def test_a_class_list_makes_personal_releases(course: Path) -> None:
-    """``generate`` writes a folder for everybody on the list with the release's files, and again the same."""
+    """``generate`` writes a folder with the release's files for every listed student.
+
+    Repeating it changes nothing.
+    """
     first = generated(course)
     folders = [course / "personal" / student / NAME for student in STUDENTS[:2]]
     assert [str(folder) for folder in folders] == first["personal"]
@@ -54,7 +60,7 @@ def test_a_class_list_makes_personal_releases(course: Path) -> None:
 
 
 def test_without_a_class_list_there_is_the_common_release_only(tmp_path: Path) -> None:
-    """Without a class list nobody gets anything personal, and no sandbox is needed."""
+    """Without a class list there are no personal releases, and no sandbox is needed."""
     for folder in ("assignments", "rubrics", "reference"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     assert {"assignment", "kept_back", "written"} == set(generated(tmp_path))

@@ -1,4 +1,4 @@
-"""The command ``verify``: what it prints, what it writes, and its exit codes."""
+"""The command ``verify``: output, files and exit codes."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ MATRIX = Matrix(
 
 @pytest.fixture
 def printed(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
-    """What goes to a terminal of eighty columns."""
+    """Return what is printed on a terminal of eighty columns."""
     out = io.StringIO()
     monkeypatch.setattr(report, "make_console", lambda: Console(file=out, width=80, highlight=False))
     return out
 
 
 def test_a_matrix_fits_into_eighty_columns(printed: io.StringIO) -> None:
-    """Marks stand first, in numbered columns, so that long names wrap without tearing them apart."""
+    """Marks are in numbered columns on the left, so that long names wrap without breaking the table."""
     verdicts.show_verdicts(Verification("exam", (FINDING,), (MATRIX,)))
     lines = printed.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
@@ -68,7 +68,7 @@ def test_a_matrix_fits_into_eighty_columns(printed: io.StringIO) -> None:
 
 
 def test_a_finding_says_what_to_do(printed: io.StringIO) -> None:
-    """Place, paper, what was expected, what came and what to do stand there, brackets and all."""
+    """A finding shows place, submission, expected and actual result and remedy, including brackets."""
     verdicts.show_verdicts(Verification("exam", (FINDING,), (MATRIX,)))
     text = printed.getvalue()
     for part in ("1. q.b: trial 'x' of q", "as expected [of q]", "what to do", "look [closer]", "1 findings"):
@@ -76,7 +76,7 @@ def test_a_finding_says_what_to_do(printed: io.StringIO) -> None:
 
 
 def test_what_machines_read() -> None:
-    """Every row, mark and finding is there as plain data."""
+    """The JSON output contains every row, mark and finding."""
     written = verdicts.to_plain([Verification("exam", (FINDING,), (MATRIX,))], "namespaces")
     assert (1, "namespaces") == (written["findings"], written["isolation"])
     (exam,) = written["assignments"]
@@ -96,21 +96,21 @@ def test_what_machines_read() -> None:
 def test_verify_says_how_many_points_are_decided_automatically(
     automatic: str, possible: str, said: str, printed: io.StringIO
 ) -> None:
-    """A key of which people mark most is not said to prove everything."""
+    """The message gives the share of automatic points; a mostly manual exam is not fully verified."""
     verdicts.show_verdicts(Verification("exam", (), automatic=Decimal(automatic), possible=Decimal(possible)))
     assert said in printed.getvalue()
 
 
 @pytest.fixture
 def small(tmp_path: Path) -> Course:
-    """The small course."""
+    """Return the small course."""
     return small_course(tmp_path / "course")
 
 
 @pytest.mark.slow
 @pytest.mark.sandbox
 def test_without_a_name_every_assignment_is_verified(small: Course) -> None:
-    """One that cannot be used is named, and the others are verified all the same; the exit code is 1."""
+    """An unusable assignment is reported, the others are still verified, and the exit code is 1."""
     shutil.copytree(small.sources / NAME, small.sources / "broken")
     rubric = small.locate_rubric(NAME).read_text("utf-8")
     (small.rubrics / "broken.toml").write_text(
@@ -129,7 +129,7 @@ def test_without_a_name_every_assignment_is_verified(small: Course) -> None:
 @pytest.mark.slow
 @pytest.mark.sandbox
 def test_a_module_to_preload_that_is_not_there_is_the_rubrics_error(small: Course) -> None:
-    """Every command that runs code says so, with the line, and not that the machine lacks something."""
+    """Every command that runs code reports the line of the rubric, and does not blame the machine."""
     changed(small.locate_rubric(NAME), '["numpy"]', '["nunpy"]')
     said = "small.toml, line 6: [assignment]: preload: the module 'nunpy' is not found: did you mean 'numpy'?"
     for options in ((), ("--quick",)):
@@ -140,7 +140,7 @@ def test_a_module_to_preload_that_is_not_there_is_the_rubrics_error(small: Cours
 
 
 def test_a_course_without_assignments(tmp_path: Path) -> None:
-    """Nothing to verify is not success."""
+    """Having no assignments to verify is not a success."""
     for folder in ("assignments", "rubrics"):
         (tmp_path / folder).mkdir()
     done = run("verify", cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""A course of twenty students and two assignments, from what Moodle hands out to what it takes."""
+"""A course with twenty students and two assignments, from Moodle's export to Moodle's import."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STUDENTS = 20
 
 
 def test_every_way_to_hand_in_occurs() -> None:
-    """In both assignments, in groups of one, two and three, and slip days run out for some members alone."""
+    """Both assignments have groups of one, two and three; some members of a group run out of slip days."""
     class_ = scripted_class(STUDENTS)
     for groups in class_.groups.values():
         assert set(WAYS) == {group.way for group in groups}
@@ -33,7 +33,7 @@ def test_every_way_to_hand_in_occurs() -> None:
 
 @pytest.mark.sandbox
 def test_a_course_from_the_platform_and_back(tmp_path: Path) -> None:
-    """Every number of every step is the one that plain arithmetic foresees, for each member of each group."""
+    """Every number of every step equals the expected one, for each member of each group."""
     class_ = scripted_class(STUDENTS)
     steps = 0
     for step in scripted_term(make_files(tmp_path, class_), class_, run):

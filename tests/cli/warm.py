@@ -1,10 +1,10 @@
-"""Commands from a program that has imported already what commands import: that takes each two seconds.
+"""Run commands from a program that has already imported their modules; importing takes two seconds each.
 
-`serve` is that program. For every command it forks, and what follows is the command as it is typed: its
-arguments, folder, environment and streams. Programs that start from nothing are run by `running.run_cold`.
+`serve` is that program. It forks for every command, and runs it with its arguments, folder, environment and
+streams. `running.run_cold` runs programs without this.
 
-Where Python is to believe that it runs on another operating system, it believes so before anything is
-imported, and of ours nothing is imported ahead: whether our modules can be imported there is tested as well.
+To simulate another operating system, Python is changed before anything is imported, and none of our modules
+is imported ahead. So the tests also show whether our modules can be imported there.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ NOT_IMPORTED = (
     "autograder.service.",
     "autograder.web.",
 )
-"""What runs beside student code, and what students run: no command imports it; what asks for a database."""
+"""Modules that no command imports (they run inside boxes), or that need a database."""
 LIBRARIES = ("flint", "mistune", "nbgrader.api", "nbgrader.preprocessors", "numpy", "rich", "typer")
 LACKING = {"Windows": ("fcntl", "resource")}
-"""Modules of Python's own that another operating system does not have."""
+"""Modules of the standard library that another operating system lacks."""
 
 
 def serve(system: str = "") -> None:
-    """Read commands from standard input, one a line, and answer each with its process, then its exit code.
+    """Read commands from standard input, one per line; answer with process id and exit code.
 
     Args:
-        system: where Python believes to be, with what it lacks there; empty: where it is.
+        system: the operating system to simulate; empty: the real one.
     """
     if system:
         platform.system = lambda: system
@@ -68,7 +68,10 @@ def serve(system: str = "") -> None:
 
 
 def _own_modules() -> list[str]:
-    """By their files: a package that is looked into is imported, and some must not be."""
+    """Return our modules, found by their files.
+
+    Looking into a package would import it, and some must not be imported.
+    """
     root = Path(autograder.__path__[0])
     parts = (path.relative_to(root.parent).with_suffix("").parts for path in sorted(root.rglob("*.py")))
     names = (".".join(one[:-1] if one[-1] == "__init__" else one) for one in parts)
@@ -97,7 +100,7 @@ def _become(asked: dict[str, Any]) -> None:
 
 
 def _end(main: Callable[[], None]) -> NoReturn:
-    """Run the command and leave; what was imported is not taken apart again, which costs most of a second."""
+    """Run the command and exit without tearing down the imported modules, which takes most of a second."""
     code: object = 0
     try:
         main()
@@ -116,24 +119,24 @@ def _end(main: Callable[[], None]) -> NoReturn:
 
 
 class Warm:
-    """The program, kept as long as the tests run; see `serve`."""
+    """The program, kept running during the tests; see `serve`."""
 
     def __init__(self, environment: dict[str, str], system: str = "") -> None:
-        single = {**environment, "OPENBLAS_NUM_THREADS": "1"}  # nothing may run in it but what forks
+        single = {**environment, "OPENBLAS_NUM_THREADS": "1"}  # only the forking code may run in it
         self._program = subprocess.Popen(
             [sys.executable, "-c", COMMAND, *([system] if system else [])],
             env=single,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            bufsize=0,  # an answer that was read ahead would not be seen by select
+            bufsize=0,  # select would not see an answer that was read ahead
         )
 
     def run(self, asked: dict[str, Any], seconds: float | None = None) -> int:
-        """Run a command, and give its exit code.
+        """Run a command, and return its exit code.
 
         Args:
-            asked: the command, as `_become` reads it.
-            seconds: when it is killed, unless it has ended; None: it is not.
+            asked: the command, in the format of `_become`.
+            seconds: time after which it is killed; None: never.
         """
         assert self._program.stdin
         assert self._program.stdout
@@ -154,5 +157,5 @@ class Warm:
         return int(answer)
 
     def close(self) -> None:
-        """End it."""
+        """Stop the program."""
         self._program.communicate()

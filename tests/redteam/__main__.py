@@ -1,4 +1,4 @@
-"""``python -m tests.redteam``: every attack beside honest classmates, on exam and lab, through everything."""
+"""``python -m tests.redteam``: run every attack among honest classmates, on exam and lab."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.redteam.report import Line, as_json, table, totals
 from tests.redteam.world import opened
 
 LONGEST_SECONDS = 1200
-"""Of one submission: a run that takes longer hangs; where is printed, and the exit code is 1."""
+"""Seconds for one submission: a run that takes longer hangs; its stack is printed, and the exit code is 1."""
 
 
 def main() -> int:
-    """Run, print, and say whether everything held.
+    """Run, print, and report whether all promises held.
 
     Returns:
         0 when every column is zero, otherwise 1.
@@ -64,7 +64,7 @@ def main() -> int:
 
 
 def _chosen(chosen: argparse.Namespace, everybody: list[Entrant]) -> list[Entrant]:
-    """Those who hand in."""
+    """Return the entrants."""
     return [
         one
         for one in everybody
@@ -77,13 +77,13 @@ def _chosen(chosen: argparse.Namespace, everybody: list[Entrant]) -> list[Entran
 
 
 def show(line: Line) -> None:
-    """One line as soon as it is known."""
+    """Print one line as soon as it is complete."""
     sys.stdout.write(line.text() + "\n")
     sys.stdout.flush()
 
 
 def summary(lines: list[Line], seconds: float, measured: list[str]) -> None:
-    """What came to light at the end, and the totals."""
+    """Print late findings and the totals."""
     late = [line for line in lines if line.findings]
     sys.stdout.write("\n" + "".join(f"{line.text()}\n" for line in late))
     sys.stdout.write("\n".join((*measured, "", *table(lines))) + f"\n{seconds:.0f} seconds\n")

@@ -1,6 +1,6 @@
-"""What an attack is: cells, how they may end, and what must not have been reached.
+"""The definition of an attack: its cells, how they may end, and the record of what it reached.
 
-Every attack runs after the prelude. What succeeds although it must not is appended to ``reached``.
+Every attack runs after the prelude. It appends forbidden successes to ``reached``.
 """
 
 from __future__ import annotations
@@ -90,36 +90,36 @@ class Attack:
     """One attack and what must hold while it runs."""
 
     kind: str
-    """Its class: the name of the file it stands in."""
+    """Its class: the name of its file."""
     title: str
     cells: tuple[str, ...]
     """Run in order, after the prelude and the honest function."""
     ends: tuple[str, ...]
     """How the last cell may end: ``""`` (it returns), an exception's name, or an ending."""
     gives: tuple[str, ...]
-    """How a call of its function ``attack`` may end; ``""`` when it answers; empty: it is not called."""
+    """How a call of its function ``attack`` may end; ``""`` if it answers; empty: it is not called."""
     answers: str
-    """The question of the exam whose answer its last cell is; empty: all its cells are additional ones."""
+    """The question of the exam that its last cell answers; empty: all its cells are additional ones."""
     torch: bool
     machine: str
-    """The only architecture on which it makes sense; empty: all."""
+    """The only architecture for which it makes sense; empty: all."""
     files: Mapping[str, bytes]
-    """What lay beside the notebook and was taken along."""
+    """Files submitted together with the notebook."""
     breaks: bool
-    """Whether nothing in its own process can be expected to work afterwards."""
+    """Whether its own process may be unusable afterwards."""
 
     @property
     def name(self) -> str:
-        """Class and title."""
+        """Return class and title."""
         return f"{self.kind}: {self.title}"
 
 
 def load(path: Path) -> list[Attack]:
-    """The attacks of one file.
+    """Load the attacks of one file.
 
-    ``# %% title`` begins an attack and a bare ``# %%`` its next cell. Lines before the code say what holds:
-    ``# ends:``, ``# gives:`` (its function ``attack`` is called), ``# answers:``, ``# needs: torch``,
-    ``# machine:``, ``# beside:`` (files that end whoever imports them), ``# breaks: itself``.
+    ``# %% title`` begins an attack and a bare ``# %%`` its next cell. Lines before the code are its
+    properties: ``# ends:``, ``# gives:`` (its function ``attack`` is called), ``# answers:``, ``# needs:
+    torch``, ``# machine:``, ``# beside:`` (files that end a process that imports them), ``# breaks: itself``.
     """
     blocks = re.split(r"^# %% (.+)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     return [_attack(path.stem, title, body) for title, body in zip(blocks[::2], blocks[1::2], strict=True)]

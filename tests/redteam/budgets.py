@@ -1,4 +1,4 @@
-"""What one hand-in may cost others: the bounds of the red team's report, and how they are measured."""
+"""What a submission may cost others: the limits of the red team's report, and their measurement."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from autograder.core.records import GradingResult
 from autograder.grading.pipeline import Grader, SubmittedFiles
 
 MOST_PROCESSOR_SECONDS = 8.0
-"""Of the grader's own, for one submission. An honest one takes about one."""
+"""Processor time of the grader for one submission. An honest one takes about one."""
 MOST_MEMORY_MB = 450
-"""Of the grader beyond what it had before the first submission, whoever is graded at the time."""
+"""Memory of the grader above that before the first submission, whoever is being graded."""
 MOST_STORED_BYTES = 4 << 20
 """In the gradebook, for one attempt."""
 MOST_PAGE_BYTES = 16 << 20
-"""Of one student's pages: the feedback and the executed notebook."""
+"""Size of one student's pages: the feedback and the executed notebook."""
 _SAMPLE_SECONDS = 0.05
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Stay(Struct):
-    """How long one submission was being graded, and what the grader spent on it meanwhile."""
+    """How long one submission was being graded, and what the grader used for it."""
 
     student: str
     begin: float
@@ -37,23 +37,23 @@ class Stay(Struct):
     end: float = float("inf")
     processor_seconds: float = 0.0
     memory_mb: float = 0.0
-    """The most that the grader took meanwhile, by whomever."""
+    """The most memory that the grader used meanwhile, for any submission."""
 
     def meets(self, other: Stay) -> bool:
-        """Whether both were there at some moment."""
+        """Return whether both were being graded at some moment."""
         return self.begin < other.end and other.begin < self.end
 
 
 class Meter(Struct):
-    """Keeps the stays of all submissions. Safe to use from several threads."""
+    """Stores the stays of all submissions. Safe to use from several threads."""
 
     stays: dict[str, Stay] = field(default_factory=dict)
-    """By student; the last one where there are several."""
+    """By student; the last one if there are several."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextlib.contextmanager
     def measuring(self, student: str) -> Iterator[Stay]:
-        """Of what is done in this thread meanwhile."""
+        """Measure what this thread does meanwhile."""
         stay = Stay(student, time.monotonic())
         with self.lock:
             self.stays[student] = stay
@@ -65,8 +65,8 @@ class Meter(Struct):
 
     @contextlib.contextmanager
     def sampling(self) -> Iterator[None]:
-        """Look at the grader's memory again and again, and note it with all who are being graded."""
-        done, before = threading.Event(), resident_mb()  # the tests themselves are large, too
+        """Sample the grader's memory repeatedly, and note it for all who are being graded."""
+        done, before = threading.Event(), resident_mb()  # the tests use much memory, too
 
         def sample() -> None:
             while not done.wait(_SAMPLE_SECONDS):
@@ -85,13 +85,13 @@ class Meter(Struct):
             thread.join()
 
     def beside(self, stay: Stay) -> list[str]:
-        """Whose submission was being graded at some moment of a stay."""
+        """Return whose submissions were being graded during a stay."""
         with self.lock:
             return [one.student for one in self.stays.values() if one is not stay and one.meets(stay)]
 
 
 def measured(meter: Meter) -> type[Grader]:
-    """The grader, with every submission measured."""
+    """Return a grader that measures every submission."""
 
     class Measured(Grader):
         def grade(self, handed: SubmittedFiles, *further: Any, **options: Any) -> GradingResult:
@@ -102,12 +102,12 @@ def measured(meter: Meter) -> type[Grader]:
 
 
 def resident_mb() -> float:
-    """What this process has in memory."""
+    """Return this process's resident memory."""
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * _PAGE / (1 << 20)
 
 
 def stored(gradebook: Path) -> Mapping[str, int]:
-    """Bytes by student in the gradebook: results, and the comments of automatic marks."""
+    """Return the bytes per student in the gradebook: results, and the comments of automatic marks."""
     results = "SELECT student, SUM(LENGTH(graded)) FROM autograder_result GROUP BY student"
     comments = (
         "SELECT s.student_id, SUM(LENGTH(c.auto_comment)) FROM comment c JOIN submitted_notebook n"
@@ -125,7 +125,7 @@ def stored(gradebook: Path) -> Mapping[str, int]:
 
 
 def pages(root: Path, students: Collection[str]) -> Mapping[str, int]:
-    """Bytes by student of what was written for people to read: feedback and executed notebooks."""
+    """Return the bytes per student of published files: feedback and executed notebooks."""
     folders = [root / "feedback", root / "autograded"]
     return {
         student: sum(

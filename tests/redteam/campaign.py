@@ -1,7 +1,7 @@
-"""A whole class through the whole product: attackers and honest students hand in, all is graded and shown.
+"""Grade a whole class of attackers and honest students with the real product.
 
 Everything is real: files in ``submitted/``, the batch with its sandboxes, the gradebook, the feedback pages
-and the command line. What it finds stands in the columns of `tests.redteam.report`.
+and the command line. Findings are reported in the columns of `tests.redteam.report`.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from tests.support.leftovers import Traces, settled, traces
 from tests.support.pace import patient_grader
 
 LEFT_TO_A_PERSON = frozenset({"hard-link", "not-readable", "ended-itself", IMPORT_FAILED, "answer-unclear"})
-"""What cannot be told from an honest mishap, or from one of ours; each says so to staff."""
+"""Codes that could also come from an honest accident or a fault of ours; each is reported to staff."""
 OUR_FAULTS = {"our-fault", "sandbox-fault", "needs-review"}
 WORKERS = 3
-"""At the same time: one more than cores of a small machine, because many attacks only sleep."""
+"""Workers: one more than the cores of a small machine, because many attacks only sleep."""
 
 Points = Mapping[str, Decimal]
 Told = Callable[[Line], None]
@@ -55,19 +55,19 @@ class Campaign(Struct):
     lines: dict[str, Line]
     """By student."""
     whole: Line
-    """What cannot be laid at one entrant's door."""
+    """Findings that cannot be attributed to one entrant."""
     graded: dict[str, GradingResult]
     wrong: Points = field(default_factory=dict)
-    """What the attackers' paper earns without an attack."""
+    """The points of the attackers' paper without an attack."""
     right: Points = field(default_factory=dict)
-    """What the answer key earns with no attacker about, and so every honest student at any time."""
+    """The points of the answer key without attackers, and so of every honest student at any time."""
     meter: Meter = field(default_factory=Meter)
     strained: Strained | None = None
     costs: dict[str, Mapping[str, float]] = field(default_factory=dict)
-    """What was measured → student → how much."""
+    """Measured quantity → student → amount."""
 
     def all_lines(self) -> list[Line]:
-        """The entrants' in order, and the whole run's."""
+        """Return the entrants' lines in order, and that of the whole run."""
         return [*self.lines.values(), self.whole]
 
 
@@ -79,14 +79,14 @@ def run(
     *,
     strain: bool = True,
 ) -> Campaign:
-    """Let them all hand in, grade, publish, and look at everything.
+    """Submit, grade and publish everything, and collect all findings.
 
     Args:
-        exam: made, with an empty ``submitted/``.
-        entrants: who hands in, in the order of grading.
-        world: what the attacks would like to reach; they were told.
-        told: is given each line when it is complete but for what only the end shows.
-        strain: whether classmates with little slack are graded beside them, again and again; in the exam.
+        exam: the exam, with an empty ``submitted/``.
+        entrants: all students, in the order of grading.
+        world: the targets that the attacks were given.
+        told: called with each line when it is complete except for the final checks.
+        strain: whether to grade classmates with little slack repeatedly at the same time (exam only).
     """
     campaign = Campaign(
         exam=exam,
@@ -119,7 +119,7 @@ def run(
 
 
 def figures(campaign: Campaign) -> Iterator[str]:
-    """What came nearest to each bound, in words."""
+    """Return in words which entrant came closest to each limit."""
     stays, strained = campaign.meter.stays.values(), campaign.strained
     if strained is not None:
         yield f"{strained.graded} classmates with little slack, the longest took {strained.longest:.1f} s"
@@ -150,7 +150,7 @@ def _line(entrant: Entrant) -> Line:
 
 @contextmanager
 def _own_temporary_folder(folder: Path) -> Iterator[Path]:
-    """Whatever is left in it was left by this run."""
+    """Use a new folder for temporary files, so that everything left in it comes from this run."""
     folder.mkdir()
     before, environment = tempfile.tempdir, os.environ.get("TMPDIR")
     tempfile.tempdir = os.environ["TMPDIR"] = str(folder)
@@ -165,7 +165,7 @@ def _own_temporary_folder(folder: Path) -> Iterator[Path]:
 
 
 def _grade_alone(campaign: Campaign, pool: Pool, *, strain: bool) -> None:
-    """What the answer key earns with no attacker about, and what the attackers' paper is worth."""
+    """Grade the answer key and the attackers' paper without an attacker."""
     grader = budgets.measured(campaign.meter)(campaign.exam.assignment, pool)
     campaign.right = points(grader.grade(campaign.exam.right_paper()))
     if (earned := sum(campaign.right.values())) != campaign.exam.full:
@@ -206,7 +206,7 @@ def _grade_class(campaign: Campaign, pool: Pool, told: Told) -> None:
 
 
 def _judge(campaign: Campaign, line: Line, graded: GradingResult) -> None:
-    """What one result says by itself."""
+    """Note the findings of a single result."""
     earned = points(graded)
     line.outcome, line.seconds = outcome_text(graded), graded.seconds
     if line.role == "attack":
@@ -226,16 +226,15 @@ def _judge(campaign: Campaign, line: Line, graded: GradingResult) -> None:
 
 
 def waiting(graded: GradingResult) -> frozenset[str]:
-    """The items that a person still decides on."""
+    """Return the items that need manual review."""
     items = (item for item in graded.score.items if item.status is Status.NEEDS_REVIEW)
     return frozenset(f"{item.question}.{item.item}" for item in items)
 
 
 def unrecorded(graded: GradingResult) -> frozenset[str]:
-    """The items that wait because code hid what it does, or because what was submitted cannot be read.
+    """Return the items that need review because code is obfuscated or a submission cannot be read.
 
-    Values that a check cannot compute with are such answers, and files that nobody asked for beside a
-    notebook that earned nothing.
+    They include values that a check cannot compute with, and unexpected files of a notebook without points.
     """
     unread = ("forbidden.look", "unreadable.", "formula.not-a-formula", "number.", "shape.")
     unread += ("code.review", "review.unread")
@@ -244,7 +243,7 @@ def unrecorded(graded: GradingResult) -> frozenset[str]:
 
 
 def reached(graded: GradingResult) -> list[str]:
-    """What an attack says that it reached: the last cell prints it."""
+    """Return what an attack has reached, as printed by its last cell."""
     runs = [run for notebook in graded.notebooks for run in notebook.runs if run]
     told = next((said for run in reversed(runs) if (said := _said(run))), "[]")
     return [] if told == "[]" else [told[:200]]
@@ -256,7 +255,7 @@ def _said(run: CellRun) -> str:
 
 
 def outcome_text(graded: GradingResult) -> str:
-    """How it ended, in a few words."""
+    """Return in a few words how it ended."""
     runs = [run for notebook in graded.notebooks for run in notebook.runs if run]
     ends = [run.ending.value for run in runs if run.ending] or [run.error for run in runs if run.error][:2]
     ends += [item.staff[:60] for item in graded.score.items[:1] if not graded.notebooks]
@@ -266,7 +265,7 @@ def outcome_text(graded: GradingResult) -> str:
 
 
 def _look_at_classmates(campaign: Campaign) -> None:
-    """What classmates with little slack lost is laid at the doors of all who were graded meanwhile."""
+    """Attribute losses of classmates with little slack to all who were graded at the same time."""
     if campaign.strained is None:
         return
     for student, loss in accused(campaign.strained.losses, campaign.meter):
@@ -276,7 +275,7 @@ def _look_at_classmates(campaign: Campaign) -> None:
 
 
 def _look_at_costs(campaign: Campaign) -> None:
-    """What each cost the grader: processor, memory, room in the store and on the disk."""
+    """Note what each entrant cost the grader: processor time, memory, space in the store and on disk."""
     course = campaign.exam.course
     for student, stay in campaign.meter.stays.items():
         line = campaign.lines.get(student, campaign.whole)
@@ -296,14 +295,14 @@ def _look_at_costs(campaign: Campaign) -> None:
 
 
 def _look_at_files(campaign: Campaign, state: tuple[object, ...], temporary: Path) -> None:
-    """The baits, and what was left in the folder for temporary files."""
+    """Check the baits and the folder for temporary files."""
     if state != campaign.world.state():
         campaign.whole.found("files touched outside", "the baits beside the course")
     campaign.whole.found("processes left", *(f"temporary file {path.name}" for path in temporary.iterdir()))
 
 
 def _look_at_processes(campaign: Campaign, before: Traces) -> None:
-    """Everything a box could leave behind, counted when all sandboxes are closed."""
+    """Check for everything that a box could leave behind, after all sandboxes are closed."""
     after = settled(before)
     left = campaign.whole
     left.found("processes left", *(f"process {pid}" for pid in after.processes - before.processes))

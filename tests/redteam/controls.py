@@ -1,4 +1,7 @@
-"""The honest control set: the answer key beside what students have in their notebooks. Full marks for all."""
+"""The honest controls: the answer key with what students have in their notebooks.
+
+All must earn full marks.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ class Control(Struct, frozen=True):
 
     title: str
     paper: Callable[[Exam], bytes]
-    """What is handed in."""
+    """The submitted notebook."""
 
 
 def _in_cells() -> list[Control]:
@@ -33,7 +36,7 @@ def _key(exam: Exam) -> Notebook:
 
 
 def _windows(exam: Exam) -> bytes:
-    """Line ends of Windows, in the file and in every source."""
+    """Use Windows line ends in the file and in every source."""
     paper = _key(exam)
     for cell in paper["cells"]:
         cell["source"] = cell["source"].replace("\n", "\r\n")
@@ -41,7 +44,7 @@ def _windows(exam: Exam) -> bytes:
 
 
 def _kept_outputs(exam: Exam) -> bytes:
-    """Outputs kept in the file, a picture and an error among them."""
+    """Keep outputs in the file, among them a picture and an error."""
     paper = _key(exam)
     for number, cell in enumerate(paper["cells"]):
         if cell["cell_type"] == "code":
@@ -57,7 +60,7 @@ def _kept_outputs(exam: Exam) -> bytes:
 
 
 def _moved(exam: Exam) -> bytes:
-    """The last question first, with own cells between all others."""
+    """Move the last question to the front, with additional cells between all others."""
     paper = _key(exam)
     cells = paper["cells"]
     names = [cell["metadata"].get("nbgrader", {}).get("grade_id", "") for cell in cells]
@@ -71,7 +74,7 @@ def _moved(exam: Exam) -> bytes:
 
 
 def _by_another_tool(exam: Exam) -> bytes:
-    """Saved by a tool that splits sources into lines, adds metadata and drops cell ids."""
+    """Save as a tool that splits sources into lines, adds metadata and drops cell ids."""
     paper = json.loads(written(_key(exam)))
     for cell in paper["cells"]:
         cell["source"] = "".join(cell["source"]).splitlines(keepends=True)
@@ -86,7 +89,7 @@ def _by_another_tool(exam: Exam) -> bytes:
 
 
 def _with_mark(exam: Exam) -> bytes:
-    """A byte order mark at the beginning."""
+    """Add a byte order mark."""
     return b"\xef\xbb\xbf" + exam.key
 
 
@@ -98,4 +101,4 @@ CONTROLS: tuple[Control, ...] = (
     Control("saved by another tool", _by_another_tool),
     Control("a byte order mark", _with_mark),
 )
-"""All of them."""
+"""All controls."""

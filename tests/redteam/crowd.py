@@ -1,6 +1,7 @@
-"""``python -m tests.redteam.crowd``: forty honest students, alone and with twenty attackers between them.
+"""``python -m tests.redteam.crowd``: forty honest students, alone and among twenty attackers.
 
-The honest ones must earn the same, item by item, and no attacker may cost the class more than its own time.
+The honest students must earn the same points for every item. No attacker may cost the class more than its own
+time limit.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from tests.redteam.world import opened
 
 HONEST, STRAINED, HOSTILE = 40, 10, 20
 SHARE = 1.5
-"""So many times its limit may an attacker take by the clock, and add to the time of its class."""
+"""Factor of its limit that an attacker may take, and add to the time of its class."""
 KINDS = ("quotas", "neighbours", "endings", "blame", "costs")
 
 
@@ -50,7 +51,7 @@ def main() -> int:
     """Grade both classes and compare.
 
     Returns:
-        0 where everything held, otherwise 1.
+        0 if everything held, otherwise 1.
     """
     parser = argparse.ArgumentParser(prog="python -m tests.redteam.crowd", description=__doc__)
     parser.add_argument("--honest", type=int, default=HONEST)
@@ -87,7 +88,7 @@ def _hand_in(exam: Exam, student: str, data: bytes) -> None:
 
 
 def _hand_in_honest(exam: Exam, count: int) -> list[str]:
-    """Classmates with little slack, then the controls, then answer keys."""
+    """Submit for classmates with little slack, then for the controls, then answer keys."""
     papers = [paper(exam)] * min(STRAINED, count)
     papers += [control.paper(exam) for control in CONTROLS[: count - len(papers)]]
     papers += [exam.key] * (count - len(papers))
@@ -98,7 +99,7 @@ def _hand_in_honest(exam: Exam, count: int) -> list[str]:
 
 
 def _hand_in_attacks(exam: Exam, count: int, targets: Mapping[str, object]) -> dict[str, str]:
-    """The attacks of these kinds in turn, by student."""
+    """Submit attacks of these kinds in turn, by student."""
     lists = [[one for one in ATTACKS.values() if one.kind == kind] for kind in KINDS]
     longest = max(map(len, lists))
     attacks = [some[place] for place in range(longest) for some in lists if place < len(some)][:count]
@@ -108,14 +109,14 @@ def _hand_in_attacks(exam: Exam, count: int, targets: Mapping[str, object]) -> d
 
 
 def _mixed(honest: Sequence[str], hostile: Sequence[str]) -> list[str]:
-    """Attackers evenly between the others."""
+    """Distribute attackers evenly among the others."""
     places = {student: (number + 0.5) / len(honest) for number, student in enumerate(honest)}
     places |= {student: number / len(hostile) for number, student in enumerate(hostile)}
     return sorted(places, key=places.__getitem__)
 
 
 def _sit(exam: Exam, pool: Pool, students: Sequence[str]) -> Sitting:
-    """Grade these, in this order, whatever was graded before."""
+    """Grade these students in this order, ignoring earlier results."""
     course, meter = exam.course, Meter()
     known = {
         one.student: one
@@ -137,12 +138,12 @@ def _sit(exam: Exam, pool: Pool, students: Sequence[str]) -> Sitting:
 
 
 def _most(attackers: int, alone: Sitting) -> float:
-    """Seconds that the class with attackers may take: each adds its own limit, shared out to all workers."""
+    """Return the time limit of the class with attackers: each adds its own limit, divided by the workers."""
     return alone.seconds * SHARE + attackers * SHARE * LIMITS.submission_seconds / (os.cpu_count() or 1)
 
 
 def _faults(alone: Sitting, beside: Sitting, attackers: Mapping[str, str]) -> list[str]:
-    """What did not hold, in words."""
+    """Return the violations in words."""
     faults = []
     for student, before in alone.marks.items():
         now = beside.marks.get(student, {})

@@ -1,4 +1,4 @@
-"""Who hands in: every attack, every control, and classmates between them, in the order of grading."""
+"""The entrants: every attack, every control, and classmates between them, in the order of grading."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ class Entrant(Struct, frozen=True):
     """One student of the class."""
 
     student: str
-    """The name of the folder handed in."""
+    """The name of the submitted folder."""
     kind: str
     title: str
     role: str
     """``"attack"``, ``"control"`` or ``"classmate"``."""
     hand_in: HandIn
-    """Given the folder to be made, ``submitted/<student>/<assignment>``."""
+    """Called with the folder to be made, ``submitted/<student>/<assignment>``."""
     graded: bool = True
-    """False when the folder's name must be refused."""
+    """False if the folder's name must be refused."""
 
     @property
     def name(self) -> str:
-        """Class and title."""
+        """Return class and title."""
         return f"{self.kind}: {self.title}"
 
 
 def here() -> list[Attack]:
-    """Every attack that is one on this processor."""
+    """Return every attack for this processor."""
     return [attack for attack in ATTACKS.values() if attack.machine in {"", platform.machine()}]
 
 
 def entrants(
     exam: Exam, world: World, attacks: Sequence[Attack], uploads: Sequence[Upload] = UPLOADS
 ) -> list[Entrant]:
-    """The whole class. Attackers are told where everything lies that they should not reach."""
+    """Return the whole class. Attackers are told the paths that they should not reach."""
     targets = {**world.targets(), "files": [*world.paths(), *_worth_reading(exam)]}
     hostile = [
         ("", attack.kind, attack.title, "attack", _notebook(exam.attacking(attack, targets)))
@@ -73,7 +73,7 @@ def entrants(
 
 
 def lab_entrants(lab: Lab) -> list[Entrant]:
-    """The class of the lab: whoever comes first, half-way and last has the key."""
+    """Return the class of the lab; the first, middle and last student submit the answer key."""
     hostile: list[tuple[str, str, HandIn]] = [
         (one.kind, one.title, partial(lab.hand_in, attack=one))
         for path in sorted(ON_LAB.glob("*.cells"))

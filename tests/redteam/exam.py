@@ -1,7 +1,7 @@
-"""The shipped exam with small limits and a class for attention behind it, and the papers handed in for it.
+"""The shipped exam with small limits and an additional class for attention, and its papers.
 
-The attackers' paper answers every automatic question wrongly, so whatever it earns above what it earns
-without the attack is stolen. The controls' paper is the answer key.
+The attackers' paper answers every automatic question wrongly, so any points above those it earns without the
+attack are stolen. The controls' paper is the answer key.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.redteam.numbers import numbers
 
 NAME = "dl4nlp-exam"
 FURTHER = "attention"
-"""The assignment whose question stands at the end of the paper: its answer is a class of one's own."""
+"""The assignment with the last question of the paper, whose answer is a class."""
 ROOT = Path(__file__).parents[2]
 SHIPPED = ("assignments", "rubrics", "reference")
 LIMITS = Limits(
@@ -52,10 +52,10 @@ def _attacking(self, *args, **kwargs):
     return _forward(self, *args, **kwargs)
 MyMultiHeadAttention.forward = _attacking
 """
-"""Where an attack wants to be called, a call that is asked for a mark calls it."""
+"""For attacks that are to be called: a function that checks call also calls the attack."""
 TOLD = "reached: "
 ASKED = f"print({TOLD!r} + repr(reached))"
-"""The last cell: what the attack noted as reached."""
+"""The last cell, which prints what the attack has reached."""
 
 Notebook = dict[str, Any]
 
@@ -65,11 +65,11 @@ class Exam(Struct, frozen=True):
 
     assignment: Assignment
     key: bytes
-    """The answer key: right everywhere."""
+    """The answer key: completely right."""
 
     @classmethod
     def made(cls, root: Path) -> Exam:
-        """Make the course in an empty folder and generate its release."""
+        """Write the course into an empty folder and generate its release."""
         for folder in SHIPPED:
             shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
         course = Course.from_folder(root)
@@ -88,26 +88,26 @@ class Exam(Struct, frozen=True):
 
     @property
     def course(self) -> Course:
-        """Whose exam it is."""
+        """Return the course of the exam."""
         return self.assignment.course
 
     @property
     def manual(self) -> frozenset[str]:
-        """The items that a person decides on in every paper."""
+        """Return the items that need manual marking in every paper."""
         questions = self.assignment.rubric.questions
         return frozenset(f"{one.id}.{item.id}" for one in questions for item in one.items if item.manual)
 
     @property
     def full(self) -> Decimal:
-        """What the automatic items of the paper are worth together."""
+        """Return the total points of the automatic items."""
         questions = self.assignment.rubric.questions
         return sum((item.points for one in questions for item in one.items if not item.manual), Decimal(0))
 
     def wrong(self, answers: Mapping[str, str] | None = None) -> Notebook:
-        """A paper with a wrong answer to every question.
+        """Return a paper with a wrong answer to every question.
 
         Args:
-            answers: by question, what its answer cell holds instead.
+            answers: contents of answer cells to use instead, by question.
         """
         paper = loaded(self.assignment.release_bytes[NAME])
         questions = {question.answer_cell: question for question in self.assignment.rubric.questions}
@@ -120,21 +120,21 @@ class Exam(Struct, frozen=True):
             if question.kind == "repair":
                 checks = self.assignment.rubric.checks[question.id]
                 wrong = checks.make_listing(fault.id for fault in checks.faults)
-            elif question.id == "mha":  # as an attack answers that is called by the checks
+            elif question.id == "mha":  # the answer of an attack that checks call
                 wrong = WRONG["not scaled"].source
             cell["source"] = (answers or {}).get(question.id, wrong)
         return paper
 
     def right_paper(self) -> SubmittedFiles:
-        """The answer key, as it is graded."""
+        """Return the answer key, as graded."""
         return SubmittedFiles("right", {NAME: self.key})
 
     def wrong_paper(self) -> SubmittedFiles:
-        """The attackers' paper without any attack, as it is graded."""
+        """Return the attackers' paper without any attack, as graded."""
         return SubmittedFiles("wrong", {NAME: written(self.wrong())})
 
     def attacking(self, attack: Attack, targets: Mapping[str, object]) -> bytes:
-        """The wrong paper with an attack in it, in cells of its own or in place of an answer."""
+        """Return the wrong paper with an attack in additional cells or in place of an answer."""
         own, answers = attack.cells, {}
         if attack.answers:
             *own, answers[attack.answers] = attack.cells
@@ -145,7 +145,7 @@ class Exam(Struct, frozen=True):
 
 
 def _with_further_question(course: Course) -> None:
-    """Put the further assignment's question behind the exam's, in rubric and notebook."""
+    """Append the additional assignment's question to the exam's rubric and notebook."""
     rubric, own = (course.locate_rubric(name).read_text(encoding="utf-8") for name in (NAME, FURTHER))
     points = [rubrics.load_rubric(course.locate_rubric(name)).assignment.points for name in (NAME, FURTHER)]
     question = own[own.index("[[question]]") :].replace("[[question]]", "[[question]]\ntask = '6'", 1)
@@ -160,7 +160,7 @@ def _with_further_question(course: Course) -> None:
 
 
 def _wrong(question: Question, name: str) -> object:
-    """What is certainly wrong, and can be read: all else needs manual review."""
+    """Return an answer that is readable and wrong; others would need manual review."""
     items = [
         item
         for item in question.items
@@ -183,7 +183,7 @@ def _wrong_of(question: Question, item: Item) -> object:
 
 
 def told(targets: Mapping[str, object], limits: Limits = LIMITS) -> str:
-    """What an attack is told, as code."""
+    """Return the information for an attack as code."""
     names = {
         "TARGETS": dict(targets),
         "NUMBERS": numbers(),
@@ -194,19 +194,19 @@ def told(targets: Mapping[str, object], limits: Limits = LIMITS) -> str:
 
 
 def with_cells(paper: Notebook, first: Sequence[str], last: Sequence[str] = ()) -> bytes:
-    """The paper with further code cells behind its title and at its end."""
+    """Add code cells after the title and at the end of the paper."""
     title, *others = paper["cells"]
     cells = [title, *map(code_cell, first), *others, *map(code_cell, last)]
     return written({**paper, "cells": cells})
 
 
 def code_cell(source: str) -> Notebook:
-    """A cell of one's own."""
+    """Return a code cell."""
     return {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": source}
 
 
 def loaded(data: bytes) -> Notebook:
-    """A paper from its file, with every source as one text."""
+    """Load a paper from its file, with every source as one text."""
     paper: Notebook = json.loads(data)
     for cell in paper["cells"]:
         cell["source"] = "".join(cell["source"])
@@ -214,5 +214,5 @@ def loaded(data: bytes) -> Notebook:
 
 
 def written(paper: Notebook) -> bytes:
-    """The file of a paper."""
+    """Return the file of a paper."""
     return json.dumps(paper, indent=1).encode()

@@ -1,6 +1,6 @@
-"""A paper with what the shipped exam lacks: files, results carried forward, and measures on hidden data.
+"""A paper with features that the shipped exam lacks: files, carried-forward results, and hidden data.
 
-Its attackers' paper is wrong everywhere and earns nothing, so that whatever an attack earns is stolen.
+Its attackers' paper is completely wrong and earns nothing, so any points of an attack are stolen.
 """
 
 from __future__ import annotations
@@ -155,16 +155,16 @@ class Lab(Struct, frozen=True):
 
     assignment: Assignment
     manual: frozenset[str] = frozenset()
-    """No item of it is decided on by a person."""
+    """No item of it needs manual review."""
 
     @property
     def course(self) -> Course:
-        """Whose paper it is."""
+        """Return the course of the paper."""
         return self.assignment.course
 
     @property
     def full(self) -> Decimal:
-        """What it is worth."""
+        """Return the possible points."""
         return self.assignment.rubric.assignment.points
 
     @classmethod
@@ -191,12 +191,12 @@ class Lab(Struct, frozen=True):
         return cls(assignments.load_assignment(course, NAME))
 
     def hand_in(self, folder: Path, attack: Attack | None = None, right: bool = False) -> None:
-        """Write a paper into a student's folder: wrong everywhere, with an attack in it, or right.
+        """Write a paper into a student's folder: completely wrong with an attack, or right.
 
         Args:
-            folder: to be made.
-            attack: whose last cell is the answer to a question, where it names one.
-            right: whether it is the answer key.
+            folder: the folder to create.
+            attack: the attack; if it names a question, its last cell is the answer.
+            right: whether to write the answer key.
         """
         answers, own = dict(RIGHT if right else WRONG), list(attack.cells if attack else ())
         if attack and attack.answers:
@@ -210,11 +210,11 @@ class Lab(Struct, frozen=True):
             (folder / path).write_bytes(data)
 
     def right_paper(self) -> SubmittedFiles:
-        """The answer key, as it is graded."""
+        """Return the answer key, as graded."""
         return self._paper(RIGHT, right_files())
 
     def wrong_paper(self) -> SubmittedFiles:
-        """The attackers' paper without any attack, as it is graded."""
+        """Return the attackers' paper without any attack, as graded."""
         return self._paper(WRONG, WRONG_FILES)
 
     def _paper(self, answers: Mapping[str, str], files: Mapping[str, bytes]) -> SubmittedFiles:
@@ -223,13 +223,13 @@ class Lab(Struct, frozen=True):
         return SubmittedFiles("paper", {NAME: paper}, dict(files))
 
     def worth_reading(self) -> list[str]:
-        """What no student may read."""
+        """Return paths that no student may read."""
         course = self.assignment.course
         return [str(course.reference / "checks/predict.py"), str(course.sources / NAME / f"{NAME}.ipynb")]
 
 
 def right_files() -> dict[str, bytes]:
-    """The files of the answer key."""
+    """Return the files of the answer key."""
     return {
         "lm.py": STARTER.replace("    ### BEGIN SOLUTION\n", "")
         .replace("    ### END SOLUTION\n", "")
@@ -240,7 +240,7 @@ def right_files() -> dict[str, bytes]:
 
 
 def npy(array: np.ndarray) -> bytes:
-    """The file of an array; objects are pickled."""
+    """Return the file of an array; objects are pickled."""
     file = BytesIO()
     np.save(file, array, allow_pickle=True)
     return file.getvalue()

@@ -1,4 +1,4 @@
-"""Attacks by files of a submission: what lies in their place, what they hold, and what they shadow."""
+"""Attacks by submitted files: special files, hostile contents, and shadowed names."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import numpy as np
 from tests.redteam.lab import Lab, npy
 
 HandIn = Callable[[Path, Lab], object]
-"""Given the folder, in which the wrong paper lies, and the lab."""
+"""A function of the folder with the wrong paper, and the lab."""
 RESULT, CHECKPOINT, MODULE = "predictions.npy", "model.safetensors", "lm.py"
 MOST = 100_000
 """About as much as is read of a result."""
 
 
 class Pickled:
-    """What runs where it is unpickled."""
+    """An object that runs code if it is unpickled."""
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        """Code in the grader's own process would say so."""
+        """Return code that would report that it ran in the grader's process."""
         return (exec, ("raise SystemExit('unpickled')",))
 
 
@@ -39,12 +39,12 @@ def _holding(path: str, data: bytes) -> HandIn:
 
 
 def _header(text: str) -> bytes:
-    """An array's file whose description is this text."""
+    """Return an array's file with this text as its header."""
     return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
 
 
 def _described(description: object, body: bytes = bytes(96), length: int | None = None) -> bytes:
-    """A checkpoint with this description."""
+    """Return a checkpoint with this header."""
     text = description if isinstance(description, bytes) else json.dumps(description).encode()
     return (len(text) if length is None else length).to_bytes(8, "little") + text + body
 
@@ -63,7 +63,7 @@ def _shadows(folder: Path, _lab: Lab) -> None:
 
 
 def _other_data(folder: Path, _lab: Lab) -> None:
-    """Were it taken, the numbers handed in would be right for it."""
+    """Replace the data, so that the submitted numbers would be right if it were used."""
     for name in ("features.npy", RESULT):
         (folder / name).write_bytes(npy(np.zeros(19)))
 

@@ -1,7 +1,7 @@
-"""Every attack that is known from elsewhere, and which of ours covers it.
+"""Every attack known from elsewhere, and ours that cover it.
 
-`PEERS` are the classes of attacks under which other graders were measured; `PROCESS` are those on a sandbox
-as a process that the first prototype withstood. A test holds that every name here is one of ours.
+`PEERS` are the classes of attacks that other graders were measured against. `PROCESS` are attacks on a
+sandbox as a process that the first prototype withstood. A test checks that every name here is one of ours.
 """
 
 from __future__ import annotations

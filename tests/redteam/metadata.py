@@ -1,4 +1,4 @@
-"""Attacks on the notebook's own metadata: marks must never depend on it."""
+"""Attacks on the notebook's metadata: marks must never depend on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Cell = dict[str, Any]
 
 
 def flags(notebook: Notebook) -> Iterator[tuple[Cell, dict[str, Any]]]:
-    """Every cell of the exam with its nbgrader metadata."""
+    """Return every cell of the exam with its nbgrader metadata."""
     for cell in notebook["cells"]:
         if "nbgrader" in cell["metadata"]:
             yield cell, cell["metadata"]["nbgrader"]
@@ -31,7 +31,7 @@ def _checks_deleted(notebook: Notebook) -> None:
 
 
 def _ids_swapped(notebook: Notebook) -> None:
-    """Every answer claims to be the answer to the next question."""
+    """Label every answer as the answer to the next question."""
     answers = [marks for _, marks in flags(notebook) if marks.get("solution")]
     ids = [marks["grade_id"] for marks in answers]
     for marks, name in zip(answers, [*ids[1:], ids[0]], strict=True):

@@ -1,4 +1,4 @@
-"""Names of students that are attacks: on spreadsheets, terminals, paths, queries, and on those who read."""
+"""Names of students that attack spreadsheets, terminals, paths, queries, or readers."""
 
 from __future__ import annotations
 
@@ -30,4 +30,4 @@ NAMES: tuple[tuple[str, str, bool], ...] = (
     ("a command", "$(touch owned)`id`", False),
     ("bytes that are no text", "z\udcff\udcfe", False),
 )
-"""Title, name, and whether it can be an id: one that cannot is reported and not graded."""
+"""Title, name, and whether it is a valid id; an invalid one is reported and not graded."""

@@ -42,5 +42,5 @@ _BY_MACHINE = {
 
 
 def numbers() -> dict[str, int]:
-    """By name, for this machine."""
+    """Return the numbers by name, for this machine."""
     return _EVERYWHERE | _BY_MACHINE[platform.machine()]

@@ -1,4 +1,4 @@
-"""Whether what people open afterwards is safe: feedback pages, executed notebooks, comments, tables."""
+"""Safety of published files: feedback pages, executed notebooks, comments, tables."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ ATTRIBUTES = _words(
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _BAR = re.compile(r"width:\d{1,3}%")
 SORTING = (Path(__file__).parents[2] / "autograder/pages/templates/sort.js").read_text("utf-8")
-"""The one script that a page may have: it sorts the table of the summary, which names it by its hash."""
+"""The only script that a page may have: it sorts the summary's table, and its hash is in the policy."""
 _SORTED = (
     f"{POLICY}; script-src 'sha256-{base64.b64encode(hashlib.sha256(SORTING.encode()).digest()).decode()}'"
 )
 _NEAR = re.compile(r"#.*|\.\./feedback/(?!\.\./)[^:/?#]+/[\w-]+/[\w-]+\.html")
-"""On the page itself, or from the summary to the page for marking beside it and to those of students."""
+"""Links within a page, or from the summary to the page for marking and to students' pages."""
 _PICTURE = re.compile(r"data:image/(?:png|jpeg);base64,[A-Za-z0-9+/=]*")
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _JOINER = "\u200d"
-"""Emoji of several parts and some scripts need it; alone it hides nothing."""
+"""Composite emoji and some scripts need it; by itself it hides nothing."""
 _APPLIED = "<mo>\u2061</mo>"
-"""Between a function and its argument in our own formulas; programs that read aloud need it."""
+"""Used between a function and its argument in our own formulas, for screen readers."""
 _MARKUP = re.compile(
     r"<[A-Za-z/!?]|\]\s*[(:\[](?!\s*https?://)|\\(?:href|url|style|class|html|require|unicode)\b",
     re.IGNORECASE,
@@ -62,7 +62,7 @@ class _Page(HTMLParser):
         self._below_head = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """One tag with its attributes."""
+        """Check one tag with its attributes."""
         self._below_head = self._below_head or tag == "body"
         if (tag, attrs) == ("script", []):
             self.scripts.append("")
@@ -84,21 +84,21 @@ class _Page(HTMLParser):
             self.wrong += [] if "sandbox" in said and not said["sandbox"] else ["a frame that is not locked"]
 
     def handle_data(self, data: str) -> None:
-        """What stands in a script."""
+        """Collect the text of a script."""
         if self.cdata_elem == "script":
             self.scripts[-1:] = ["".join((*self.scripts[-1:], data))]
 
     def handle_pi(self, data: str) -> None:
-        """Processing instructions never stand on our pages."""
+        """Reject processing instructions, which our pages never contain."""
         self.wrong.append(f"instruction {data[:40]}")
 
     def handle_comment(self, data: str) -> None:
-        """Nor do comments, which old browsers read as more."""
+        """Reject comments, which old browsers may interpret."""
         self.wrong.append(f"comment {data[:40]}")
 
 
 def page_faults(text: str) -> Iterator[str]:
-    """What on a feedback page or in a frame of it could act, load, or hide."""
+    """Return parts of a feedback page or its frames that could act, load, or hide."""
     page = _Page()
     page.feed(text)
     page.close()
@@ -111,14 +111,14 @@ def page_faults(text: str) -> Iterator[str]:
 
 
 def hidden_characters(text: str) -> Iterator[str]:
-    """Characters that a reader cannot see, or that reorder others; line ends and tabs are fine."""
+    """Return characters that are invisible or reorder others, except line ends and tabs."""
     for char in sorted(set(text) - {"\n", "\t", _JOINER}):
         if unicodedata.category(char) in _HIDDEN:
             yield f"hidden character U+{ord(char):04X}"
 
 
 def notebook_faults(data: bytes) -> Iterator[str]:
-    """What in an executed notebook could act in the browser of a grader who opens it in formgrader."""
+    """Return parts of an executed notebook that could act in the browser of a grader using formgrader."""
     notebook = json.loads(data)
     for number, cell in enumerate(notebook["cells"], 1):
         student = "nbgrader" not in cell["metadata"] or cell["metadata"]["nbgrader"].get("solution")
@@ -141,7 +141,7 @@ def notebook_faults(data: bytes) -> Iterator[str]:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Every text in plain data."""
+    """Return every text in plain data."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list | dict):
@@ -150,13 +150,16 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def comment_faults(text: str) -> Iterator[str]:
-    """What in an automatic comment could become markup; nbgrader renders comments as Markdown."""
+    """Return parts of an automatic comment that could become markup.
+
+    Nbgrader renders comments as Markdown.
+    """
     if found := re.search(r"[<>&`\\$|]|\]\(|\]:|\]\[", text):
         yield f"comment with {found[0]!r}"
     yield from hidden_characters(text)
 
 
 def terminal_faults(text: str) -> Iterator[str]:
-    """What in a table of the command line could act on a terminal."""
+    """Return parts of a printed table that could act on a terminal."""
     for fault in hidden_characters(text):
         yield f"terminal: {fault}"

@@ -1,4 +1,4 @@
-"""What people get to see afterwards, made by the command line, and whether each part is as it must be."""
+"""The published results, written by the command line, and checks of each part."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from tests.redteam.tables import exported, table_faults
 
 FAILURE = "grader failures"
 Fault = tuple[str, str, str]
-"""Student (empty: nobody), column, what."""
+"""Student (empty: none), column, finding."""
 
 
 class Published(Struct, frozen=True):
-    """What the commands said."""
+    """The output of the commands."""
 
     course: Course
     feedback: subprocess.CompletedProcess[str]
     exported: subprocess.CompletedProcess[str]
     table: Path
-    """What nbgrader exported."""
+    """nbgrader's export."""
     again: subprocess.CompletedProcess[str]
-    """Grading once more, which finds everything in the ledger and prints the table."""
+    """A second grading, which finds everything in the ledger and prints the table."""
 
     @classmethod
     def by_command_line(
@@ -43,10 +43,10 @@ class Published(Struct, frozen=True):
         """Write the pages, print the table, export the marks.
 
         Args:
-            course: with a gradebook.
-            assignment: whose pages and table they are.
-            students: all; those with odd names must not fall out of the table for its length.
-            folder: for the exported table.
+            course: a course with a gradebook.
+            assignment: name of the assignment.
+            students: all students; the table is limited to those with odd names to keep it short.
+            folder: folder of the exported table.
         """
         odd = [name for name in students if not name.startswith("p")]
         chosen = [word for name in odd for word in ("--student", name)]
@@ -77,7 +77,7 @@ def _autograder(*words: str, course: Course) -> subprocess.CompletedProcess[str]
 def faults_of_everything(
     published: Published, exam: Exam | Lab, graded: Mapping[str, GradingResult], entrants: Collection[Entrant]
 ) -> Iterator[Fault]:
-    """Everything that is wrong with pages, notebooks, comments, marks and tables."""
+    """Return all faults of pages, notebooks, comments, marks and tables."""
     course, name = exam.course, exam.assignment.name
     yield from _commands(published, refused=any(not one.graded for one in entrants))
     for entrant in entrants:
@@ -97,7 +97,7 @@ def faults_of_everything(
 
 
 def _commands(published: Published, *, refused: bool) -> Iterator[Fault]:
-    """What the commands said and how they ended; refused names are reported by an exit code."""
+    """Check output and exit codes of the commands; refused names change the exit code."""
     expected = ((published.feedback, 0), (published.again, int(refused)), (published.exported, 0))
     for done, code in expected:
         if done.returncode != code:
@@ -127,7 +127,7 @@ def _page(data: bytes) -> Iterator[str]:
 
 
 def _strangers(course: Course, name: str, students: Collection[str]) -> Iterator[Fault]:
-    """Nothing but one file per student may have been written."""
+    """Check that exactly one file per student was written."""
     for folder, ending in (("feedback", "html"), ("autograded", "ipynb")):
         wanted = {course.root / folder / student / name / f"{name}.{ending}" for student in students}
         found = {path for path in (course.root / folder).rglob("*") if path.is_symlink() or not path.is_dir()}
@@ -136,7 +136,7 @@ def _strangers(course: Course, name: str, students: Collection[str]) -> Iterator
 
 
 def _gradebook(course: Course, graded: Mapping[str, GradingResult]) -> Iterator[Fault]:
-    """nbgrader's own tables hold each student's points and nothing of anybody else."""
+    """Check that nbgrader's tables contain each student's points and nobody else's data."""
     marks = (
         "SELECT s.student_id, g.auto_score, g.manual_score, g.extra_credit FROM grade g"
         " JOIN submitted_notebook n ON n.id = g.notebook_id"

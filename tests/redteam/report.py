@@ -1,4 +1,4 @@
-"""What came of a red team's run: one line per entrant, columns that must be zero, and the total."""
+"""The report of a red team's run: one line per entrant, columns that must be zero, and the total."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COLUMNS = (
     "false our fault",
     "grader failures",
 )
-"""What an attack could do; every one must be zero."""
+"""Possible effects of an attack; each must be zero."""
 WHOLE_RUN = "the whole run"
 
 
@@ -34,7 +34,7 @@ class Line(Struct):
     outcome: str = ""
     seconds: float = 0.0
     findings: dict[str, list[str]] = field(default_factory=dict)
-    """Column → what was found there."""
+    """Column → findings."""
 
     def found(self, column: str, *what: str) -> None:
         """Note findings in one of `COLUMNS`."""
@@ -44,29 +44,29 @@ class Line(Struct):
             self.findings.setdefault(column, []).extend(what)
 
     def count(self, column: str) -> int:
-        """How much was found in a column."""
+        """Return the number of findings in a column."""
         return len(self.findings.get(column, ()))
 
     def text(self) -> str:
-        """The line as it is printed: only visible ASCII characters."""
+        """Return the line as printed: only visible ASCII characters."""
         head = f"{self.kind:<10} {self.name:<62.62} {self.outcome}"
         bad = "; ".join(f"{column.upper()}: {', '.join(what[:3])}" for column, what in self.findings.items())
         return plain(f"{head}  !! {bad}" if bad else head)
 
 
 def plain(text: str) -> str:
-    """Text for a terminal, whatever stands in it."""
+    """Return text that is safe for a terminal, whatever it contains."""
     return "".join(char if " " <= char <= "~" else ascii(char)[1:-1] for char in text)
 
 
 def totals(lines: Iterable[Line]) -> dict[str, int]:
-    """The sum of each column."""
+    """Return the sum of each column."""
     known = list(lines)
     return {column: sum(line.count(column) for line in known) for column in COLUMNS}
 
 
 def table(lines: Sequence[Line]) -> Iterator[str]:
-    """The total by class of attack, and of all."""
+    """Return the totals by class of attack, and of all."""
     kinds = list(dict.fromkeys(line.kind for line in lines))
     yield " | ".join((f"{'class':<12}", "entrants", *COLUMNS))
     for kind in (*kinds, "total"):
@@ -77,7 +77,7 @@ def table(lines: Sequence[Line]) -> Iterator[str]:
 
 
 def as_json(lines: Sequence[Line], seconds: float) -> str:
-    """One JSON object on one line."""
+    """Return one JSON object on one line."""
     roles = {role: sum(line.role == role for line in lines) for role in ("attack", "control", "classmate")}
     found = [
         {"class": line.kind, "name": line.name, "findings": line.findings} for line in lines if line.findings

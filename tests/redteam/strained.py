@@ -1,4 +1,4 @@
-"""Honest classmates with little slack: graded again and again while attackers are, they must lose nothing."""
+"""Honest classmates with little slack, graded repeatedly during attacks: they must lose no points."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.redteam.budgets import Meter, Stay
 from tests.redteam.exam import LIMITS, NAME, Exam, with_cells
 
 SHARE = 0.8
-"""Of its time limit that one call of theirs needs; its own start and end are part of it."""
+"""The fraction of its time limit that one of their calls needs, including start and end."""
 
 STRAIN = """
 import os, queue, threading, time, torch
@@ -57,7 +57,7 @@ def strain(seconds):
 """
 IN_CELL = "ready = False\nstrain(0)\nready = True"
 PAUSE_SECONDS = 0.5
-"""Between two of them: else they would take half of a small machine from the attackers."""
+"""Pause between two classmates; otherwise they would use half of a small machine."""
 IN_CALL = f"""
 strained = []
 untroubled = MyMultiHeadAttention.forward
@@ -72,24 +72,24 @@ MyMultiHeadAttention.forward = forward
 
 
 class Loss(Struct, frozen=True):
-    """What a strained classmate did not get, and when."""
+    """What a classmate with little slack lost, and when."""
 
     stay: Stay
     points: Decimal
-    """Fewer than alone."""
+    """Fewer points than alone."""
     said: str
     late: bool
-    """A time limit took it."""
+    """Lost because of a time limit."""
 
 
 def paper(exam: Exam) -> bytes:
-    """The answer key, with a call that needs nearly all the time it has, and data loaders in a cell."""
+    """Return the answer key, with a call that needs nearly all its time, and data loaders in a cell."""
     key = nbformat.reads(exam.key.decode(), as_version=4)
     return with_cells(key, (), (STRAIN, IN_CELL, IN_CALL))
 
 
 class Strained:
-    """Grades such classmates, one after the other, in a thread of its own."""
+    """Grades such classmates, one after another, in a separate thread."""
 
     def __init__(self, exam: Exam, grader: Grader) -> None:
         self._grader = grader
@@ -113,7 +113,7 @@ class Strained:
 
     @property
     def alone(self) -> Decimal:
-        """What one earns with nobody beside it."""
+        """Return the points of such a classmate without attackers."""
         return sum(self._alone.values(), Decimal(0))
 
     def _go_on(self) -> None:
@@ -130,12 +130,12 @@ class Strained:
 
 
 def lost(alone: Mapping[str, Decimal], stay: Stay, graded: GradingResult) -> Loss | None:
-    """What one did not get of what it gets alone; None for nothing.
+    """Return the loss of a classmate compared with its points without attackers, or None.
 
     Args:
         alone: points by item.
-        stay: when it was graded.
-        graded: what came of it.
+        stay: the time of its grading.
+        graded: its result.
     """
     earned = points(graded)
     fewer = {item: alone[item] - got for item, got in earned.items() if got != alone[item]}
@@ -150,10 +150,10 @@ def lost(alone: Mapping[str, Decimal], stay: Stay, graded: GradingResult) -> Los
 
 
 def points(graded: GradingResult) -> Mapping[str, Decimal]:
-    """Points by item."""
+    """Return points by item."""
     return {f"{item.question}.{item.item}": item.points for item in graded.score.items}
 
 
 def accused(losses: list[Loss], meter: Meter) -> list[tuple[str, Loss]]:
-    """Who was being graded while a strained classmate lost something."""
+    """Return who was being graded while a classmate lost something."""
     return [(student, loss) for loss in losses for student in meter.beside(loss.stay)]

@@ -1,4 +1,4 @@
-"""Tables that people open in spreadsheets: nbgrader's export, and whether a cell of it would act."""
+"""Tables that users open in spreadsheets: nbgrader's export, and cells that would act as formulas."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ HOSTILE_NAMES = (*FORMULAS, "<script>alert(1)</script>", "\x1b[31mred", "\u202ea
 
 
 def cell_faults(text: str) -> Iterator[str]:
-    """What in one cell a spreadsheet would compute, or a reader would not see."""
+    """Return parts of one cell that a spreadsheet would compute, or that are invisible."""
     if text.startswith(_BEGINS_A_FORMULA) and not _NUMBER.fullmatch(text):
         yield f"a formula {text[:40]!a}"
     yield from hidden_characters(text)
 
 
 def table_faults(path: Path) -> Iterator[str]:
-    """The faults of all cells of a CSV file."""
+    """Return the faults of all cells of a CSV file."""
     with path.open(newline="", encoding="utf-8") as file:
         for row in csv.reader(file):
             for text in row:
@@ -34,7 +34,7 @@ def table_faults(path: Path) -> Iterator[str]:
 
 
 def write_hostile_roster(course: Path, students: list[str]) -> None:
-    """A class list in which people gave themselves names that act."""
+    """Write a class list with names that act as formulas."""
     with (course / "roster.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(("id", "first_name", "last_name", "email"))
@@ -43,7 +43,7 @@ def write_hostile_roster(course: Path, students: list[str]) -> None:
 
 
 def exported(course: Path, to: Path) -> subprocess.CompletedProcess[str]:
-    """nbgrader's own export of the gradebook, as its users call it."""
+    """Run nbgrader's own export of the gradebook, as its users do."""
     return subprocess.run(
         [
             str(Path(sys.executable).with_name("nbgrader")),

@@ -1,8 +1,8 @@
-"""Hostile code in the real sandbox, beside an honest function and a classmate's open box.
+"""Hostile code in the real sandbox, with an honest function and a classmate's open box.
 
-Every attack of tests/redteam/attacks is one cell, or several. Whatever it does: nothing that it must
-not reach is reached, nothing outside changes, nothing of it survives, it ends in time and as foreseen,
-its own honest function still answers, and so does the classmate's.
+Every attack in tests/redteam/attacks is one or several cells. Each must reach nothing forbidden, change
+nothing outside, leave nothing behind, and end in time and as expected. Its honest function and the
+classmate's must still answer.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LIMITS = Limits(
 )
 MOST_COMPUTED = 1.1 * LIMITS.submission_seconds
 FALSE_FAULTS = {"run-again", "sandbox-fault", "ended-itself"}
-"""What an attack does is booked as its own."""
+"""The ending of an attack is attributed to student code."""
 WANTED = Call("honest", args=([1, 2, 3],))
 CLASSMATE = (
     HONEST
@@ -76,28 +76,28 @@ def strained():
     return [len(kept), size, sent, len(sums), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])]
 """
 )
-"""What a classmate has lying about, and does while the attack runs: all that the kernel counts by user."""
+"""A classmate who uses everything that the kernel counts by user, during the attack."""
 OF_USERS = {"neighbours", "quotas", "shared"}
 STRAINED = Call("strained")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def orphans() -> Iterator[None]:
-    """Adopt what an attack leaves behind, and wait for boxes: other tests may run beside this one."""
+    """Adopt processes that an attack leaves behind, and wait for boxes, because other tests may run."""
     with adopted_orphans(), patient_grader():
         yield
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """What the attacks would like to reach."""
+    """Return the targets that attacks try to reach."""
     with opened(tmp_path_factory.mktemp("course")) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
 def bounded(plain_sandbox: NamespaceSandbox) -> None:
-    """Before anything explodes: a box is not root's, and its processes and memory are bounded."""
+    """Check before any attack that a box is not root's and its processes and memory are limited."""
     box = plain_sandbox.open(LIMITS)
     limits = Path(f"/proc/{box.pid}/limits").read_text()
     status = Path(f"/proc/{box.pid}/status").read_text()
@@ -113,7 +113,7 @@ def bounded(plain_sandbox: NamespaceSandbox) -> None:
 
 
 FIRST = {attack.kind: name for name, attack in reversed(ATTACKS.items())}
-"""One attack of each kind, which is tried in every run; of the others a part is, in runs apart."""
+"""One attack of each kind runs in every test run; a part of the others runs separately."""
 OTHERS = rotating([name for name in ATTACKS if name not in FIRST.values()], parts=4)
 
 
@@ -138,7 +138,7 @@ def test_an_attack_changes_nothing(name: str, world: World, request: pytest.Fixt
         last = [run for run in session.run() if run][-1]
         asked = session.ask([Call("attack")])[0] if attack.gives else None
         honest = session.ask([WANTED])[0]
-        if honest.ending:  # what an attack left behind may end its box only now; the next one is clean
+        if honest.ending:  # leftovers of an attack may end its box only now; the next one is clean
             honest = session.ask([WANTED])[0]
         reached = session.ask([Call("reached", read=True)])[0]
     # An ordinary user's boxes share that user: docs/security.md.
@@ -162,7 +162,7 @@ def test_an_attack_changes_nothing(name: str, world: World, request: pytest.Fixt
 
 @contextlib.contextmanager
 def strained(classmate: NamespaceBox) -> Iterator[list[object]]:
-    """Ask a classmate again and again meanwhile; yields what came of it, in the end."""
+    """Ask a classmate repeatedly during an attack; yield the answers at the end."""
     answers: list[object] = []
     done = threading.Event()
 
@@ -182,7 +182,7 @@ def strained(classmate: NamespaceBox) -> Iterator[list[object]]:
 
 
 def program(attack: Attack, world: World) -> list[Cell]:
-    """The cells of a submission that attacks."""
+    """Return the cells of an attacking submission."""
     told = {
         "TARGETS": world.targets(),
         "NUMBERS": numbers(),
@@ -194,5 +194,5 @@ def program(attack: Attack, world: World) -> list[Cell]:
 
 
 def outcome(result: CellRun | Observation) -> str:
-    """An ending, an exception's name, or nothing."""
+    """Return an ending, an exception's name, or nothing."""
     return result.ending.value if result.ending else result.error

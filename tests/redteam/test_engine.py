@@ -1,4 +1,4 @@
-"""The red team's own instruments: what they are to notice, they notice, and nothing else."""
+"""The red team's instruments: they detect what they should, and nothing else."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize("listed", [PEERS, PROCESS], ids=["other graders", "processes"])
 def test_every_known_attack_is_among_ours(listed: dict[str, tuple[str, ...]]) -> None:
-    """Each line of the lists names attacks of this suite, and none of them is misspelt."""
+    """Each line of the lists names existing attacks of this suite."""
     ours = {*ATTACKS, *(upload.name for upload in UPLOADS)}
     assert set() == {name for names in listed.values() for name in names} - ours
     assert all(listed.values())
 
 
 def test_every_promise_names_what_holds_it() -> None:
-    """Each promise of docs/security.md names attacks, files of tests, targets or programs that exist."""
+    """Each promise of docs/security.md names existing attacks, test files, targets or programs."""
     text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
     listed = text[text.index("## Promised") : text.index("All of this holds")]
     promises = re.split(r"^\d+\. ", listed, flags=re.MULTILINE)[1:]
@@ -60,7 +60,7 @@ def test_there_are_as_many_attacks_as_promised() -> None:
 @pytest.mark.sandbox
 @pytest.mark.apart
 def test_a_red_team_that_succeeds_is_noticed(tmp_path: Path) -> None:
-    """An attacker with right answers, a changed bait, and a control with wrong answers each show."""
+    """An attacker with right answers, a changed bait, and a control with wrong answers are each detected."""
     exam = Exam.made(tmp_path / "course")
 
     def right(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Files, results carried forward and measures: no attack on them earns anything, and nobody else notices."""
+"""Attacks on files, carried-forward results and measures earn nothing, and affect no other student."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
 
 CELLS = {one.name: one for path in sorted(ATTACKS.glob("*.cells")) for one in load(path)}
 REACHED = "Reached"
-"""The exception with which code that is called says what it reached."""
+"""The exception by which called code reports what it reached."""
 
 
 class Class(Struct):
-    """Students of the lab, graded one after the other."""
+    """Students of the lab, graded one after another."""
 
     lab: Lab
     grader: Grader
     count: int = 0
 
     def graded(self, hand_in: Callable[[Path], object]) -> GradingResult:
-        """What comes of one more of them."""
+        """Grade one more student and return the result."""
         self.count += 1
         course = self.lab.assignment.course
         student = f"s{self.count:03}"
@@ -45,7 +45,7 @@ class Class(Struct):
         return self.grader.grade(batch.read_handin(self.lab.assignment, handed))
 
     def key_passes(self) -> None:
-        """Whoever comes after all of them has full marks."""
+        """Check that the answer key still earns full marks."""
         graded = self.graded(lambda folder: self.lab.hand_in(folder, right=True))
         assert {Status.PASSED} == {one.status for one in graded.score.items}, shown(graded)
         assert ITEMS == len(graded.score.items)
@@ -53,7 +53,7 @@ class Class(Struct):
 
 @pytest.fixture(scope="module")
 def students(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Class]:
-    """The class. What the attackers hand in earns nothing by itself, and the key everything."""
+    """Return the class, having checked that the attackers' paper earns nothing and the key everything."""
     lab = Lab.made(tmp_path_factory.mktemp("redteam") / "course")
     with patient_grader(), Pool() as pool:
         made = Class(lab, Grader(lab.assignment, pool))
@@ -64,7 +64,7 @@ def students(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Class]:
 
 
 def shown(graded: GradingResult) -> list[tuple[str, str, str]]:
-    """What became of each item."""
+    """Return the outcome of each item."""
     return [
         (one.question, one.status.value, f"{one.points} {one.code} {one.staff[:200]}")
         for one in graded.score.items
@@ -72,15 +72,15 @@ def shown(graded: GradingResult) -> list[tuple[str, str, str]]:
 
 
 def gained(item: ItemResult) -> bool:
-    """Whether an item earns anything, or keeps a person busy; values that no check can read always do."""
+    """Return whether an item earns points or needs manual review; unreadable values are exempt."""
     is_busy = item.status is Status.NEEDS_REVIEW and item.question not in CHECKS
     return item.points > 0 or item.status is Status.PASSED or is_busy
 
 
 def assert_in_vain(students: Class, hand_in: Callable[[Path], object]) -> None:
-    """The wrong paper with an attack: nothing is earned, reached or held up."""
+    """Check that the wrong paper with an attack earns and reaches nothing and needs no manual review."""
     graded = students.graded(hand_in)
-    # A person looks at files that were not graded beside a notebook that earned nothing: no gain.
+    # Files that were not graded, with a notebook without points, need manual review: no gain.
     earned = [one for one in graded.score.items if gained(one) and one.code != "review.unread"]
     assert [] == earned, shown(graded)
     assert [] == reached(graded)
@@ -88,7 +88,7 @@ def assert_in_vain(students: Class, hand_in: Callable[[Path], object]) -> None:
 
 
 def test_what_is_reached_or_earned_is_noticed(students: Class) -> None:
-    """An attack that succeeds in a cell or in a call, and one that is right."""
+    """Attacks that succeed in a cell or in a call, and correct answers, are detected."""
     shows = "class Reached(Exception): pass\ndef attend(scores, values): raise Reached('this')"
     attack = replace(CELLS["carrying: files named in arguments"], cells=("reached.append('that')", shows))
     graded = students.graded(lambda folder: students.lab.hand_in(folder, attack))
@@ -99,7 +99,7 @@ def test_what_is_reached_or_earned_is_noticed(students: Class) -> None:
 
 
 def test_all_of_them_are_in_the_table_of_the_red_team(students: Class) -> None:
-    """By class and title, beside keys that must keep full marks."""
+    """All attacks are listed by class and title, with answer keys that must keep full marks."""
     everybody = lab_entrants(students.lab)
     attacks = [one.name for one in everybody if one.role == "attack"]
     assert [*CELLS, *(f"files: {title}" for title in HANDED_FILES)] == attacks
@@ -109,13 +109,13 @@ def test_all_of_them_are_in_the_table_of_the_red_team(students: Class) -> None:
 
 @pytest.mark.parametrize("name", rotating([*CELLS]))
 def test_cells_earn_nothing(students: Class, name: str) -> None:
-    """Whatever stands in a cell."""
+    """No attack by cells earns points."""
     assert_in_vain(students, lambda folder: students.lab.hand_in(folder, CELLS[name]))
 
 
 @pytest.mark.parametrize("title", rotating([*HANDED_FILES]))
 def test_files_earn_nothing(students: Class, title: str) -> None:
-    """Whatever lies beside the notebook."""
+    """No attack by submitted files earns points."""
 
     def hand_in(folder: Path) -> None:
         students.lab.hand_in(folder)

@@ -1,7 +1,7 @@
-"""What lies, overrides and forgeries do to the values that are judged: they are the student's own word.
+"""Lying, overridden and forged values are judged as the student's own answer.
 
-The judge compares outside of the box. So a lie about equality, a patched library or a forged reply is
-worth exactly the value that it carries, and an honest later question is asked in a clean box.
+The judge compares outside of the box. So a lie about equality, a patched library or a forged reply is worth
+exactly the value that it contains. An honest later question is asked in a clean box.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ZEROS = np.zeros(3, np.float32)
 
 
 def asked(sandbox: NamespaceSandbox, source: str, *names: str, argument: object = None) -> list[Observation]:
-    """What calls of functions give, each asked as a question of its own."""
+    """Return the results of calls, each asked as a separate question."""
     args = () if argument is None else (argument,)
     with Session(sandbox, (Cell(PRELUDE), Cell(source)), LIMITS) as session:
         return [session.ask([Call(name, args=args)])[0] for name in names]
@@ -39,7 +39,7 @@ LYING_TENSORS = {
 
 @pytest.mark.parametrize("source", LYING_TENSORS.values(), ids=LYING_TENSORS.keys())
 def test_a_tensor_that_lies_is_its_numbers(torch_sandbox: NamespaceSandbox, source: str) -> None:
-    """A subclass arrives as the plain numbers that it stores."""
+    """A tensor of a lying subclass arrives as its stored numbers."""
     source = f"import numpy as np, torch\n{source}\ndef attack(x):\n    return torch.zeros(3).as_subclass(T)"
     (observation,) = asked(torch_sandbox, source, "attack", argument=ONES)
     assert observation.ok, observation
@@ -77,7 +77,7 @@ def test_overridden_comparisons_change_no_value(torch_sandbox: NamespaceSandbox)
 def test_an_object_that_lies_is_what_it_stores(
     plain_sandbox: NamespaceSandbox, source: str, arrives: object
 ) -> None:
-    """Subclasses of plain types are flattened; anything else is only a type's name."""
+    """Subclasses of plain types arrive as their stored value; other objects only as a type name."""
     (observation,) = asked(plain_sandbox, f"{source}\ndef attack():\n    return lie", "attack")
     assert arrives == observation.value
     assert type(arrives) is type(observation.value)
@@ -95,7 +95,7 @@ def honest():
 def test_a_forged_reply_is_the_students_word_and_the_second_one_ends_the_box(
     plain_sandbox: NamespaceSandbox,
 ) -> None:
-    """The first reply with the right id is judged; the real one then answers nothing, and costs the next."""
+    """The first reply with the right id is judged; the real one is then unexpected and ends the box."""
     first, second, third = asked(plain_sandbox, FORGE, "attack", "honest", "honest")
     assert 42 == first.value
     assert Ending.PROTOCOL is second.ending
@@ -103,7 +103,7 @@ def test_a_forged_reply_is_the_students_word_and_the_second_one_ends_the_box(
 
 
 def test_an_id_is_never_used_twice(plain_sandbox: NamespaceSandbox) -> None:
-    """A reply kept from one request answers no other."""
+    """A reply saved from one request answers no other."""
     source = (
         "kept = []\ndef remember():\n    kept.append(request_id())\n    return 1\n"
         "def replay():\n"
@@ -115,7 +115,7 @@ def test_an_id_is_never_used_twice(plain_sandbox: NamespaceSandbox) -> None:
 
 
 def test_forged_values_are_plain_values(plain_sandbox: NamespaceSandbox) -> None:
-    """Whatever tree a forged reply holds, only numbers, texts, containers and our records come of it."""
+    """Any forged tree becomes only numbers, texts, containers and our records."""
     source = (
         "def attack():\n    send(frame({'id': request_id(), 'n': 0, 'observed': {'v': "
         "[{'$': 'opaque', 'type': {'a': 1}, 'text': 5}, {'$': 'ref', 'v': []}, '\\ud800', True]}}))\n"
@@ -126,7 +126,7 @@ def test_forged_values_are_plain_values(plain_sandbox: NamespaceSandbox) -> None
 
 
 def test_a_hidden_call_shows_its_inputs_only_to_itself(plain_sandbox: NamespaceSandbox) -> None:
-    """The one residue: inputs can be remembered within a box. Another box does not know them."""
+    """Inputs can be remembered within a box (the only remaining leak), but not in another box."""
     source = (
         "seen = []\ndef keep(x):\n    seen.append(x)\n    return len(seen)\ndef tell():\n    return len(seen)"
     )

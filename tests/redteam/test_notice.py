@@ -1,8 +1,7 @@
-"""Would it notice? What an attack notes as reached, it does note where nothing is in its way.
+"""Attacks can notice success: without protection, each of them notes what it reaches.
 
-Attacks that look, read or call are run in a plain process of this machine, without any box: as nobody where
-these tests are root's. There each of them must reach something. One that cannot would say nothing in a box
-either, whatever the box lets through.
+Attacks that look, read or call run in a plain process without a box, as the nobody user if the tests run as
+root. Each must reach something there; otherwise it would report nothing in a box either.
 """
 
 from __future__ import annotations
@@ -61,12 +60,12 @@ LOOKING = (
     "disk: raising one's own limits",
     "processes: thread bomb",
 )
-"""Those whose way of noticing is `reached`, and which do no harm to a machine that does not confine them."""
+"""Attacks that note what they `reached` and do no harm to an unprotected machine."""
 CALLED = (
     "answers: stack frames",
     "answers: every object in memory",
 )
-"""The same, noticed when their function is called."""
+"""The same for attacks that are noticed when their function is called."""
 AROUND = """
 import os, socket
 os.chdir(PLACE)
@@ -81,12 +80,12 @@ except OSError: pass
 class Score: pass
 def grade(expected=42, kept=Score()): attack()
 """
-"""What the program of a grader would have around, were student code run inside it."""
+"""What a grader's own program would contain if student code ran inside it."""
 
 
 @pytest.fixture
 def open_place() -> Iterator[Path]:
-    """A scratch space that everybody can reach and write, with what a careless grader leaves there."""
+    """Return a world-writable folder with files that a careless grader leaves there."""
     with tempfile.TemporaryDirectory(prefix="notice-") as folder:
         place = Path(folder)
         (place / "reference").mkdir()
@@ -101,25 +100,25 @@ def open_place() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """What the attacks would like to reach."""
+    """Return the targets that attacks try to reach."""
     with opened(tmp_path_factory.mktemp("course")) as made:
         yield made
 
 
 def reached_by(name: str, place: Path, world: World, *, called: bool) -> list[object]:
-    """What an attack notes in a plain process."""
+    """Return what an attack notes in a plain process."""
     attack = ATTACKS[name]
     targets = {
         **world.targets(),
         "files": [sys.executable, __file__, "/etc/passwd"],
-        # Not this one, of which the attack may be allowed more than to look.
+        # Not this process, on which the attack may be allowed to do more than look.
         "processes": [world.victim.pid],
     }
     program = f"PLACE = {str(place)!r}\n" + "\n".join(
         (AROUND, PRELUDE, told(targets), f"NUMBERS = {numbers()!r}", *attack.cells)
     )
     program = program.replace("'/w", f"'{place}").replace("redteam-note", place.name)
-    # Nothing is left on this machine, and walking what it has in /tmp may take minutes.
+    # Nothing is left on this machine, and searching its /tmp may take minutes.
     for everybodys in ("/data", "/tmp", "/var/tmp", "/run", "/dev/shm"):
         program = program.replace(f"'{everybodys}'", f"'{place}'")
     program += f"\n{'grade()' if called else ''}\nprint('REACHED' + json.dumps(reached, default=repr))\n"
@@ -147,7 +146,7 @@ def reached_by(name: str, place: Path, world: World, *, called: bool) -> list[ob
 
 @pytest.mark.parametrize("name", [*LOOKING, *CALLED])
 def test_an_attack_notices_where_nothing_is_in_its_way(name: str, open_place: Path, world: World) -> None:
-    """It reaches something; and not because it could not tell."""
+    """An attack without protection reaches something, and not merely because of an unknown error."""
     if ATTACKS[name].machine not in {"", platform.machine()}:
         pytest.skip(f"not applicable: this attack needs {ATTACKS[name].machine}")
     found = reached_by(name, open_place, world, called=name in CALLED)
@@ -168,7 +167,7 @@ def test_an_attack_notices_where_nothing_is_in_its_way(name: str, open_place: Pa
     ],
 )
 def test_only_a_refusal_is_a_refusal(action: str, noted: list[str] | None) -> None:
-    """An exception that no wall raises is noted, so that no attack passes for being misspelt."""
+    """An exception that no protection raises is noted, so that a misspelt attack does not pass."""
     names: dict[str, object] = {}
     exec(f"{PRELUDE}\nattempt('name', {action})", names)
     reached = names["reached"]

@@ -1,6 +1,6 @@
-"""Attacks that are not code: what stands in the folder, in the file, in its metadata, and in names.
+"""Attacks without code: in the folder, the file, its metadata, and names.
 
-Each is a function that is given the folder to be made and the exam, and hands something in.
+Each is a function that creates a submission, given the folder and the exam.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ FILE = f"{NAME}.ipynb"
 
 
 class Case(Struct, frozen=True):
-    """What an upload can be made from."""
+    """The material from which an upload can be made."""
 
     exam: Exam
 
     @property
     def wrong(self) -> bytes:
-        """A paper with wrong answers."""
+        """Return a paper with wrong answers."""
         return written(self.exam.wrong())
 
     @property
     def solution(self) -> Path:
-        """The answer key of the course, which nobody may hand in."""
+        """Return the answer key of the course, which students may not submit."""
         return self.exam.course.sources / NAME / FILE
 
 
@@ -47,21 +47,21 @@ class Upload(Struct, frozen=True):
     title: str
     hand_in: Callable[[Path, Case], None]
     student: str = ""
-    """The name of the student's folder; empty: as good as any."""
+    """The name of the student's folder; if empty, any name."""
     graded: bool = True
-    """False when the name is refused, which must be reported."""
+    """False if the name is refused, which must be reported."""
 
     @property
     def name(self) -> str:
-        """Class and title."""
+        """Return class and title."""
         return f"{self.kind}: {self.title}"
 
 
-# ---------------------------------------------------------------- what stands in the folder
+# ---------------------------------------------------------------- attacks in the folder
 
 
 def _entry(make: Callable[[Path, Case], object]) -> Callable[[Path, Case], None]:
-    """Something that is not a file in the notebook's place."""
+    """Put a special file in the notebook's place."""
 
     def hand_in(folder: Path, case: Case) -> None:
         folder.mkdir(parents=True)
@@ -71,7 +71,7 @@ def _entry(make: Callable[[Path, Case], object]) -> Callable[[Path, Case], None]
 
 
 def _beside(make: Callable[[Path, Case], object]) -> Callable[[Path, Case], None]:
-    """The wrong paper, and something beside it."""
+    """Submit the wrong paper and an additional entry."""
 
     def hand_in(folder: Path, case: Case) -> None:
         folder.mkdir(parents=True)
@@ -87,7 +87,10 @@ def _linked_folder(folder: Path, case: Case) -> None:
 
 
 def _linked_student(folder: Path, case: Case) -> None:
-    """The student's own folder leads to a classmate's; nobody is graded by it, so the paper stands beside."""
+    """Link the student's folder to a classmate's.
+
+    It is not graded, so the wrong paper is submitted separately.
+    """
     _beside(lambda _folder, _case: None)(folder, case)
     (folder.parent / "exam-link").symlink_to(case.exam.course.root / "submitted" / "p000")
 
@@ -166,7 +169,7 @@ FOLDERS: tuple[tuple[str, Callable[[Path, Case], None]], ...] = (
     ("a time that is no time", _timestamp("<script>alert(1)</script>")),
 )
 
-# ---------------------------------------------------------------- what stands in the file
+# ---------------------------------------------------------------- attacks in the file
 
 
 def _bytes(make: Callable[[bytes], bytes]) -> Callable[[Path, Case], None]:
@@ -192,7 +195,7 @@ def _cells(number: int) -> Callable[[bytes], bytes]:
 
 
 def _notes(kind: str, text: str) -> Callable[[bytes], bytes]:
-    """Own cells that hold a text of megabytes each, forty megabytes together."""
+    """Add cells with texts of several megabytes each, forty megabytes in total."""
 
     def made(paper: bytes) -> bytes:
         notebook = json.loads(paper)
@@ -214,7 +217,7 @@ def _huge_metadata(paper: bytes) -> bytes:
 
 
 def _twice(paper: bytes) -> bytes:
-    """Keys that stand twice: parsers differ in which one counts."""
+    """Duplicate keys, because parsers differ in which one they use."""
     text = paper.decode().replace('"points": ', '"points": 1000, "points": ')
     text = text.replace('"grade_id": ', '"grade_id": "mha", "grade_id": ')
     return text.replace("{", '{"cells": [], "nbformat": 3, ', 1).encode()
@@ -267,7 +270,7 @@ CONTENTS: tuple[tuple[str, Callable[[Path, Case], None]], ...] = (
 
 
 def edited(change: Callable[[Notebook], object]) -> Callable[[Path, Case], None]:
-    """The wrong paper with its JSON changed."""
+    """Return the wrong paper with its JSON changed."""
 
     def hand_in(folder: Path, case: Case) -> None:
         notebook = json.loads(case.wrong)
@@ -288,4 +291,4 @@ def _listed() -> tuple[Upload, ...]:
 
 
 UPLOADS: tuple[Upload, ...] = _listed()
-"""All of them."""
+"""All uploads."""

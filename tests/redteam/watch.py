@@ -1,4 +1,4 @@
-"""What is in a course folder, so that a change shows: all of it but what grading itself writes."""
+"""The contents of a course folder, to detect changes other than those by grading."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 WRITTEN = frozenset({"gradebook.db", "autograded", "feedback", "staff", ".autograder"})
-"""What the commands write at the top of a course (docs/operators.md)."""
+"""Files that the commands write at the top of a course (docs/operators.md)."""
 
 MOST_BYTES = 1 << 30
-"""Of a file that is read; a sparse one of a terabyte is among the attacks."""
+"""Bytes that are read of a file; a sparse one of a terabyte is among the attacks."""
 
 Contents = Mapping[str, tuple[object, ...]]
 
 
 def glance(root: Path) -> Contents:
-    """Every entry with its kind, size and times; cheap enough to be taken after every submission."""
+    """Return every entry with its kind, size and times; cheap enough to run after every submission."""
     return {os.path.relpath(path, root): _status(path) for path in _entries(root)}
 
 
 def contents(root: Path) -> Contents:
-    """Every entry with its kind, times and a digest of its bytes."""
+    """Return every entry with its kind, times and a digest of its bytes."""
     return {os.path.relpath(path, root): (*_status(path), _digest(Path(path))) for path in _entries(root)}
 
 
 def changes(before: Contents, after: Contents) -> Iterator[str]:
-    """What is new, gone, or not what it was."""
+    """Return what is new, gone, or changed."""
     for name in sorted({*before, *after}):
         if before.get(name) != after.get(name):
             kind = "appeared" if name not in before else "is gone" if name not in after else "changed"

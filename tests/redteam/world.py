@@ -1,4 +1,4 @@
-"""What hostile code would like to reach on this machine, set up so that reaching it would show."""
+"""Targets of hostile code on this machine, set up so that reaching them is detected."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class World(Struct, frozen=True):
     victim: subprocess.Popen[bytes]
 
     def targets(self) -> dict[str, object]:
-        """What an attack is told: everything it needs to try."""
+        """Return everything that an attack needs to know."""
         return {
             "files": self.paths(),
             "home": str(Path.home()),
@@ -36,11 +36,11 @@ class World(Struct, frozen=True):
         }
 
     def paths(self) -> list[str]:
-        """Where the baits lie."""
+        """Return the paths of the baits."""
         return [str(path) for path in self.files]
 
     def state(self) -> tuple[object, ...]:
-        """Everything that an attack must not change."""
+        """Return everything that an attack must not change."""
         files = [
             (
                 str(path),
@@ -54,7 +54,7 @@ class World(Struct, frozen=True):
         return (files, listing, self.victim.poll())
 
     def visits(self) -> int:
-        """Connections that came in since the last look."""
+        """Return the connections since the last call."""
         count = 0
         for listener in self.listeners:
             with contextlib.suppress(BlockingIOError):
@@ -65,7 +65,7 @@ class World(Struct, frozen=True):
 
 @contextlib.contextmanager
 def opened(folder: Path) -> Iterator[World]:
-    """A course with a gradebook and two submissions, a home, listeners, and a process to be killed."""
+    """Create a course with a gradebook and two submissions, a home, listeners, and a process as a target."""
     contents = {
         "gradebook.db": b"marks",
         "submitted/other/exam/exam.ipynb": b"{}",
@@ -77,7 +77,7 @@ def opened(folder: Path) -> Iterator[World]:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-        path.chmod(0o666)  # were it in view, nothing but the confinement would keep it
+        path.chmod(0o666)  # if it were visible, only the confinement would protect it
     internet = socket.create_server(("127.0.0.1", 0))
     abstract = socket.socket(socket.AF_UNIX)
     abstract.bind("\0" + _abstract_name())

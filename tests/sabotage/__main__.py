@@ -1,7 +1,7 @@
-"""``python -m tests.sabotage``: the program is weakened in one layer after another, and somebody must notice.
+"""``python -m tests.sabotage``: weaken one layer after another; each weakening must be noticed.
 
-Each weakening is made in a copy of the working tree. Its detectors are run there until one notices. Before
-that every detector is run on the program as it is: one that is not content with that says nothing later.
+Each weakening is applied to a copy of the working tree. Its detectors are run there until one notices. Before
+that, every detector is run on the unchanged program; one that fails there is not used.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ WORKERS = 2
 
 
 class Line(Struct, frozen=True):
-    """What came of one weakening."""
+    """The result of one weakening."""
 
     weakening: Weakening
     noticed_by: tuple[str, ...] = ()
     missed_by: tuple[str, ...] = ()
     problem: str = ""
-    """Why nothing can be said."""
+    """Why the result is unknown."""
     said: str = ""
     seconds: float = 0.0
 
     def text(self) -> str:
-        """As it is printed."""
+        """Return the printed line."""
         who = ", ".join(self.noticed_by) or ("STALE: " + self.problem if self.problem else "NOBODY")
         missed = f" (not: {', '.join(self.missed_by)})" if self.missed_by else ""
         return (
@@ -46,7 +46,7 @@ class Line(Struct, frozen=True):
 
 
 def main() -> int:
-    """Run, print, and say whether everything was noticed.
+    """Run, print, and report whether everything was noticed.
 
     Returns:
         0 when every weakening was noticed, otherwise 1.
@@ -59,7 +59,7 @@ def main() -> int:
     wanted = [one for one in WEAKENINGS if chosen.only in f"{one.layer}: {one.name}"]
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="sabotage-") as folder:
-        Path(folder).chmod(0o755)  # boxes of root's graders have users of their own
+        Path(folder).chmod(0o755)  # boxes of root's graders have separate users
         copies: SimpleQueue[Copy] = SimpleQueue()
         for number in range(chosen.workers):
             copies.put(Copy(Path(folder, f"copy{number}")))
@@ -78,7 +78,7 @@ def main() -> int:
 def _content(
     threads: ThreadPoolExecutor, copies: SimpleQueue[Copy], wanted: Sequence[Weakening]
 ) -> frozenset[str]:
-    """The detectors that find nothing on the program as it is; the others are named."""
+    """Return the detectors that pass on the unchanged program; print the others."""
     names = list(dict.fromkeys(name for one in wanted for name in one.noticed_by))
 
     def content(name: str) -> bool:
@@ -97,7 +97,7 @@ def _content(
 
 
 def _weakened(copies: SimpleQueue[Copy], one: Weakening, content: frozenset[str], *, every: bool) -> Line:
-    """Weaken a copy, ask, and make it whole again."""
+    """Weaken a copy, run the detectors, and restore it."""
     started = time.monotonic()
     noticed: list[str] = []
     missed: list[str] = []

@@ -1,4 +1,4 @@
-"""Who can notice: the self-test, parts of the red team, and small parts of the suite."""
+"""The detectors: the self-test, parts of the red team, and small parts of the test suite."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from pathlib import Path
 from msgspec import Struct
 
 LONGEST_SECONDS = 300
-"""Whoever takes longer has not noticed: a guard that hangs says nothing."""
+"""A detector that takes longer has not noticed: a hanging check proves nothing."""
 _NOTHING_RAN = (2, 3, 4, 5)
-"""Exit codes of pytest after which no test has spoken, and of commands that could not begin."""
+"""Exit codes of pytest if no test has run, and of commands that could not start."""
 
 
 _REFUSED = "the self-test of the sandbox failed, and nothing was graded"
 
 
 class Detector(Struct, frozen=True):
-    """A command that succeeds on the program as it is, and fails where it notices something."""
+    """A command that succeeds on the unchanged program, and fails if it notices a weakening."""
 
     words: tuple[str, ...]
-    """Behind ``python -B -m``."""
+    """Arguments after ``python -B -m``."""
     suite: bool = True
-    """Run by pytest, whose exit code 1 alone says that a test failed."""
+    """Run by pytest, for which only exit code 1 means that a test failed."""
 
 
 class Verdict(Struct, frozen=True):
-    """What came of one."""
+    """The result of one detector."""
 
     noticed: bool
     broken: bool
-    """It could not say anything."""
+    """It could not decide."""
     seconds: float
     said: str
     """Its last lines."""
@@ -45,12 +45,12 @@ def _tests(*words: str) -> Detector:
 
 
 def _boxes(kind: str) -> Detector:
-    """Attacks by themselves in a box beside a classmate's."""
+    """Return a detector that runs attacks in a box with a classmate's box."""
     return _tests("tests/redteam/test_boxes.py", "-k", f"an_attack_changes_nothing and {kind}")
 
 
 def _redteam(word: str) -> Detector:
-    """Attacks through the whole product, without classmates."""
+    """Return a detector that runs attacks with the real product, without classmates."""
     return Detector(("tests.redteam", "--attackers", "--no-strain", "--only", word), suite=False)
 
 
@@ -119,7 +119,7 @@ def ask(detector: Detector, folder: Path) -> Verdict:
             )
     seconds, code = time.monotonic() - started, process.returncode
     lines = told.decode(errors="replace").strip().splitlines()
-    refused = any(_REFUSED in line for line in lines)  # the product's own self-test, before anybody is graded
+    refused = any(_REFUSED in line for line in lines)  # the product's own self-test, before grading
     crashed = not (detector.suite or refused) and any(line.startswith("Traceback") for line in lines)
     silent = detector.suite and code == 1 and all(map(_did_not_start, _failures(lines)))
     broken = code < 0 or code in _NOTHING_RAN or crashed or silent
@@ -131,7 +131,7 @@ def _failures(lines: Sequence[str]) -> list[str]:
 
 
 def _did_not_start(line: str) -> bool:
-    """Whether a test failed because there was no sandbox: one that does not start is no weaker one."""
+    """Return whether a test failed only because no sandbox started, which is not a weakness."""
     return "SandboxUnavailable" in line or "SandboxFault: the box could not" in line
 
 

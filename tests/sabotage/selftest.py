@@ -1,4 +1,4 @@
-"""``python -m tests.sabotage.selftest``: the self-test, with exit codes that tell a hole from a failure."""
+"""``python -m tests.sabotage.selftest``: the self-test, whose exit codes tell a hole from a failure."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ HOLE, UNABLE = 1, 3
 
 
 def main() -> int:
-    """Name the layers that do not hold.
+    """Print the layers that do not hold.
 
     Returns:
-        0 where all hold, `HOLE` where a canary found one, `UNABLE` where the sandbox did not start.
+        0 if all hold, `HOLE` if a canary found one, `UNABLE` if the sandbox did not start.
     """
     missing = [layer for layer in selftest.examine() if layer.required and not layer.ok]
     for layer in missing:

@@ -1,4 +1,4 @@
-"""The weakenings fit the program as it is, each takes something away, and each has somebody to notice it."""
+"""The weakenings fit the current program, each removes something, and each has a detector."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMES = [f"{one.layer}: {one.name}" for one in WEAKENINGS]
 
 @pytest.mark.parametrize("one", WEAKENINGS, ids=NAMES)
 def test_a_weakening_fits_the_program(one: Weakening) -> None:
-    """Every text stands exactly once, the new one differs, and what comes of it is still Python."""
+    """Every text occurs exactly once, its replacement differs, and the result is valid Python."""
     contents = {edit.file: (ROOT / edit.file).read_text(encoding="utf-8") for edit in one.edits}
     changed = weakened(contents, one.edits)
     assert set(contents) == set(changed)
@@ -26,7 +26,7 @@ def test_a_weakening_fits_the_program(one: Weakening) -> None:
 
 
 def test_every_layer_is_weakened_and_every_weakening_has_detectors() -> None:
-    """At least forty, with names of their own; no detector is misspelt, and none is there for nothing."""
+    """There are at least forty with unique names; every detector exists and is used."""
     assert len(WEAKENINGS) >= 40
     assert len(NAMES) == len(set(NAMES))
     assert set(LAYERS) == {one.layer for one in WEAKENINGS}
@@ -35,6 +35,6 @@ def test_every_layer_is_weakened_and_every_weakening_has_detectors() -> None:
 
 
 def test_detectors_name_files_that_exist() -> None:
-    """A file of tests that was renamed would notice nothing."""
+    """A test file that was renamed would notice nothing."""
     files = [word for one in DETECTORS.values() for word in one.words if word.endswith(".py")]
     assert [] == [name for name in files if not (ROOT / name).is_file()]

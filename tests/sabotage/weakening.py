@@ -1,4 +1,4 @@
-"""What a weakening of the program is: a change of its text that takes one layer away, and who must notice."""
+"""Definition of a weakening: an edit that removes one layer, and the detectors that must notice."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ FILTERS = "autograder/sandbox/inside/seccomp.py"
 
 
 class Edit(Struct, frozen=True):
-    """One text of one file, exchanged for another."""
+    """The replacement of one text in one file."""
 
     file: str
     before: str
     after: str
 
     def applied(self, content: str) -> str:
-        """The content with the text exchanged.
+        """Return the content with the text replaced.
 
         Raises:
-            StaleEditError: the text does not stand there exactly once, so the program has moved on.
+            StaleEditError: the text does not occur exactly once, because the program has changed.
         """
         count = content.count(self.before)
         if count != 1:
@@ -33,33 +33,33 @@ class Edit(Struct, frozen=True):
 
 
 class StaleEditError(Exception):
-    """A weakening no longer fits the program; it must be written anew, not dropped."""
+    """A weakening no longer fits the program; it must be rewritten, not dropped."""
 
 
 class Weakening(Struct, frozen=True):
-    """One layer taken away."""
+    """One removed layer."""
 
     layer: str
-    """Of what it is: `LAYERS`."""
+    """The layer, one of `LAYERS`."""
     name: str
-    """What the weakened program does, in a few words."""
+    """The effect on the program, in a few words."""
     edits: tuple[Edit, ...]
     noticed_by: tuple[str, ...]
-    """Names of `DETECTORS`, the one that is expected first; one that notices is enough."""
+    """Names of `DETECTORS`, the most likely first; one that notices is enough."""
 
 
 LAYERS = ("filter", "mounts", "uid", "limits", "wire", "judges", "scoring", "escaping", "store")
 
 
 def weakened(contents: Mapping[str, str], edits: tuple[Edit, ...]) -> dict[str, str]:
-    """The files that change, with their new text.
+    """Return the changed files with their new text.
 
     Args:
-        contents: file → text; of all files that the edits name.
-        edits: in order; several may be of one file.
+        contents: file → text, of all files in the edits.
+        edits: edits in order; a file may have several.
 
     Raises:
-        StaleEditError: one of them does not fit.
+        StaleEditError: an edit does not fit.
     """
     changed: dict[str, str] = {}
     for edit in edits:
@@ -68,10 +68,10 @@ def weakened(contents: Mapping[str, str], edits: tuple[Edit, ...]) -> dict[str, 
 
 
 class Copy:
-    """The program in a folder of its own, to be weakened there; the working tree is never written to."""
+    """A copy of the program in a separate folder, to be weakened there; the working tree is never changed."""
 
     def __init__(self, folder: Path) -> None:
-        """Copy what is under version control, as it stands in the working tree."""
+        """Copy the files under version control, with uncommitted changes."""
         self.folder = folder
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -86,7 +86,7 @@ class Copy:
                 (folder / name).write_bytes(source.read_bytes())
 
     def weaken(self, weakening: Weakening) -> dict[str, bytes]:
-        """Apply the edits; returns what stood in the files before.
+        """Apply the edits; return the old contents of the files.
 
         Raises:
             StaleEditError: an edit does not fit; nothing has been changed.
@@ -100,13 +100,13 @@ class Copy:
             before |= {str(path.relative_to(self.folder)): path.read_bytes() for path in filters}
         for name, text in changed.items():
             (self.folder / name).write_text(text, encoding="utf-8")
-        if FILTERS in changed:  # what is loaded is what was compiled ahead of time
+        if FILTERS in changed:  # compiled files would be loaded instead
             subprocess.run(
                 [sys.executable, "-B", "-m", "autograder.sandbox.inside.seccomp"], cwd=self.folder, check=True
             )
         return before
 
     def restore(self, before: Mapping[str, bytes]) -> None:
-        """Undo it."""
+        """Undo the edits."""
         for name, content in before.items():
             (self.folder / name).write_bytes(content)

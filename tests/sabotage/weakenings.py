@@ -1,4 +1,4 @@
-"""The weakenings: fifty ways to take one layer of the program away."""
+"""The weakenings: fifty ways to remove one layer of the program."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KERNEL = ("selftest", "attacks on the kernel")
 
 
 def _allowed(calls: str, before: str, after: str) -> Weakening:
-    """System calls moved from the refused to the allowed ones."""
+    """Move system calls from the refused to the allowed ones."""
     time = '"gettimeofday time clock_gettime'
     moved = (Edit(FILTERS, before, after), Edit(FILTERS, time, time.replace('"', f'"{calls} ')))
     return Weakening("filter", f"allows {calls}", moved, KERNEL)

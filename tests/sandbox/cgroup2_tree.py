@@ -1,8 +1,8 @@
-"""The tree of control groups version 2 on plain files, with the kernel's rules as cgroups(7) states them.
+"""Simulate control groups version 2 on plain files, with the kernel's rules from cgroups(7).
 
-Writes below the tree are intercepted: interface files appear with a folder and vanish with it, controllers
-are passed from parent to child, a group with processes passes none on and the other way round, a process
-moves only where the mover may write both the target and the common ancestor.
+Writes below the tree are intercepted. Interface files appear and vanish with their folder. Controllers are
+passed from parent to child, and a group with processes passes none on. A process moves only if the mover may
+write both the target and the common ancestor.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ CPU_STAT = "usage_usec 0\nuser_usec 0\nsystem_usec 0\n"
 
 
 class Kernel:
-    """A machine whose only hierarchy is version 2, seen by one process: this one.
+    """A machine whose only hierarchy is version 2, as seen by this process.
 
     Attributes:
-        root: what stands for ``/``.
-        top: where the hierarchy is mounted.
-        owned: groups that this process's user may write, with what is made in them; None: all of them.
+        root: the folder used as ``/``.
+        top: the mount point of the hierarchy.
+        owned: groups that this process's user may write, including new subgroups; None: all.
     """
 
     def __init__(self, root: Path, patch: pytest.MonkeyPatch, controllers: str = "cpu memory pids") -> None:
@@ -67,13 +67,13 @@ class Kernel:
         patch.setattr(Path, "write_text", write_text)
 
     def knows(self, path: Path) -> bool:
-        """Whether a path lies in the hierarchy."""
+        """Return whether a path is in the hierarchy."""
         return path.is_relative_to(self.top)
 
-    # ------------------------------------------------------------ as the test sees it
+    # ------------------------------------------------------------ used by tests
 
     def slices(self, path: str, *, passes_on: str = "cpu memory pids") -> Path:
-        """A group and those above it, made by systemd; all but the last pass controllers on."""
+        """Create a group and its parents as systemd does; all but the last pass controllers on."""
         folder = self.top
         for part in (*path.split("/"), ""):
             if part:
@@ -85,30 +85,30 @@ class Kernel:
         return folder
 
     def enter(self, folder: Path, *others: int) -> None:
-        """Put this process, and others, into a group."""
+        """Move this process, and others, into a group."""
         for pid in (os.getpid(), *others):
             self._set(folder, "cgroup.procs", f"{self.read(folder / 'cgroup.procs')}{pid}\n")
         own = folder.relative_to(self.top).as_posix()
         self._write(self.root / "proc/self/cgroup", f"0::/{'' if own == '.' else own}\n")
 
     def made(self) -> list[str]:
-        """Every group of ours, relative to the mount point."""
+        """Return every group of ours, relative to the mount point."""
         return sorted(path.relative_to(self.top).as_posix() for path in self.top.rglob("autograder-*"))
 
     def processes(self, folder: Path) -> set[int]:
-        """Who is in a group and alive."""
+        """Return the living processes of a group."""
         pids = {int(line) for line in self.read(folder / "cgroup.procs").split()}
         return {pid for pid in pids if _alive(pid)}
 
     @staticmethod
     def read(path: Path) -> str:
-        """A file's text."""
+        """Return a file's text."""
         return path.read_text()
 
-    # ------------------------------------------------------------ as the kernel does it
+    # ------------------------------------------------------------ the kernel's side
 
     def make(self, folder: Path) -> None:
-        """As mkdir(2) does."""
+        """Create a group as mkdir(2) does."""
         self._permit(folder.parent)
         self._mkdir(folder)
         if self.owned is not None:
@@ -116,7 +116,7 @@ class Kernel:
         self._populate(folder, self.read(folder.parent / "cgroup.subtree_control").split())
 
     def remove(self, folder: Path) -> None:
-        """As rmdir(2) does."""
+        """Remove a group as rmdir(2) does."""
         self._permit(folder.parent)
         if any(path.is_dir() for path in folder.iterdir()) or self.processes(folder):
             raise OSError(errno.EBUSY, "Device or resource busy")
@@ -125,7 +125,7 @@ class Kernel:
         self._rmdir(folder)
 
     def write(self, path: Path, text: str) -> None:
-        """A write into an interface file."""
+        """Handle a write into an interface file."""
         folder = path.parent
         self._permit(folder)
         if not path.exists():
@@ -156,7 +156,7 @@ class Kernel:
         if folder != self.top and self.read(folder / "cgroup.subtree_control").strip():
             raise OSError(errno.EBUSY, "Device or resource busy")
         own = self.top / self.read(self.root / "proc/self/cgroup").strip().removeprefix("0::/")
-        common = Path(os.path.commonpath((holder or own, folder)))  # a child begins where its parent is
+        common = Path(os.path.commonpath((holder or own, folder)))  # a child starts in its parent's group
         self._permit(common)
         if holder is not None:
             rest = self.processes(holder) - {pid}

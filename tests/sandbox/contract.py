@@ -1,7 +1,6 @@
-"""The contract of `autograder.sandbox.base.Sandbox`, as facts that every implementation must show.
+"""The contract of `autograder.sandbox.base.Sandbox`, as facts that every implementation must satisfy.
 
-A fact is data: cells to run and calls to make, each with what must come of it. `check` shows a fact
-on a sandbox.
+A fact is data: cells and calls with their expected results. `check` checks a fact on a sandbox.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class RunCell:
-    """A cell and what must come of it: outputs and an error, or the end of the box."""
+    """A cell and its expected outputs and error, or the ending of the box."""
 
     source: str
     outputs: tuple[Shown, ...] = ()
@@ -51,7 +50,7 @@ class RunCell:
     seconds: float = 5.0
 
     def check(self, box: Box) -> None:
-        """Run it and compare."""
+        """Run the cell and compare."""
         if self.ending is not None:
             with pytest.raises(BoxEnded) as caught:
                 box.run_cell(self.source, seconds=self.seconds)
@@ -68,7 +67,7 @@ class RunCell:
 
 @dataclass(frozen=True)
 class Ask:
-    """Calls and what must come of each that is answered: the value, `Raises`, or an ending."""
+    """Calls and the expected result of each answered one: a value, `Raises`, or an ending."""
 
     calls: tuple[Call, ...]
     expected: tuple[Any, ...]
@@ -96,7 +95,7 @@ class Raises:
     message: str = ""
 
     def check(self, observation: Observation) -> None:
-        """Compare with what was observed."""
+        """Compare with the observation."""
         assert not observation.ok, observation
         assert observation.ending is None
         assert self.error == observation.error, observation
@@ -105,7 +104,7 @@ class Raises:
 
 @dataclass(frozen=True)
 class Fact:
-    """What is true of every sandbox, and the steps that show it in one box."""
+    """A property of every sandbox, and the steps that check it in one box."""
 
     says: str
     steps: tuple[RunCell | Ask, ...]
@@ -116,7 +115,7 @@ class Fact:
 
 
 def check(sandbox: Sandbox, fact: Fact) -> None:
-    """Show a fact on a sandbox, and that closing twice is closing once."""
+    """Check a fact on a sandbox, and that closing twice is harmless."""
     box = sandbox.open(fact.limits, seed=SEED, files=fact.files)
     try:
         for step in fact.steps:
@@ -127,7 +126,7 @@ def check(sandbox: Sandbox, fact: Fact) -> None:
 
 
 def assert_same(expected: Any, actual: Any) -> None:
-    """Equality of values that crossed the wire: types, shapes, dtypes, NaN equal to itself."""
+    """Compare values that crossed the wire: types, shapes, dtypes; NaN equals NaN."""
     assert type(expected) is type(actual), (expected, actual)
     if isinstance(expected, Tensor):
         assert (expected.dtype, expected.device) == (actual.dtype, actual.device)

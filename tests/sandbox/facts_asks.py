@@ -22,12 +22,12 @@ def remember(x):
 
 
 def ask(*calls: Call, gives: tuple[object, ...]) -> Ask:
-    """Calls and what they give."""
+    """Return calls with their expected results."""
     return Ask(calls, gives)
 
 
 def fact(says: str, *steps: Ask | RunCell, torch: bool = False) -> Fact:
-    """A fact about the definitions above."""
+    """Return a fact about the definitions above."""
     return Fact(says, (RunCell(DEFINITIONS), *steps), torch=torch)
 
 
@@ -82,7 +82,7 @@ WEIGHT = Tensor(np.array([2.0], np.float32), "float32", requires_grad=True)
 
 
 def layer(says: str, *steps: Ask) -> Fact:
-    """A fact about the torch definitions above."""
+    """Return a fact about the torch definitions above."""
     return Fact(says, (RunCell(LAYER), *steps), torch=True)
 
 

@@ -11,12 +11,12 @@ NOTE = "Other programs are not run while a notebook is graded; this line was ski
 
 
 def printed(text: str, *, whole: bool = True) -> tuple[Shown, ...]:
-    """One stream output."""
+    """Return one stream output."""
     return (Shown("stream", "text/plain", text, whole=whole),)
 
 
 def result(text: str) -> tuple[Shown, ...]:
-    """The value of the last expression."""
+    """Return the value of the last expression."""
     return (Shown("result", "text/plain", text),)
 
 

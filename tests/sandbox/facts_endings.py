@@ -1,4 +1,4 @@
-"""Facts about boxes that student code ends: which ending is reported, and what was answered before."""
+"""Facts about boxes that student code ends: the reported ending and earlier answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ for number in range(1, 65):
 
 
 def cell(says: str, source: str, ending: Ending, *, seconds: float = 5.0, limits: Limits = LIMITS) -> Fact:
-    """A cell that ends its box; every later request reports the same ending."""
+    """Return a fact about a cell that ends its box; every later request reports the same ending."""
     again = RunCell("1", ending=ending)
     after = Ask((Call("f"), Call("f")), (ending,))
     return Fact(
@@ -28,7 +28,7 @@ def cell(says: str, source: str, ending: Ending, *, seconds: float = 5.0, limits
 
 
 def call(says: str, source: str, ending: Ending, *, seconds: float = 5.0, limits: Limits = LIMITS) -> Fact:
-    """A call that ends its box, the second of three; what was answered before it is kept."""
+    """Return a fact about the second of three calls ending its box; the first answer is kept."""
     calls = (Call("honest"), Call("hostile"), Call("never"))
     return Fact(
         f"a call: {says}",

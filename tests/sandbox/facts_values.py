@@ -1,4 +1,4 @@
-"""Facts about values on their way out of a box: what arrives, and as what."""
+"""Facts about values that leave a box: what arrives, and with which type."""
 
 from __future__ import annotations
 

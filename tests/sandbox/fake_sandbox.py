@@ -1,4 +1,4 @@
-"""A sandbox loaded with canned outcomes: no process, no student code, every call remembered."""
+"""A fake sandbox with canned results: no process, no student code, every call is recorded."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from autograder.sandbox.base import Usage
 
 
 class FakeSandbox:
-    """Answers cells by their source and calls by their name.
+    """Answer cells by their source and calls by their name.
 
     Attributes:
         boxes: every box that was opened, in order.
-        faults: how many of the next openings fail as our own fault.
+        faults: how many of the next calls of `open` fail as our own fault.
     """
 
     isolation = "none"
@@ -35,7 +35,7 @@ class FakeSandbox:
         self.closed = False
 
     def open(self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None) -> FakeBox:
-        """A fresh box, or a fault while any is left."""
+        """Return a new box, or raise a fault while any is left."""
         if self.closed:
             raise SandboxFault("the sandbox is closed")
         if self.faults:
@@ -45,18 +45,18 @@ class FakeSandbox:
         return self.boxes[-1]
 
     def is_alive(self) -> bool:
-        """Until it is closed."""
+        """Return True until it is closed."""
         return not self.closed
 
     def close(self) -> None:
-        """End every box."""
+        """Close every box."""
         self.closed = True
         for box in self.boxes:
             box.close()
 
 
 class FakeBox:
-    """One box of a `FakeSandbox`; ``log`` holds the sources and names of calls it was given."""
+    """One box of a `FakeSandbox`; ``log`` contains the sources and names of its requests."""
 
     def __init__(self, sandbox: FakeSandbox, seed: int, files: dict[str, bytes]) -> None:
         self._sandbox = sandbox
@@ -69,7 +69,7 @@ class FakeBox:
         self.crowded = False
 
     def run_cell(self, source: str, *, seconds: float, total: float = math.inf) -> CellRun:
-        """The canned run of this source; an empty one when none is loaded."""
+        """Return the canned run of this source, or an empty one."""
         del total
         self._check_open()
         self.log.append(source)
@@ -83,11 +83,11 @@ class FakeBox:
         return outcome
 
     def measure_processor_time(self) -> float:
-        """Nothing: no code runs."""
+        """Return 0, because no code runs."""
         return 0.0
 
     def measure_delay(self) -> float:
-        """Nothing either."""
+        """Return 0, because no code runs."""
         return 0.0
 
     def ask(
@@ -98,7 +98,7 @@ class FakeBox:
         total: float = math.inf,
         room: MemoryBudget | None = None,
     ) -> list[Observation]:
-        """The canned observations by name; a NameError when none are loaded.
+        """Return the canned observations by name, or a NameError.
 
         A canned ending ends the box.
         """
@@ -121,7 +121,7 @@ class FakeBox:
         return results
 
     def close(self) -> Usage:
-        """Idempotent."""
+        """Close the box; may be called twice."""
         self.closed = True
         return Usage()
 

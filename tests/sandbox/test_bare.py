@@ -1,4 +1,4 @@
-"""The level `none`: nothing is protected, and still nothing of an ordinary notebook is left behind."""
+"""The level `none`: there is no protection, but an ordinary notebook leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -42,33 +42,33 @@ time.sleep(60)
 
 @pytest.fixture(scope="module", autouse=True)
 def orphans() -> Iterator[None]:
-    """Become the parent of whatever is left behind."""
+    """Adopt all processes that are left behind."""
     with adopted_orphans():
         yield
 
 
 @pytest.fixture
 def bare() -> Iterator[BareSandbox]:
-    """A sandbox without protection."""
+    """Return a sandbox without protection."""
     sandbox = BareSandbox(Environment())
     yield sandbox
     sandbox.close()
 
 
 def boxes_of(sandbox: BareSandbox) -> list[str]:
-    """The folders of boxes that are still there."""
+    """Return the folders of boxes that still exist."""
     return [path.name for path in Path(sandbox._folder, "boxes").iterdir()]
 
 
 def test_sandbox_says_what_it_is(bare: BareSandbox) -> None:
-    """The self-test prints the level, the bound of the memory and the version of Landlock."""
+    """The self-test prints the level, how memory is limited, and the version of Landlock."""
     assert Isolation.NONE == bare.isolation
     assert bare.memory_bound in {"cgroup v1", "cgroup v2", "address space limit and watchdog"}
     assert linux.get_landlock_version() == bare.landlock
 
 
 def test_box_works_in_a_folder_of_its_own(bare: BareSandbox) -> None:
-    """Two boxes do not see each other's relative paths, and the folder goes with its box."""
+    """Two boxes do not see each other's relative paths, and the folder is removed with its box."""
     first, second = (bare.open(Limits()) for _ in range(2))
     assert "" == first.run_cell("open('mine.txt', 'w').write('x')", seconds=5).error
     assert "" == second.run_cell("import os\nnames = os.listdir()", seconds=5).error
@@ -92,7 +92,7 @@ def test_box_works_in_a_folder_of_its_own(bare: BareSandbox) -> None:
 def test_box_that_ends_is_cleaned_up_and_the_next_one_opens(
     bare: BareSandbox, source: str, ending: Ending
 ) -> None:
-    """A forked process that goes on is ended as well: it is of the box's process group."""
+    """A forked process is ended as well, because it belongs to the box's process group."""
     bare.open(Limits()).close()
     before = traces()
     box = bare.open(Limits())
@@ -120,7 +120,7 @@ def test_killed_zygote_is_our_fault_and_leaves_no_box() -> None:
 
 
 def test_killed_grader_leaves_neither_processes_nor_its_folder() -> None:
-    """The zygote notices that its broker is gone, ends its boxes and removes the folder."""
+    """The zygote notices that its broker has died, ends its boxes and removes the folder."""
     processes = descendants(os.getpid())
     code = KILLED_BROKER.format(root=get_current_runtime().package_root, source=FORKS)
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as grader:
@@ -140,7 +140,7 @@ found = [pathlib.Path("words.txt").read_text(), (snapshot / "config.json").read_
 
 
 def test_files_and_models_of_the_environment_are_found(tmp_path: Path) -> None:
-    """Files lie beside the notebook, and a model also where the libraries of Hugging Face look."""
+    """Files are in the notebook's folder, and models also where the Hugging Face libraries look for them."""
     (tmp_path / "words.txt").write_text("hello")
     (tmp_path / "tiny").mkdir()
     (tmp_path / "tiny" / "config.json").write_text("{}")

@@ -1,4 +1,4 @@
-"""A box that is closed is gone, however it ended, and so is a sandbox."""
+"""Closing a box or a sandbox leaves nothing behind, however it ended."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ ENDS = {
 
 @pytest.fixture(scope="module", autouse=True)
 def orphans() -> Iterator[None]:
-    """What is left behind is seen, and what other graders on this machine do is not."""
+    """Adopt processes that are left behind, ignoring other graders on this machine."""
     with adopted_orphans():
         yield
 
@@ -91,7 +91,7 @@ def test_a_closed_box_leaves_nothing(plain_sandbox: NamespaceSandbox, source: st
 
 
 def test_a_box_that_is_never_asked_leaves_nothing(plain_sandbox: NamespaceSandbox) -> None:
-    """Opening and closing alone is clean, and closing again changes nothing."""
+    """Opening and closing leaves nothing, and closing again changes nothing."""
     before = traces()
     box = plain_sandbox.open(LIMITS)
     assert box.close() == box.close()
@@ -99,7 +99,7 @@ def test_a_box_that_is_never_asked_leaves_nothing(plain_sandbox: NamespaceSandbo
 
 
 def test_a_closed_sandbox_leaves_nothing_even_with_open_boxes() -> None:
-    """Closing a sandbox ends its boxes; closing those afterwards, and all of it twice, is harmless."""
+    """Closing a sandbox ends its boxes; closing them afterwards, and closing twice, is harmless."""
     before = traces()
     sandbox = start_sandbox(Environment())
     boxes = [sandbox.open(LIMITS) for _ in range(2)]
@@ -115,7 +115,7 @@ def test_a_closed_sandbox_leaves_nothing_even_with_open_boxes() -> None:
 
 
 def test_a_killed_zygote_takes_its_boxes_along() -> None:
-    """Whichever process of the zygote dies, nothing of it and of its boxes survives, and it is our fault."""
+    """Whichever process of the zygote dies, all of its processes and boxes end, and it is our fault."""
     for victim in (0, -1):
         before = traces()
         sandbox = start_sandbox(Environment())
@@ -131,7 +131,7 @@ def test_a_killed_zygote_takes_its_boxes_along() -> None:
 
 
 def test_a_box_that_cannot_be_opened_leaves_nothing(plain_sandbox: NamespaceSandbox) -> None:
-    """Out of descriptors is our fault, said as such, and costs none."""
+    """Running out of descriptors is reported as our fault and leaks none."""
     before = traces()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     for spare in range(1, 12):
@@ -155,7 +155,7 @@ def test_limits_that_cannot_be_set_are_our_fault(plain_sandbox: NamespaceSandbox
 
 
 def test_files_that_do_not_fit_are_our_fault(plain_sandbox: NamespaceSandbox) -> None:
-    """A submission's extra files beyond the scratch space are reported, and the box is closed."""
+    """Extra files beyond the scratch space are reported, and the box is closed."""
     before = traces()
     with pytest.raises(SandboxFault, match="files could not be put"):
         plain_sandbox.open(LIMITS, files={"large.bin": bytes(LIMITS.scratch_mb + 1 << 20)})

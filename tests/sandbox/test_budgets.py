@@ -1,4 +1,4 @@
-"""Budgets of what boxes answer: for a question, for a submission, and the time in which it arrives."""
+"""Budgets for the answers of boxes: per question, per submission, and in time."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ LIMITS = Limits(cell_seconds=5, call_seconds=2, submission_seconds=20, processes
 
 
 def calls(number: int, target: str = "give") -> list[Call]:
-    """So many calls."""
+    """Return this many calls."""
     return [Call(target) for _ in range(number)]
 
 
-# ---------------------------------------------------------------- what is counted
+# ---------------------------------------------------------------- counting
 
 
 def test_room_is_taken_until_nothing_is_left() -> None:
-    """What does not fit brings the ending, and so does all that comes later."""
+    """An answer that does not fit ends the box, and so does every later one."""
     whole = MemoryBudget(2, Ending.ANSWERS_SIZE)
     first, second = MemoryBudget(1, Ending.QUESTION_SIZE, whole), MemoryBudget(1, Ending.QUESTION_SIZE, whole)
     assert first.count_answer(1 << 20) is None
@@ -40,7 +40,7 @@ def test_room_is_taken_until_nothing_is_left() -> None:
 
 
 def test_a_rubric_with_larger_answers_has_larger_budgets() -> None:
-    """Two answers of the largest size always fit into one question's; the sentences name what holds."""
+    """Two answers of the largest size always fit into the budget of a question; messages name the limit."""
     large = compute_budgets(Limits(reply_mb=500))
     assert (128, 1000) == (compute_budgets(Limits()).question_mb, large.question_mb)
     assert ("128 MB", "1024 MB") == tuple(
@@ -58,12 +58,12 @@ def test_a_rubric_with_larger_answers_has_larger_budgets() -> None:
     ],
 )
 def test_values_are_counted_and_texts_are_not(body: bytes, least: int) -> None:
-    """Commas and brackets stand for values where they stand outside of texts."""
+    """Commas and brackets outside of strings count as values."""
     assert least <= wire.count_values(body) <= least + 2
 
 
 def test_a_reply_weighs_what_it_takes_when_it_is_read() -> None:
-    """Many values, many arrays and much text weigh more than they are long."""
+    """Many values, many arrays and much text weigh more than their length in bytes."""
     many = b"[" + b"[]," * 100_000 + b"0]"
     assert 200_000 * BYTES_OF_VALUE <= values.estimate_memory(many, b"")
     assert 40 << 20 <= values.estimate_memory(b"{}", b"".join(wire.pack_arrays({"a": np.zeros(5 << 20)})))
@@ -73,11 +73,11 @@ def test_a_reply_weighs_what_it_takes_when_it_is_read() -> None:
         values.estimate_memory(b"[" + b"0," * values.MAX_VALUES + b"0]", b"")
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- refusals
 
 
 def alike(number: int, of: str) -> list[Any]:
-    """Trees of different keys with one hash."""
+    """Return trees with different keys that have the same hash."""
     prime = (1 << 61) - 1
     if of == "integers":
         return [{"$": "int", "v": hex(one * prime)} for one in range(1, number + 1)]
@@ -91,7 +91,7 @@ def alike(number: int, of: str) -> list[Any]:
     ("of", "number"), [("integers", 9), ("tuples", 9), ("floats", 12), ("integers", 60_000)]
 )
 def test_keys_with_one_hash_are_refused(of: str, number: int) -> None:
-    """Numbers and tuples have hashes that anybody can work out; a dictionary of such keys takes hours."""
+    """Hashes of numbers and tuples are predictable; a dictionary with colliding keys would take hours."""
     tree = {"$": "dict", "v": [[key, 0] for key in alike(number, of)]}
     with pytest.raises(wire.ProtocolError, match="the same hash"):
         values.create_trusted_decoder({}).decode(tree)
@@ -99,7 +99,7 @@ def test_keys_with_one_hash_are_refused(of: str, number: int) -> None:
 
 @pytest.mark.parametrize("of", [range(50_000), [(a, b) for a in range(200) for b in range(200)], "äöü-_x"])
 def test_honest_keys_have_hashes_of_their_own(of: Any) -> None:
-    """A vocabulary, pairs of tokens as in byte pair encoding, and texts arrive as they are."""
+    """A vocabulary, pairs of tokens as in byte pair encoding, and strings arrive unchanged."""
     given = {key: number for number, key in enumerate(of)}
     encoder = values.TrustedEncoder()
     tree = json.loads(json.dumps(encoder.encode(given)))
@@ -115,13 +115,13 @@ def test_honest_keys_have_hashes_of_their_own(of: Any) -> None:
     ],
 )
 def test_what_nobody_reads_is_refused(message: dict[str, Any]) -> None:
-    """A key without a meaning breaks the protocol, wherever it stands."""
+    """An unknown key breaks the protocol at any place."""
     with pytest.raises(wire.ProtocolError, match="nothing reads"):
         values.read_observation(message, {}, 0)
 
 
 def test_an_array_stands_at_one_place() -> None:
-    """Else one large array could be judged a hundred thousand times."""
+    """Otherwise one large array could be judged a hundred thousand times."""
     once = {"$": "numpy", "k": "0"}
     for tree, right in (([once], True), ([once, once], False)):
         reply = {"id": "x", "n": 0, "observed": {"v": tree}}
@@ -134,7 +134,7 @@ def test_an_array_stands_at_one_place() -> None:
 
 @pytest.mark.parametrize("place", [{"n": 0}, {"n": 2}, {"n": None}, {"n": [1]}])
 def test_a_reply_answers_the_call_that_was_made(place: dict[str, Any]) -> None:
-    """No answer passes for another call's."""
+    """An answer to a different call is refused."""
     reply = {"id": "x", "n": 1, "observed": {"v": 1}}
     assert values.read_observation(reply, {}, 1).value == 1
     with pytest.raises(wire.ProtocolError, match="does not fit"):
@@ -146,7 +146,7 @@ def test_a_reply_answers_the_call_that_was_made(place: dict[str, Any]) -> None:
 
 @pytest.mark.sandbox
 def test_a_question_has_so_much_room_and_the_next_has_it_again(plain_sandbox: NamespaceSandbox) -> None:
-    """Calls that answer with arrays as large as may be are taken until the question's room is used up."""
+    """Calls that return the largest arrays are answered until the question's budget is used up."""
     cell = Cell("import numpy as np\ndef give():\n    return np.ones(60 << 20, np.uint8)")
     with Session(plain_sandbox, [cell], LIMITS) as session:
         for place in ("first", "second"):
@@ -159,7 +159,7 @@ def test_a_question_has_so_much_room_and_the_next_has_it_again(plain_sandbox: Na
 
 @pytest.mark.sandbox
 def test_what_a_question_is_asked_again_counts_together(plain_sandbox: NamespaceSandbox) -> None:
-    """A second round of the same question does not begin anew."""
+    """A second round of calls for the same question uses the same budget."""
     cell = Cell("import numpy as np\ndef give():\n    return np.ones(60 << 20, np.uint8)")
     with Session(plain_sandbox, [cell], LIMITS) as session:
         assert [True, True] == [one.ok for one in session.ask(calls(2), place="q")]
@@ -168,7 +168,7 @@ def test_what_a_question_is_asked_again_counts_together(plain_sandbox: Namespace
 
 @pytest.mark.sandbox
 def test_a_submission_has_so_much_room(plain_sandbox: NamespaceSandbox) -> None:
-    """However many questions, all their answers together have a bound; what follows is not asked."""
+    """All answers of a submission have a common budget; further calls are not made."""
     cell = Cell("import numpy as np\nlarge = np.ones(60 << 20, np.uint8)\ndef give():\n    return large")
     codes: Counter[Any] = Counter()
     with Session(plain_sandbox, [cell], LIMITS) as session:
@@ -183,14 +183,14 @@ def test_a_submission_has_so_much_room(plain_sandbox: NamespaceSandbox) -> None:
 def test_what_came_before_its_time_was_looked_at_is_not_late(
     plain_sandbox: NamespaceSandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The grader is kept from looking for longer than the call may take; the answer lies in the pipe."""
+    """If the grader is delayed beyond the call's limit, an answer already in the pipe still counts."""
     box = plain_sandbox.open(LIMITS)
     try:
         box.run_cell("import time\ndef give():\n    time.sleep(0.2)\n    return 1", seconds=5)
         late = box._watch.read_processor_seconds  # type: ignore[attr-defined]
 
         def kept_from_looking(**how: Any) -> float:
-            time.sleep(1.0)  # another thread holds the lock of the interpreter meanwhile
+            time.sleep(1.0)  # another thread holds the interpreter's lock meanwhile
             return float(late(**how)) + 99
 
         monkeypatch.setattr(box._watch, "read_processor_seconds", kept_from_looking)  # type: ignore[attr-defined]
@@ -203,7 +203,7 @@ def test_what_came_before_its_time_was_looked_at_is_not_late(
 
 @pytest.mark.sandbox
 def test_a_reply_may_not_trickle_past_its_time(plain_sandbox: NamespaceSandbox) -> None:
-    """A byte that always lies in the pipe does not keep a box alive after its time."""
+    """Sending one byte after another does not keep a box alive beyond its time."""
     box = plain_sandbox.open(LIMITS)
     try:
         box.run_cell(

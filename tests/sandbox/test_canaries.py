@@ -1,4 +1,4 @@
-"""A canary that cannot sing is no canary: each layer is taken out in turn, and its canary tells."""
+"""Each layer is removed in turn, and its canary must detect that."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ CALLS = {
     "perf_event_open": (298, 241),
     "prlimit64": (302, 261),
 }
-"""System call → its number on x86-64 and on ARM64."""
+"""Number of each system call on x86-64 and on ARM64."""
 NUMBERS = {name: both[MACHINES.index(platform.machine())] for name, both in CALLS.items()}
 SUBSYSTEMS = [name for name in CALLS if name != "prlimit64"]
 VIEWS = '("/proc/cpuinfo", "/sys/devices/system/cpu")'
 
 
 def no_groups(patch: Patch) -> None:
-    """As on a machine whose control groups cannot be written."""
+    """Simulate a machine without writable control groups."""
     patch.setattr(cgroups, "find_driver", lambda: None)
 
 
 def no_watch(patch: Patch) -> None:
-    """Neither control groups nor the watchdog."""
+    """Disable control groups and the watchdog."""
     no_groups(patch)
     patch.setattr(watch.Watch, "find_exceeded_limit", lambda watching: None)
 
 
 def no_deadline(patch: Patch) -> None:
-    """Calls are waited for a hundred times as long as they may take."""
+    """Wait for calls a hundred times as long as they may take."""
     ask = box.NamespaceBox.ask
 
     def patient(self: box.NamespaceBox, calls: Any, *, seconds: float, total: float = 0.0) -> Any:
@@ -70,17 +70,20 @@ def no_deadline(patch: Patch) -> None:
 
 
 def no_flood(patch: Patch) -> None:
-    """Any amount of output is taken."""
+    """Accept any amount of output."""
     patch.setattr(box, "FLOOD_FACTOR", 1 << 20)
 
 
 def bpf_instruction(code: int, value: int, otherwise: int = 0) -> bytes:
-    """One struct sock_filter; ``otherwise`` is how many instructions a comparison that fails skips."""
+    """Return one struct sock_filter.
+
+    ``otherwise`` is the number of instructions skipped if a comparison fails.
+    """
     return struct.pack("HBBI", code, 0, otherwise, value)
 
 
 def allowing(*numbers: int) -> Callable[[Patch], None]:
-    """A system call filter that lets these calls pass, on this machine, before it looks at the others."""
+    """Return a system call filter that allows these calls on this machine before it checks the others."""
 
     def weaken(patch: Patch) -> None:
         load, equal, leave, allow = 0x20, 0x15, 0x06, 0x7FFF_0000
@@ -98,7 +101,7 @@ def allowing(*numbers: int) -> Callable[[Patch], None]:
 
 
 class Broken(Struct, frozen=True):
-    """A sandbox that lacks something: ``canary`` must notice."""
+    """A sandbox that lacks a layer; ``canary`` must notice."""
 
     canary: str
     edits: Mapping[str, Mapping[str, str]] = {}
@@ -184,7 +187,7 @@ BROKEN = {
 @pytest.mark.sandbox
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_missing_layer_is_found(monkeypatch: Patch, tmp_path: Path, case: str) -> None:
-    """What the layer withholds is reached, and the self-test names the layer and what was reached."""
+    """The self-test names the missing layer and what was reached."""
     broken = BROKEN[case]
     if broken.canary == "neighbours" and os.geteuid() != 0:
         pytest.skip("not applicable: an ordinary user's boxes share that user")
@@ -200,7 +203,7 @@ def test_a_missing_layer_is_found(monkeypatch: Patch, tmp_path: Path, case: str)
 @pytest.mark.sandbox
 @pytest.mark.skipif(os.geteuid() != 0, reason="not applicable: an ordinary user's boxes share that user")
 def test_both_quotas_of_a_shared_user_are_found(monkeypatch: Patch, tmp_path: Path) -> None:
-    """Descriptors under way and memory of pipes: each is used up by the neighbour, and each is named."""
+    """Descriptors in transit and memory of pipes are each used up by a neighbour, and each is reported."""
     only = tuple(canary for canary in CANARIES if canary.name == "neighbours")
     monkeypatch.setattr(selftest, "CANARIES", only)
     found = examine(BrokenSandbox(tmp_path, {"jail.py": {OWN_USER: "else self._own"}}).start)[-1].found
@@ -211,7 +214,7 @@ def test_both_quotas_of_a_shared_user_are_found(monkeypatch: Patch, tmp_path: Pa
 @pytest.mark.sandbox
 @pytest.mark.parametrize("call", SUBSYSTEMS)
 def test_a_filter_that_lets_one_call_pass_is_found(monkeypatch: Patch, call: str) -> None:
-    """Each of the calls to kernel subsystems is tried by itself, and named where it gets through."""
+    """Each call to a kernel subsystem is tried separately, and reported if it is allowed."""
     allowing(NUMBERS[call])(monkeypatch)
     only = tuple(canary for canary in CANARIES if canary.name == "kernel subsystems")
     monkeypatch.setattr(selftest, "CANARIES", only)
@@ -221,7 +224,7 @@ def test_a_filter_that_lets_one_call_pass_is_found(monkeypatch: Patch, call: str
 
 @pytest.mark.sandbox
 def test_a_package_in_students_boxes_is_found(monkeypatch: Patch, tmp_path: Path) -> None:
-    """Where the environment of students has the reference, the self-test refuses before anybody is graded."""
+    """If students' boxes contain the reference solution, the self-test refuses before grading starts."""
     (tmp_path / "solutions").mkdir()
     (tmp_path / "solutions/__init__.py").write_text("ANSWER = 42")
     only = tuple(canary for canary in CANARIES if canary.name == "no reference")
@@ -234,7 +237,7 @@ def test_a_package_in_students_boxes_is_found(monkeypatch: Patch, tmp_path: Path
 
 @pytest.mark.sandbox
 def test_a_box_that_cannot_be_confined_is_not_healthy(tmp_path: Path) -> None:
-    """Where the last step of confinement fails, every canary says so, and none counts as tried."""
+    """If the last step of confinement fails, every canary reports it, and none counts as tried."""
     edits = {"jail.py": {"    linux.load_filter(program)": "    linux.load_filter(b'not a filter')"}}
     layers = examine(BrokenSandbox(tmp_path, edits).start)
     untried = {layer.name for layer in layers if not layer.finished}
@@ -244,12 +247,12 @@ def test_a_box_that_cannot_be_confined_is_not_healthy(tmp_path: Path) -> None:
 
 @pytest.mark.sandbox
 def test_an_unbroken_copy_holds(tmp_path: Path) -> None:
-    """The copied sources alone change nothing: what is found in the other tests is due to the edit."""
+    """An unchanged copy of the sources passes, so the other tests' findings are due to their edits."""
     held = {layer.name for layer in examine(BrokenSandbox(tmp_path, {}).start) if layer.ok}
     assert {canary.name for canary in tried_here()} <= held
 
 
 @pytest.mark.parametrize("name", [canary.name for canary in CANARIES])
 def test_every_canary_has_its_missing_layer(name: str) -> None:
-    """No canary is without a test in which it sings."""
+    """Every canary has a test in which it fails."""
     assert name in {broken.canary for broken in BROKEN.values()}

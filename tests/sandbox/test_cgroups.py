@@ -1,4 +1,4 @@
-"""Control groups on a faked file tree: version 2, version 1, and none."""
+"""Control groups on a fake file tree: version 2, version 1, and none."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ V1_MOUNTS = (
 
 
 class Tree:
-    """A machine's /proc and /sys below a folder."""
+    """A machine's /proc and /sys in a folder."""
 
     def __init__(self, root: Path, mounts: str, own: str) -> None:
         self.root = root
@@ -26,7 +26,7 @@ class Tree:
         (root / "proc/self/cgroup").write_text(own)
 
     def folder(self, path: str, **files: str) -> Path:
-        """A group with files in it."""
+        """Create a group with these files."""
         folder = self.root / "sys/fs/cgroup" / path
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
@@ -36,7 +36,7 @@ class Tree:
 
 @pytest.fixture(autouse=True)
 def _removable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the real tree a group's files vanish with it; here they are removed first."""
+    """Remove the files first: in the real tree a group's files vanish with it."""
     remove = cgroups.remove_folder
 
     def with_files(folder: Path) -> None:
@@ -50,7 +50,7 @@ def _removable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def version_2(root: Path, controllers: str = "cpu memory pids") -> Tree:
-    """A machine with version 2 and a delegated group of our own."""
+    """Return a machine with version 2 and a delegated group of our own."""
     tree = Tree(root, V2_MOUNT, "0::/user/app\n")
     tree.folder("", cgroup__controllers=controllers)
     tree.folder("user/app", cgroup__controllers=controllers)
@@ -58,7 +58,7 @@ def version_2(root: Path, controllers: str = "cpu memory pids") -> Tree:
 
 
 def version_1(root: Path, own: str = "4:memory:/ours\n5:pids:/ours\n") -> Tree:
-    """A machine with version 1."""
+    """Return a machine with version 1."""
     tree = Tree(root, V1_MOUNTS, own)
     for name in ("memory", "pids", "memory/ours", "pids/ours"):
         tree.folder(name)
@@ -66,7 +66,7 @@ def version_1(root: Path, own: str = "4:memory:/ours\n5:pids:/ours\n") -> Tree:
 
 
 def test_version_2_sets_every_bound(tmp_path: Path) -> None:
-    """Memory, processes, no swap, and death as a group, in a group below our own."""
+    """Memory, processes, swap and killing as a group are set in a group below our own."""
     version_2(tmp_path)
     driver = find_driver(tmp_path)
     assert isinstance(driver, Version2)
@@ -89,7 +89,7 @@ def test_version_2_sets_every_bound(tmp_path: Path) -> None:
 
 
 def test_version_2_reads_what_the_kernel_counts(tmp_path: Path) -> None:
-    """The killer of processes without memory, and the peak; zero where the kernel says nothing."""
+    """Kills for lack of memory and the peak are read; zero if the kernel does not report them."""
     version_2(tmp_path)
     driver = find_driver(tmp_path)
     assert driver is not None
@@ -108,13 +108,13 @@ def test_version_2_reads_what_the_kernel_counts(tmp_path: Path) -> None:
 
 
 def test_version_2_without_the_controllers_is_not_used(tmp_path: Path) -> None:
-    """A hierarchy that cannot bound memory is no bound."""
+    """A hierarchy that cannot limit memory is not used."""
     version_2(tmp_path, controllers="cpu io")
     assert find_driver(tmp_path) is None
 
 
 def test_version_1_sets_every_bound_in_two_hierarchies(tmp_path: Path) -> None:
-    """Memory with swap, and processes."""
+    """Memory with swap and processes are limited."""
     version_1(tmp_path)
     driver = find_driver(tmp_path)
     assert isinstance(driver, Version1)
@@ -138,7 +138,7 @@ def test_version_1_sets_every_bound_in_two_hierarchies(tmp_path: Path) -> None:
 
 
 def test_version_1_reads_what_the_kernel_counts(tmp_path: Path) -> None:
-    """From its own file names."""
+    """The counters have different file names in version 1."""
     version_1(tmp_path)
     driver = find_driver(tmp_path)
     assert driver is not None
@@ -157,7 +157,7 @@ def test_version_1_reads_what_the_kernel_counts(tmp_path: Path) -> None:
 
 
 def test_groups_that_nobody_removed_go_with_the_driver(tmp_path: Path) -> None:
-    """Closing first the driver and then a group leaves nothing either."""
+    """Closing first the driver and then a group leaves nothing behind either."""
     for make, root in ((version_1, tmp_path / "1"), (version_2, tmp_path / "2")):
         make(root)
         driver = find_driver(root)
@@ -170,7 +170,7 @@ def test_groups_that_nobody_removed_go_with_the_driver(tmp_path: Path) -> None:
 
 
 def test_processors_are_shared_out_where_the_kernel_can(tmp_path: Path) -> None:
-    """With a hierarchy for processors each box is a group in it as well; without one all else is the same."""
+    """With a processor hierarchy each box is also a group there; without one all else is the same."""
     tree = version_1(tmp_path, own="4:memory:/ours\n5:pids:/ours\n6:cpu,cpuacct:/ours\n")
     mounts = tmp_path / "proc/self/mountinfo"
     mounts.write_text(
@@ -194,7 +194,7 @@ def test_processors_are_shared_out_where_the_kernel_can(tmp_path: Path) -> None:
 def test_boxes_of_a_grader_in_the_background_get_less(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, file: str, expected: str
 ) -> None:
-    """The group of all boxes has the niceness of the grader, as each version of groups states it."""
+    """The group of all boxes gets the niceness of the grader, in each version's format."""
     make_folder = Path.mkdir
 
     def make_with_file(folder: Path, *arguments: object, **options: object) -> None:
@@ -210,7 +210,7 @@ def test_boxes_of_a_grader_in_the_background_get_less(
 
 
 def test_version_2_shares_out_processors_only_where_it_may(tmp_path: Path) -> None:
-    """The controller is switched on where it is delegated, and not asked for where it is not."""
+    """The controller is enabled if it is delegated, and not used otherwise."""
     for controllers, wanted in (("cpu memory pids", "+cpu"), ("memory pids", "+memory +pids")):
         version_2(tmp_path / wanted, controllers=controllers)
         assert isinstance(find_driver(tmp_path / wanted), Version2)
@@ -219,7 +219,7 @@ def test_version_2_shares_out_processors_only_where_it_may(tmp_path: Path) -> No
 
 
 def test_version_1_needs_both_hierarchies(tmp_path: Path) -> None:
-    """Without one of them, the folder made in the other is removed again."""
+    """If one of them is missing, the folder created in the other is removed."""
     version_1(tmp_path)
     for name in ("pids/ours", "pids"):
         (tmp_path / "sys/fs/cgroup" / name).rmdir()
@@ -228,14 +228,14 @@ def test_version_1_needs_both_hierarchies(tmp_path: Path) -> None:
 
 
 def test_an_unknown_own_group_falls_back_to_the_top(tmp_path: Path) -> None:
-    """In a container the path that /proc names may lie outside of what is mounted."""
+    """In a container the path in /proc may be outside of the mounted tree."""
     version_1(tmp_path, own="4:memory:/elsewhere\n5:pids:/elsewhere\n")
     assert isinstance(find_driver(tmp_path), Version1)
     assert 2 == len(list(tmp_path.glob("sys/fs/cgroup/*/autograder-*")))
 
 
 def test_no_hierarchy_is_no_driver(tmp_path: Path) -> None:
-    """Neither an empty machine nor one without /proc raises."""
+    """Neither an empty machine nor one without /proc raises an error."""
     Tree(tmp_path, "", "")
     assert find_driver(tmp_path) is None
     assert find_driver(tmp_path / "absent") is None

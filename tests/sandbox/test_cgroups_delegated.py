@@ -1,4 +1,4 @@
-"""Version 2 as systemd hands it out: to root, to a user's services, to a delegated unit, or not at all."""
+"""Version 2 as systemd delegates it: to root, to a user's services, to a delegated unit, or not at all."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ USER = "user.slice/user-1000.slice/user@1000.service"
 
 @pytest.fixture
 def patch() -> Iterator[pytest.MonkeyPatch]:
-    """Undone before pytest's own folders are touched again."""
+    """Return a monkeypatch that is undone before pytest's folders are used again."""
     with pytest.MonkeyPatch.context() as context:
         yield context
 
 
 @pytest.fixture
 def kernel(tmp_path: Path, patch: pytest.MonkeyPatch) -> Kernel:
-    """A machine with version 2 only."""
+    """Return a machine with version 2 only."""
     return Kernel(tmp_path, patch)
 
 
 @pytest.fixture
 def other() -> Iterator[int]:
-    """Another process, as a login shell is."""
+    """Return another process, like that of a login shell."""
     with subprocess.Popen([sys.executable, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE) as process:
         yield process.pid
         process.kill()
 
 
 def driver(kernel: Kernel) -> Driver:
-    """The driver, which must be there."""
+    """Return the driver, which must exist."""
     found = find_driver(kernel.root)
     assert isinstance(found, Version2)
     return found
 
 
 def check_box(kernel: Kernel, made: Driver, below: str) -> None:
-    """A box's group stands below the given one, has its bounds, and takes a process along when it goes."""
+    """Check that a box's group is below the given one, has its limits, and can be removed with a process."""
     group = made.create_group(memory_bytes=1 << 20, processes=7)
     (folder,) = (kernel.top / below).glob("autograder-*/box-0")
     read = {
@@ -62,7 +62,7 @@ def check_box(kernel: Kernel, made: Driver, below: str) -> None:
 
 
 def test_root_in_a_session(kernel: Kernel, other: int) -> None:
-    """The group of the session holds processes, so the one above is used; nothing is left in it."""
+    """The group of the session contains processes, so its parent is used; nothing is left in it."""
     kernel.enter(kernel.slices("user.slice/user-0.slice/session-1.scope"), other)
     made = driver(kernel)
     check_box(kernel, made, "user.slice/user-0.slice")
@@ -71,7 +71,7 @@ def test_root_in_a_session(kernel: Kernel, other: int) -> None:
 
 
 def test_root_at_the_top(kernel: Kernel) -> None:
-    """The top group may hold processes and pass controllers on at the same time."""
+    """The top group may contain processes and pass controllers on at the same time."""
     kernel.enter(kernel.top)
     made = driver(kernel)
     check_box(kernel, made, "")
@@ -80,7 +80,7 @@ def test_root_at_the_top(kernel: Kernel) -> None:
 
 
 def test_a_user_in_a_service_of_their_own(kernel: Kernel, other: int) -> None:
-    """The nearest slice of the user's tree is theirs to use; what is above is not touched."""
+    """The nearest slice of the user's tree is used; its parents are not changed."""
     scope = kernel.slices(f"{USER}/app.slice/run-1.scope")
     kernel.owned = {scope, scope.parent, scope.parents[1]}
     kernel.enter(scope, other)
@@ -92,7 +92,7 @@ def test_a_user_in_a_service_of_their_own(kernel: Kernel, other: int) -> None:
 
 
 def test_a_slice_that_does_not_pass_controllers_on_is_made_to(kernel: Kernel) -> None:
-    """systemd switches accounting on where it needs it; the rest is ours to switch on."""
+    """systemd enables only the controllers that it needs; the driver enables the others."""
     scope = kernel.slices(f"{USER}/app.slice/run-1.scope")
     (kernel.top / USER / "app.slice/cgroup.subtree_control").unlink()
     kernel._write(kernel.top / USER / "app.slice/cgroup.subtree_control", "")
@@ -102,7 +102,7 @@ def test_a_slice_that_does_not_pass_controllers_on_is_made_to(kernel: Kernel) ->
 
 
 def test_a_user_in_a_login_session(kernel: Kernel, other: int) -> None:
-    """The session belongs to root, and a process cannot be moved out of it: there is no driver."""
+    """The session belongs to root and a process cannot leave it, so there is no driver."""
     service = kernel.slices(f"{USER}/app.slice")
     kernel.owned = {service, service.parent}
     kernel.enter(kernel.slices("user.slice/user-1000.slice/session-3.scope"), other)
@@ -111,7 +111,7 @@ def test_a_user_in_a_login_session(kernel: Kernel, other: int) -> None:
 
 
 def test_a_delegated_unit_of_our_own(kernel: Kernel) -> None:
-    """With ``Delegate=yes`` we step aside into a leaf, and every later driver finds the same group."""
+    """With ``Delegate=yes`` the process moves into a leaf, and every later driver finds the same group."""
     unit = kernel.slices("system.slice/autograder.service")
     kernel.owned = {unit}
     kernel.enter(unit)
@@ -128,7 +128,7 @@ def test_a_delegated_unit_of_our_own(kernel: Kernel) -> None:
 
 
 def test_a_delegated_unit_that_holds_others(kernel: Kernel, other: int) -> None:
-    """Other people's processes are not moved about."""
+    """Processes of other programs are not moved."""
     unit = kernel.slices("system.slice/autograder.service")
     kernel.owned = {unit}
     kernel.enter(unit, other)
@@ -138,7 +138,7 @@ def test_a_delegated_unit_that_holds_others(kernel: Kernel, other: int) -> None:
 
 
 def test_a_tree_without_the_controllers(kernel: Kernel) -> None:
-    """A delegated tree that cannot bound memory is no bound, and is left as it was."""
+    """A delegated tree that cannot limit memory is not used and left unchanged."""
     scope = kernel.slices(f"{USER}/app.slice/run-1.scope", passes_on="pids")
     kernel.owned = {scope, scope.parent, scope.parents[1]}
     kernel.enter(scope)
@@ -147,7 +147,7 @@ def test_a_tree_without_the_controllers(kernel: Kernel) -> None:
 
 
 def test_a_delegated_unit_that_turns_out_useless(kernel: Kernel, patch: pytest.MonkeyPatch) -> None:
-    """We go back to where we were, and take the leaf along."""
+    """The process moves back and the leaf is removed."""
     unit = kernel.slices("system.slice/autograder.service")
     kernel.owned = {unit}
     kernel.enter(unit)
@@ -162,7 +162,7 @@ def test_a_delegated_unit_that_turns_out_useless(kernel: Kernel, patch: pytest.M
 
 
 def test_a_group_into_which_nothing_can_be_moved(kernel: Kernel, patch: pytest.MonkeyPatch) -> None:
-    """Permission to make a group is not permission to fill it: that is tried, and cleaned up after."""
+    """Creating a group does not imply that processes can be moved into it: this is tried and cleaned up."""
     scope = kernel.slices(f"{USER}/app.slice/run-1.scope")
     kernel.enter(scope)
 
@@ -177,7 +177,7 @@ def test_a_group_into_which_nothing_can_be_moved(kernel: Kernel, patch: pytest.M
 
 @pytest.mark.parametrize("own", ["../../somewhere", "not/mounted/here", ""])
 def test_a_container(kernel: Kernel, own: str) -> None:
-    """A name that /proc gives from outside of what is mounted is no path to follow: the top is used."""
+    """A path of /proc outside of the mounted tree is not followed: the top is used."""
     kernel.enter(kernel.top)
     kernel._write(kernel.root / "proc/self/cgroup", f"0::/{own}\n")
     made = driver(kernel)
@@ -187,7 +187,7 @@ def test_a_container(kernel: Kernel, own: str) -> None:
 
 
 def test_a_box_whose_processes_will_not_go(kernel: Kernel, other: int) -> None:
-    """The kernel is told to kill the whole group before it is removed."""
+    """The kernel is asked to kill the whole group before it is removed."""
     kernel.enter(kernel.top)
     made = driver(kernel)
     group = made.create_group(memory_bytes=1 << 20, processes=7)

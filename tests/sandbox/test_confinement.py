@@ -1,4 +1,4 @@
-"""What student code may not do; that this is due to namespaces of its own is in test_isolation.py."""
+"""What student code may not do; test_isolation.py covers namespaces."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def call(*arguments):
 
 @pytest.fixture
 def box(plain_sandbox: NamespaceSandbox) -> Iterator[NamespaceBox]:
-    """One box, in which the attempts are defined."""
+    """Return a box in which the attempts are defined."""
     opened = plain_sandbox.open(LIMITS)
     run = opened.run_cell(TRIES, seconds=5)
     assert run.error == ""
@@ -46,7 +46,7 @@ def box(plain_sandbox: NamespaceSandbox) -> Iterator[NamespaceBox]:
 
 
 def value(box: NamespaceBox, expression: str) -> object:
-    """What an expression gives in a box."""
+    """Return the value of an expression in a box."""
     run = box.run_cell(f"given = {expression}", seconds=5)
     assert run.error == "", run
     (observation,) = box.ask([Call("given", read=True)], seconds=5)
@@ -55,12 +55,12 @@ def value(box: NamespaceBox, expression: str) -> object:
 
 
 def refused(box: NamespaceBox, step: str) -> object:
-    """The name of the error with which an attempt fails; ``"done"`` if it does not."""
+    """Return the name of the error with which an attempt fails; ``"done"`` if it does not."""
     return value(box, f"refused(lambda: {step})")
 
 
 def test_there_is_no_network(box: NamespaceBox) -> None:
-    """Neither a listener on this machine nor any other address can be reached, by any family but UNIX."""
+    """No listener on this machine and no other address can be reached, by any family but UNIX."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         assert refused(box, f"socket.create_connection(('127.0.0.1', {port}), 1)") in {"EACCES", "EPERM"}
@@ -69,7 +69,7 @@ def test_there_is_no_network(box: NamespaceBox) -> None:
 
 
 def test_an_abstract_socket_of_this_machine_is_out_of_reach(box: NamespaceBox) -> None:
-    """What other programs listen on by name alone is not there, or may not be connected to."""
+    """Abstract sockets of other programs do not exist in a box, or refuse connections."""
     name = f"\0autograder-test-{os.getpid()}"
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(name)
@@ -79,7 +79,7 @@ def test_an_abstract_socket_of_this_machine_is_out_of_reach(box: NamespaceBox) -
 
 @pytest.mark.parametrize("program", ["/bin/true", "/proc/self/exe", "own"])
 def test_no_program_is_started(box: NamespaceBox, program: str) -> None:
-    """Neither the machine's programs nor the box's own files."""
+    """Neither the machine's programs nor the box's own files can be executed."""
     box.run_cell("open('own', 'w').write('#!/bin/sh'); os.chmod('own', 0o755)", seconds=5)
     assert "EPERM" == refused(box, f"os.execv({program!r}, ['x'])")
 
@@ -114,7 +114,7 @@ def test_nobody_outside_is_signalled_or_limited(box: NamespaceBox, plain_sandbox
     outside = [os.getpid(), plain_sandbox.pid, other.pid, *descendants(plain_sandbox.pid)]
     victims = [pid for pid in outside if pid != box.pid]
     missed = {"EPERM", "ESRCH", "EACCES", "ENOSYS"}
-    # In a process namespace these numbers may be those of the box's own processes: number 1 is itself.
+    # In a process namespace these numbers may belong to the box's own processes: number 1 is itself.
     victims = [pid for pid in victims if pid > 100]
     for step in (
         "os.kill(p, 0)",
@@ -137,7 +137,7 @@ def test_nobody_outside_is_signalled_or_limited(box: NamespaceBox, plain_sandbox
 def test_a_signal_to_everybody_reaches_nobody_outside(
     box: NamespaceBox, plain_sandbox: NamespaceSandbox
 ) -> None:
-    """kill(-1) ends at most the box itself; another box and the sandbox go on."""
+    """kill(-1) ends at most the box itself; another box and the sandbox continue."""
     other = plain_sandbox.open(LIMITS)
     with contextlib.suppress(BoxEnded):
         box.run_cell("refused(lambda: os.kill(-1, 9)); refused(lambda: os.kill(0, 19))", seconds=1)
@@ -147,7 +147,7 @@ def test_a_signal_to_everybody_reaches_nobody_outside(
 
 
 def places() -> list[str]:
-    """Where a student might like to write: the interpreter, the program, homes, the machine's folders."""
+    """Return paths to which a student might write: interpreter, program, homes, the machine's folders."""
     runtime = get_current_runtime()
     folders = [
         *runtime.readable,
@@ -159,17 +159,17 @@ def places() -> list[str]:
 
 
 def test_nothing_is_written_outside_its_scratch(box: NamespaceBox) -> None:
-    """No file is made, cut off, renamed, linked, removed or given other modes or times."""
+    """No file is created, truncated, renamed, linked, removed, or given other permissions or times."""
     attempts = value(box, f"[refused(lambda: open(p + '/canary', 'w')) for p in {places()!r}]")
     assert [] == [folder for folder in places() if Path(folder, "canary").exists()]
-    # A box has a /tmp of its own, where it may make what the machine's has there.
+    # A box has its own /tmp, in which it may create files with the names of the machine's.
     outside = [one for one, place in zip(attempts, places(), strict=True) if not place.startswith("/tmp/")]  # type: ignore[call-overload]
     assert "done" not in outside
     assert [] == [place for place in places() if Path(place, "canary").exists()]
 
 
 def test_a_file_within_reach_is_not_changed(box: NamespaceBox, tmp_path: Path) -> None:
-    """Neither a module that boxes import nor a file of the grader's user: content, mode, times, names."""
+    """Modules that boxes import and files of the grader's user keep content, mode, times and names."""
     module = Path(os.__file__).with_name("this.py")
     own = tmp_path / "own.txt"
     own.write_text("kept")
@@ -196,7 +196,7 @@ def test_a_file_within_reach_is_not_changed(box: NamespaceBox, tmp_path: Path) -
 
 
 def test_what_is_not_for_students_is_not_read(box: NamespaceBox, tmp_path: Path) -> None:
-    """The grader's own files, its memory, its environment and the machine's secrets."""
+    """The grader's files, memory and environment and the machine's secrets cannot be read."""
     own = tmp_path / "own.txt"
     own.write_text("hidden")
     secret = [own, "/etc/shadow", *(f"/proc/{os.getpid()}/{name}" for name in ("mem", "environ", "maps"))]
@@ -207,7 +207,7 @@ def test_what_is_not_for_students_is_not_read(box: NamespaceBox, tmp_path: Path)
 
 
 def test_who_runs_what_is_not_seen(box: NamespaceBox) -> None:
-    """No list of processes, no account, no network table."""
+    """Processes, accounts and network tables are hidden."""
     found = value(
         box,
         f"[refused(lambda: open(p, 'rb').read(9)) for p in ('/proc/{os.getpid()}/cmdline', '/proc/net/tcp')]",
@@ -216,7 +216,7 @@ def test_who_runs_what_is_not_seen(box: NamespaceBox) -> None:
 
 
 def test_student_code_is_never_root(box: NamespaceBox) -> None:
-    """Whoever grades: no process of a box has user id 0 outside, a group of root's or a capability."""
+    """Whoever runs the grader, no process of a box has user id 0 outside, root's groups or a capability."""
     status = Path(f"/proc/{box.pid}/status").read_text().splitlines()
     fields = {line.partition(":")[0]: line.split()[1:] for line in status}
     assert "0" not in fields["Uid"]

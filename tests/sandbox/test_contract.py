@@ -1,4 +1,4 @@
-"""The contract of a sandbox, shown on the real one at every level of isolation."""
+"""The contract of a sandbox, checked on the real one at every level of isolation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FACTS = (*CELLS, *ASKS, *TORCH, *VALUES, *CELL_ENDINGS, *CALL_ENDINGS)
 
 
 def says(fact: Fact) -> str:
-    """The fact is its test's name."""
+    """Return the fact's text as the test's name."""
     return fact.says
 
 
@@ -25,5 +25,5 @@ def says(fact: Fact) -> str:
 @pytest.mark.parametrize("isolation", Isolation)
 @pytest.mark.parametrize("fact", FACTS, ids=says)
 def test_holds_for_the_real_sandbox(fact: Fact, isolation: Isolation, levels: Levels) -> None:
-    """The real sandbox keeps the contract at every level; what the levels differ in is no part of it."""
+    """The contract does not depend on the level of isolation."""
     contract.check(levels.sandbox(isolation, torch=fact.torch), fact)

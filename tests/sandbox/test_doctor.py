@@ -1,4 +1,4 @@
-"""The self-test: healthy where confinement holds, and clear where it does not."""
+"""The self-test: healthy if confinement holds, with a clear report if not."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from tests.conftest import start_sandbox
 
 
 def by_name(layers: list[Layer]) -> dict[str, Layer]:
-    """Layer by its name."""
+    """Return a layer by its name."""
     return {layer.name: layer for layer in layers}
 
 
 def only(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
-    """Leave one canary, with this code."""
+    """Keep only one canary, with this code."""
     monkeypatch.setattr(selftest, "CANARIES", (msgspec.structs.replace(CANARIES[0], code=code),))
 
 
 @pytest.mark.sandbox
 def test_every_layer_holds_here() -> None:
-    """On a machine that grades, no canary reaches anything."""
+    """On a machine that can grade, no canary reaches anything."""
     layers = examine(start_sandbox)
     assert [] == [layer for layer in layers if layer.required and not layer.ok]
     assert {canary.name for canary in CANARIES} <= set(by_name(layers))
@@ -47,7 +47,7 @@ def test_every_layer_holds_here() -> None:
     ],
 )
 def test_a_canary_that_sings_is_reported(monkeypatch: pytest.MonkeyPatch, code: str, found: str) -> None:
-    """Whatever is not a clear None is a layer that does not hold, with a remedy."""
+    """Any result but None means that the layer does not hold, and is reported with a remedy."""
     only(monkeypatch, code)
     layers = examine(start_sandbox)
     assert not is_healthy(layers)
@@ -58,7 +58,7 @@ def test_a_canary_that_sings_is_reported(monkeypatch: pytest.MonkeyPatch, code: 
 
 @pytest.mark.parametrize("error", [SandboxUnavailable("set this sysctl"), SandboxFault("no answer")])
 def test_an_unavailable_sandbox_says_what_to_do(error: Exception) -> None:
-    """The message of the failure is the remedy, and nothing is raised."""
+    """The failure's message is the remedy, and no error is raised."""
 
     def refuse(environment: Environment) -> NamespaceSandbox:
         raise error
@@ -70,7 +70,7 @@ def test_an_unavailable_sandbox_says_what_to_do(error: Exception) -> None:
 
 @pytest.mark.parametrize("system", ["Darwin", "Windows"])
 def test_another_system_is_told_where_to_grade(monkeypatch: pytest.MonkeyPatch, system: str) -> None:
-    """Naming the system, and what works nevertheless."""
+    """The message names the system, and what works nevertheless."""
     monkeypatch.setattr(platform, "system", lambda: system)
     with pytest.raises(SandboxUnavailable, match=f"this is {system}.*WSL 2.*works here"):
         refuse_other_systems()

@@ -1,4 +1,4 @@
-"""By whom a box was ended: what only another program can have done is never the student's fault."""
+"""Who ended a box: endings that only another program can cause are never the student's fault."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KILLED, FAULTED, EXITED = int(signal.SIGKILL), int(signal.SIGSEGV), 3 << 8
 
 
 def outcome(ending: Ending, report: dict[str, int], **facts: object) -> str:
-    """Whose doing an ending was."""
+    """Return who caused an ending."""
     known = {"by_itself": True, "process_one": True, **facts}
     try:
         check_cause(ending, report, **known)  # type: ignore[arg-type]
@@ -53,7 +53,7 @@ def outcome(ending: Ending, report: dict[str, int], **facts: object) -> str:
 def test_whose_doing_it_was(
     ending: Ending, report: dict[str, int], facts: dict[str, object], whose: str
 ) -> None:
-    """A signal that process 1 of a namespace cannot get from inside, and memory that was not used up."""
+    """Outside signals to process 1, and memory kills without memory used up, are not the student's doing."""
     assert whose == outcome(ending, report, **facts)
 
 
@@ -62,7 +62,7 @@ def test_whose_doing_it_was(
     [
         ("Pid:\t7\nNSpid:\t7\t1\n", True),
         ("NSpid:\t4711\t12\t1\n", True),
-        ("NSpid:\t1\n", False),  # of this side's namespace: everybody here may kill it
+        ("NSpid:\t1\n", False),  # in the grader's namespace, where any process may kill it
         ("NSpid:\t7\t2\n", False),
         ("Pid:\t1\n", False),
         ("NSpid:\t-1\n", False),
@@ -70,13 +70,13 @@ def test_whose_doing_it_was(
     ],
 )
 def test_number_one_is_that_of_a_namespace_of_its_own(status: str, expected: bool) -> None:
-    """The last of several numbers tells; a single one is no namespace's of its own."""
+    """The last of several process ids decides; a single one means that there is no separate namespace."""
     assert expected is is_process_one(status)
 
 
 @pytest.mark.parametrize(("flags", "expected"), [(0x4, True), (0x400004, True), (0x400000, False)])
 def test_a_process_that_is_ending_is_waited_for(tmp_path: Path, flags: int, expected: bool) -> None:
-    """One that lives, and shows no sign of ending, did not end by itself; its name decides nothing."""
+    """A process that lives without a sign of ending did not end by itself; its name is irrelevant."""
     wait = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     try:
         place = tmp_path / str(wait.pid)

@@ -1,4 +1,4 @@
-"""Every call that a machine may refuse has a remedy of its own."""
+"""Every call that a machine may refuse has its own remedy."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from tests.sandbox.contract import LIMITS
     ],
 )
 def test_a_failing_call_names_its_remedy(error: str, remedy: str) -> None:
-    """The message holds the call and what to do about it."""
+    """The message contains the call and the remedy."""
     message = explain_failure(error)
     assert error in message
     assert remedy in message
@@ -52,7 +52,7 @@ def test_an_unknown_failure_is_told_as_it_is() -> None:
 
 @pytest.mark.sandbox
 def test_a_module_that_is_not_there_is_named(plain_sandbox: NamespaceSandbox) -> None:
-    """A rubric that preloads what is not installed is told so when the sandbox starts."""
+    """If a module to preload is not installed, the error says so when the sandbox starts."""
     with pytest.raises(
         PreloadMissing, match=r"preload: the module 'no_such_module' is not found: "
     ) as caught:
@@ -61,7 +61,7 @@ def test_a_module_that_is_not_there_is_named(plain_sandbox: NamespaceSandbox) ->
 
 
 def test_only_a_module_that_is_asked_for_is_the_rubrics_error() -> None:
-    """Also where its package is missing; what such a module itself lacks is another fault."""
+    """A missing package is the rubric's error, too; a missing import of the module itself is not."""
     assert "did you mean 'numpy'?" in str(explain_missing_module("nunpy", ["json", "nunpy.linalg"]))
     assert explain_missing_module("triton", ["torch"]) is None
     assert explain_missing_module("", ["torch"]) is None
@@ -71,7 +71,7 @@ def test_only_a_module_that_is_asked_for_is_the_rubrics_error() -> None:
 def test_an_interpreter_that_ends_at_once_is_reported(
     plain_sandbox: NamespaceSandbox, tmp_path: Path
 ) -> None:
-    """Not by hanging: with what it said."""
+    """The error contains the output, and the start does not hang."""
     broken = msgspec.structs.replace(get_current_runtime(), package_root=str(tmp_path))
     with pytest.raises(SandboxUnavailable, match="autograder"):
         NamespaceSandbox(Environment(), broken)
@@ -79,7 +79,7 @@ def test_an_interpreter_that_ends_at_once_is_reported(
 
 @pytest.mark.sandbox
 def test_a_data_file_that_is_missing_is_named(plain_sandbox: NamespaceSandbox, tmp_path: Path) -> None:
-    """With its path."""
+    """The error contains its path."""
     with pytest.raises(SandboxUnavailable, match=r"absent\.txt"):
         NamespaceSandbox(Environment(files=(("a.txt", tmp_path / "absent.txt"),)))
 
@@ -88,7 +88,7 @@ def test_a_data_file_that_is_missing_is_named(plain_sandbox: NamespaceSandbox, t
 def test_a_filter_the_kernel_refuses_opens_no_box(
     plain_sandbox: NamespaceSandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Confinement fails closed: without the filter there is no box."""
+    """Confinement fails closed: without the filter no box opens."""
     monkeypatch.setattr(namespaces, "load_shipped_filter", lambda: bytes(64))
     sandbox = NamespaceSandbox(Environment())
     try:

@@ -1,4 +1,4 @@
-"""Values that a student's box hands to a test: a name is looked up only where it can be nothing else."""
+"""Values that a student's box hands to a test: names are looked up only for known types."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ FLOAT = DType()
 
 @pytest.fixture(autouse=True)
 def torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A library with one dtype, and with other things under names of its own."""
+    """Return a library with one dtype, and with other objects."""
     stand_in = SimpleNamespace(dtype=DType, float32=FLOAT, equal=lambda *_: True, os=sys)
     monkeypatch.setitem(sys.modules, "torch", stand_in)
 
 
 def test_a_dtype_is_found_by_its_name() -> None:
-    """As it was sent."""
+    """The dtype arrives as it was sent."""
     assert from_parts("torch.dtype", "torch.float32") is FLOAT
 
 
 @pytest.mark.parametrize("name", ["torch.equal", "torch.os", "torch.dtype", "os", "torch.absent", 1])
 def test_nothing_else_is_found_by_a_dtypes_name(name: object) -> None:
-    """A function or a module of the library is no value that student code may hand over."""
+    """Student code cannot hand over a function or a module of the library."""
     with pytest.raises((TypeError, AttributeError)):
         from_parts("torch.dtype", name)

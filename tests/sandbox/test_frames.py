@@ -1,4 +1,4 @@
-"""Frames on pipes: whole, late, closed, too long, or not frames at all; each told from the others."""
+"""Frames on pipes: complete, late, closed, too long and malformed ones are distinguished."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FORESEEN = (wire.ProtocolError, wire.ClosedError, wire.DeadlineError)
 
 @pytest.fixture
 def pipe() -> Iterator[tuple[int, int]]:
-    """Read and write end; the write end does not block."""
+    """Return the read and write end of a pipe; the write end does not block."""
     read, write = os.pipe()
     os.set_blocking(write, False)
     yield read, write
@@ -32,7 +32,7 @@ def pipe() -> Iterator[tuple[int, int]]:
 def receive(
     read: int, seconds: float = 0.2, most: int = 100, reader: wire.FrameReader | None = None
 ) -> tuple[bytes, bytes]:
-    """A frame within a deadline."""
+    """Return a frame received within a deadline."""
 
     def wait(left: float) -> bool:
         return bool(select.select([read], [], [], left)[0])
@@ -42,14 +42,14 @@ def receive(
 
 
 def drain(read: int) -> None:
-    """Frame after frame, for ever."""
+    """Read one frame after another, without end."""
     reader = wire.FrameReader(read)
     while True:
         receive(read, reader=reader)
 
 
 def test_a_frame_crosses_a_pipe(pipe: tuple[int, int]) -> None:
-    """Two in a row stay two, and what is here of the second is known before it is read."""
+    """Two frames in a row stay separate, and `ahead` tells whether part of the second was read."""
     read, write = pipe
     reader = wire.FrameReader(read)
     wire.write_frame(
@@ -63,7 +63,7 @@ def test_a_frame_crosses_a_pipe(pipe: tuple[int, int]) -> None:
 
 @given(st.binary(min_size=wire.HEADER.size, max_size=60))
 def test_any_beginning_is_foreseen(start: bytes) -> None:
-    """Random bytes on the pipe end in one of the foreseen errors, or wait for more."""
+    """Random bytes end in one of the defined errors, or wait for more."""
     read, write = os.pipe()
     try:
         os.write(write, start)
@@ -85,7 +85,7 @@ def test_any_beginning_is_foreseen(start: bytes) -> None:
     ],
 )
 def test_a_bad_frame_names_its_fault(pipe: tuple[int, int], sent: bytes, error: type[Exception]) -> None:
-    """Magic, sizes and completeness each have their own error."""
+    """Magic, sizes and completeness each have a separate error."""
     read, write = pipe
     os.write(write, sent)
     with pytest.raises(error):
@@ -93,7 +93,7 @@ def test_a_bad_frame_names_its_fault(pipe: tuple[int, int], sent: bytes, error: 
 
 
 def test_a_closed_pipe_is_told_from_a_late_one(pipe: tuple[int, int]) -> None:
-    """In the middle of a frame too."""
+    """This holds in the middle of a frame, too."""
     read, write = pipe
     os.write(write, wire.HEADER.pack(b"AG", 50, 0) + b"{")
     os.close(write)
@@ -102,7 +102,7 @@ def test_a_closed_pipe_is_told_from_a_late_one(pipe: tuple[int, int]) -> None:
 
 
 def test_a_frame_that_trickles_meets_the_deadline(pipe: tuple[int, int]) -> None:
-    """One deadline for the whole frame, not one per byte."""
+    """The deadline applies to the whole frame, not to each byte."""
     read, write = pipe
     os.write(write, wire.HEADER.pack(b"AG", 90, 0))
     stop = threading.Event()
@@ -126,7 +126,7 @@ def test_writing_to_one_who_does_not_read_meets_the_deadline(pipe: tuple[int, in
 
 
 def test_a_write_without_a_deadline_waits(pipe: tuple[int, int]) -> None:
-    """Also where the pipe does not block by itself, as student code can make it."""
+    """This holds also if the pipe is non-blocking, as student code can make it."""
     read, write = pipe
     thread = threading.Thread(target=wire.write_frame, args=(write, [bytes(1 << 22)]))
     thread.start()

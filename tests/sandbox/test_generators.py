@@ -1,4 +1,4 @@
-"""The states of generators, by which a test's seed reaches the student's box."""
+"""The states of random generators, by which a test's seed reaches the student's box."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from autograder.sandbox.inside.shared_values import Generators, keep_states
 
 
 def test_what_has_moved_is_seen_once() -> None:
-    """And sent once."""
+    """A changed state is detected and sent once."""
     seen = Generators()
     assert {} == seen.collect_moved_states()
     for move in (random.random, lambda: random.gauss(0, 1), lambda: random.seed(3)):
@@ -22,7 +22,7 @@ def test_what_has_moved_is_seen_once() -> None:
 
 
 def test_the_second_number_of_a_pair_counts_as_a_move() -> None:
-    """`random.gauss` draws two at a time, so the words of the generator stay for every second one."""
+    """`random.gauss` draws two numbers at a time; using up the second one is detected as a change, too."""
     random.seed(0)
     seen = Generators()
     random.gauss(0, 1)

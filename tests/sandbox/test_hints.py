@@ -1,4 +1,4 @@
-"""What an exception says about a limit: words, never an error, whatever the exception does."""
+"""Limits that an exception mentions: reading it never raises, whatever the exception does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autograder.sandbox.inside.limit_hints import AGAIN, find_reported_limits
 
 
 def chained(*errors: BaseException) -> BaseException:
-    """The first error, raised from the second, and so on."""
+    """Return the first error, raised from the second, and so on."""
     for error, cause in itertools.pairwise(errors):
         error.__cause__ = cause
     return errors[0]
@@ -51,27 +51,27 @@ def chained(*errors: BaseException) -> BaseException:
     ],
 )
 def test_an_exception_in_words(error: BaseException | None, words: list[str]) -> None:
-    """Its own kind, and those it came from."""
+    """The words are its own class and those of its causes."""
     assert words == find_reported_limits(error)
     assert set(words) <= {met.value for met in LimitKind} | {AGAIN}
 
 
 def test_an_exception_raised_while_another_was_handled_is_followed() -> None:
-    """Both have met something."""
+    """Both exceptions have met a limit."""
     error = MemoryError()
     error.__context__ = OSError(errno.ENOSPC, "x")
     assert ["memory", "disk"] == find_reported_limits(error)
 
 
 def test_a_ring_of_causes_ends() -> None:
-    """A chain that leads back to itself is followed a few times only."""
+    """A cyclic chain of causes is followed only a few times."""
     first, second = OSError(errno.ENOSPC, "x"), MemoryError()
     first.__cause__, second.__cause__ = second, first
     assert ["disk", "memory"] == find_reported_limits(first)
 
 
 class Hostile(RuntimeError):
-    """Looked at, it leaves."""
+    """An exception that exits when it is inspected."""
 
     def __str__(self) -> str:
         raise SystemExit
@@ -82,12 +82,12 @@ class Hostile(RuntimeError):
 
 
 class Odd(OSError):
-    """Its number is none."""
+    """An exception with an errno that is not a number."""
 
     errno = property(lambda self: {}[0])  # type: ignore[assignment]
 
 
 @pytest.mark.parametrize("error", [Hostile(), Odd()])
 def test_a_hostile_exception_says_nothing(error: BaseException) -> None:
-    """Whatever it raises when it is looked at is not passed on."""
+    """Errors raised while it is inspected are not passed on."""
     assert [] == find_reported_limits(error)

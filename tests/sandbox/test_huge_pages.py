@@ -1,4 +1,4 @@
-"""A zygote's memory in huge pages: only private memory of no file, and a fork sees what it saw before."""
+"""Huge pages for a zygote: only private anonymous memory is gathered, and forks see the same data."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ print(at_first, huge() - at_first)
 
 
 def test_only_private_memory_of_no_file_is_gathered() -> None:
-    """Neither code, nor data of a file, nor shared memory, nor guard pages, nor the stack."""
+    """Code, file data, shared memory, guard pages and the stack are not gathered."""
     heap, mapped = (0x55D0C1000000, 0x55D0C1A00000), (0x7F0000000000, 0x7F0000800000)
     assert [heap, mapped] == find_anonymous_ranges(MAPS)
 
@@ -72,7 +72,7 @@ def test_what_was_gathered_is_still_private_to_each_process() -> None:
 
 
 def test_what_comes_later_clears_no_huge_page_for_a_few_small_ones() -> None:
-    """What a zygote's imports keep lies in huge pages from the start; what its boxes keep does not."""
+    """A zygote's imports use huge pages from the start; memory of its boxes does not."""
     began = [sys.executable, "-c", SMALL]
     package = {"PYTHONPATH": os.pathsep.join(sys.path)}
     ran = subprocess.run(began, capture_output=True, text=True, check=True, env=ENVIRONMENT | package)
@@ -85,7 +85,7 @@ def test_what_comes_later_clears_no_huge_page_for_a_few_small_ones() -> None:
 
 @pytest.mark.sandbox
 def test_a_zygote_leaves_small_pages_to_its_boxes() -> None:
-    """Each box inherits it."""
+    """Each box inherits this setting."""
     sandbox = start_sandbox(Environment())
     try:
         (zygote,) = Path(f"/proc/{sandbox.pid}/task/{sandbox.pid}/children").read_text().split()

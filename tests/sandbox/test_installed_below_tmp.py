@@ -36,7 +36,7 @@ def tried(path):
 
 @pytest.fixture(scope="module")
 def packages() -> Iterator[Path]:
-    """Installed packages below /tmp, readable for every user."""
+    """Return installed packages below /tmp, readable for every user."""
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         Path(folder).chmod(0o755)
         installed = Path(folder, "lib", "site-packages")
@@ -47,7 +47,7 @@ def packages() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def box(packages: Path) -> Iterator[NamespaceBox]:
-    """A box of a sandbox that imports from there."""
+    """Return a box of a sandbox that imports from there."""
     runtime = get_current_runtime()
     moved = msgspec.structs.replace(
         runtime,
@@ -62,18 +62,21 @@ def box(packages: Path) -> Iterator[NamespaceBox]:
 
 
 def value(box: NamespaceBox, function: str, *arguments: str) -> object:
-    """What a function of the box's returns."""
+    """Return the result of a function in the box."""
     return box.ask([Call(function, args=arguments)], seconds=10)[0].value
 
 
 def test_paths_below_scratch_space_are_moved() -> None:
-    """Only those, not paths whose names begin alike; each has a place of its own."""
+    """Only they are moved, not paths that merely start alike; each has a separate target."""
     found = plan_moves(["/usr/lib", "/tmp/a", "/tmpfiles", "/dev/shm/b", "/work", "/w/c"])
     assert {"/tmp/a": f"{INSTALLED}/0", "/dev/shm/b": f"{INSTALLED}/1", "/w/c": f"{INSTALLED}/2"} == found
 
 
 def test_scratch_space_shows_nothing_of_the_machine(box: NamespaceBox) -> None:
-    """A box starts with empty folders wherever libraries are installed, and they are in no list of paths."""
+    """A box starts with empty scratch folders, also if libraries are installed there.
+
+    No list of paths has them.
+    """
     run = box.run_cell(
         "import os, sys\ndef listed(): return [os.listdir(p) for p in ('/w', '/tmp', '/dev/shm')]\n"
         "def searched(): return [p for p in sys.path if p.startswith('/tmp/')]",
@@ -87,7 +90,7 @@ def test_scratch_space_shows_nothing_of_the_machine(box: NamespaceBox) -> None:
 def test_a_package_that_was_imported_before_its_files_moved_goes_on_importing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Modules below it, the source of its functions and the files beside it are found at the new place."""
+    """Submodules, source code of functions and data files are found at the new place."""
     before, now = tmp_path / "before", tmp_path / "now"
     package = before / "moved_package"
     package.mkdir(parents=True)
@@ -110,14 +113,14 @@ def test_a_package_that_was_imported_before_its_files_moved_goes_on_importing(
 
 
 def test_packages_below_tmp_can_be_imported(box: NamespaceBox) -> None:
-    """Student code imports what is installed there, although /tmp is its own."""
+    """Student code can import packages below /tmp, although its own /tmp is separate."""
     run = box.run_cell("import imported_late\ndef answer(): return imported_late.ANSWER", seconds=10)
     assert "" == run.error
     assert 42 == value(box, "answer")
 
 
 def test_they_cannot_be_changed(box: NamespaceBox, packages: Path) -> None:
-    """The packages are read-only (EROFS), while /tmp itself can be written."""
+    """The packages are read-only (EROFS), while /tmp itself is writable."""
     box.run_cell(f"{TRY_TO_WRITE}\ndef place(): import imported_late as m; return m.__file__", seconds=10)
     assert f"{INSTALLED}/0/imported_late.py" == value(box, "place")
     assert "OSError30" == value(box, "tried", f"{INSTALLED}/0/imported_late.py")

@@ -47,7 +47,7 @@ def search(word):
 
 
 def value(box: NamespaceBox, expression: str) -> object:
-    """What an expression gives in a box."""
+    """Return the value of an expression in a box."""
     run = box.run_cell(f"import gc, os, sys\ngiven = {expression}", seconds=5)
     assert run.error == "", run
     (observation,) = box.ask([Call("given", read=True)], seconds=5)
@@ -57,7 +57,7 @@ def value(box: NamespaceBox, expression: str) -> object:
 
 @pytest.fixture
 def box(plain_sandbox: NamespaceSandbox) -> Iterator[NamespaceBox]:
-    """One box."""
+    """Return a box."""
     opened = plain_sandbox.open(LIMITS, files={"own.csv": b"1"})
     yield opened
     opened.close()
@@ -65,7 +65,7 @@ def box(plain_sandbox: NamespaceSandbox) -> Iterator[NamespaceBox]:
 
 @pytest.fixture
 def other(plain_sandbox: NamespaceSandbox) -> Iterator[NamespaceBox]:
-    """A second box of the same sandbox, open at the same time."""
+    """Return a second box of the same sandbox, open at the same time."""
     opened = plain_sandbox.open(LIMITS)
     yield opened
     opened.close()
@@ -73,7 +73,7 @@ def other(plain_sandbox: NamespaceSandbox) -> Iterator[NamespaceBox]:
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[NamespaceSandbox, Path]]:
-    """A sandbox with a data file and a package, and the folder they come from."""
+    """Return a sandbox with a data file and a package, and their folder."""
     folder = tmp_path_factory.mktemp("secret-course")
     (folder / "corpus.txt").write_text("a b c")
     package = folder / "answers"
@@ -88,7 +88,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Namespace
 
 
 def test_files_of_one_box_are_not_in_another(box: NamespaceBox, other: NamespaceBox) -> None:
-    """Working directory, /tmp and /dev/shm are each box's own."""
+    """Working directory, /tmp and /dev/shm are private to each box."""
     box.run_cell("for p in ('/w/a', '/tmp/b', '/dev/shm/c'): open(p, 'w').write('x')", seconds=5)
     assert ["a", "own.csv"] == value(box, "sorted(os.listdir('/w'))")
     assert [[], [], []] == value(other, "[os.listdir(p) for p in ('/w', '/tmp', '/dev/shm')]")
@@ -104,7 +104,7 @@ def test_a_file_of_one_box_does_not_outlive_it(plain_sandbox: NamespaceSandbox, 
 
 
 def test_processes_of_one_box_are_not_in_another(box: NamespaceBox, other: NamespaceBox) -> None:
-    """Every box is process 1 of its own world and has nobody to signal."""
+    """Every box is process 1 of its own namespace and can signal no other process."""
     value(other, "os.fork() or __import__('time').sleep(99)")
     assert [1, 0] == value(box, "[os.getpid(), os.getppid()]")
     box.run_cell(PRESENT.format("there", "os.kill(x, 0)"), seconds=5)
@@ -112,7 +112,7 @@ def test_processes_of_one_box_are_not_in_another(box: NamespaceBox, other: Names
 
 
 def test_abstract_sockets_are_not_shared(box: NamespaceBox, other: NamespaceBox) -> None:
-    """Each box has a network namespace of its own, and abstract names live there."""
+    """Each box has its own network namespace, which contains its abstract names."""
     listen = "import socket\ns = socket.socket(socket.AF_UNIX)\ns.bind('\\0meet')\ns.listen()"
     assert "" == other.run_cell(listen, seconds=5).error
     dial = "import socket\nsocket.socket(socket.AF_UNIX).connect('\\0meet')"
@@ -120,13 +120,13 @@ def test_abstract_sockets_are_not_shared(box: NamespaceBox, other: NamespaceBox)
 
 
 def test_a_box_has_five_descriptors(box: NamespaceBox) -> None:
-    """Null, two for output, requests and replies; nothing is inherited beside them."""
+    """Null, two for output, requests and replies; no other descriptor is inherited."""
     box.run_cell(PRESENT.format("is_open", "os.fstat(x)"), seconds=5)
     assert [0, 1, 2, 3, 4] == value(box, "[n for n in range(256) if is_open(n)]")
 
 
 def test_the_root_holds_only_what_a_notebook_needs(box: NamespaceBox) -> None:
-    """No home, no /proc of processes, no configuration of the machine."""
+    """There is no home, no /proc with processes, and no configuration of the machine."""
     assert ["passwd"] == [name for name in value(box, "os.listdir('/etc')") if name != "ld.so.cache"]  # type: ignore[attr-defined]
     assert ["cpuinfo"] == value(box, "os.listdir('/proc')")
     assert [] == value(box, "os.listdir('/data')")
@@ -134,14 +134,14 @@ def test_the_root_holds_only_what_a_notebook_needs(box: NamespaceBox) -> None:
 
 
 def test_the_environment_is_a_notebooks_own(box: NamespaceBox) -> None:
-    """Nothing of the grader's environment is in a box, and the program's name says nothing."""
+    """The grader's environment is not visible in a box, and the program's name reveals nothing."""
     names = value(box, "sorted(os.environ)")
     assert not {"PYTHONPATH", "VIRTUAL_ENV", "SHELL", "PWD"} & set(names)  # type: ignore[call-overload]
     assert ["notebook"] == value(box, "sys.argv")
 
 
 def test_data_files_are_beside_the_notebook_and_read_only(course: tuple[NamespaceSandbox, Path]) -> None:
-    """They can be read under their name, and neither changed nor removed for anyone else."""
+    """They can be read under their names, and neither changed nor removed."""
     sandbox, folder = course
     box = sandbox.open(LIMITS)
     assert "a b c" == value(box, "open('data.txt').read()")
@@ -152,7 +152,7 @@ def test_data_files_are_beside_the_notebook_and_read_only(course: tuple[Namespac
 
 
 def test_no_path_of_the_course_is_in_the_memory_of_a_box(course: tuple[NamespaceSandbox, Path]) -> None:
-    """What the zygote was told about places on this machine cannot be found by student code."""
+    """Student code cannot find the paths on this machine that the zygote was given."""
     sandbox, _ = course
     box = sandbox.open(LIMITS)
     box.run_cell(SEARCH, seconds=5)
@@ -162,7 +162,7 @@ def test_no_path_of_the_course_is_in_the_memory_of_a_box(course: tuple[Namespace
 
 
 def test_only_modules_of_a_package_come_along(course: tuple[NamespaceSandbox, Path]) -> None:
-    """Python files are importable; other files and links are left out."""
+    """Python files can be imported; other files and links are left out."""
     sandbox, _ = course
     box = sandbox.open(LIMITS)
     assert 42 == value(box, "__import__('answers').SOLUTION")
@@ -172,13 +172,13 @@ def test_only_modules_of_a_package_come_along(course: tuple[NamespaceSandbox, Pa
 
 
 def test_packages_are_only_where_they_were_asked_for(box: NamespaceBox) -> None:
-    """The sandbox for students knows no reference solutions and none of the grader's own code."""
+    """The sandbox for students contains neither reference solutions nor the grader's code."""
     box.run_cell(PRESENT.format("found", "__import__(x)"), seconds=5)
     assert [] == value(box, "[n for n in ('answers', 'reference', 'autograder.grading') if found(n)]")
 
 
 def test_a_box_is_nobody_on_this_machine(plain_sandbox: NamespaceSandbox, box: NamespaceBox) -> None:
-    """Run as root, its processes have a user id that no account, no zygote and no other box has."""
+    """As root, its processes have a user id that no account, zygote or other box has."""
     if os.geteuid() != 0:
         pytest.skip(
             "not applicable: an ordinary user's boxes have that user's id, and nothing of the user's in view"
@@ -192,12 +192,12 @@ def test_a_box_is_nobody_on_this_machine(plain_sandbox: NamespaceSandbox, box: N
     beside.close()
     assert len(users) == len(set(users))
     assert all(FIRST_UID <= user <= LAST_UID for user in users)
-    # Outside, the number that a box takes for its own is its own user, and there is no other.
+    # Outside, the box's own user id belongs to its user, and there is no other.
     assert [["1000", str(users[0]), "1"], ["1000", str(users[3]), "1"]] == maps
 
 
 def test_signals_work_however_the_grader_was_started() -> None:
-    """A grader in the background ignores interruptions; a notebook that interrupts itself still is."""
+    """A grader in the background ignores interrupts, but a notebook that interrupts itself is interrupted."""
     numbers = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)
     before = [signal.signal(number, signal.SIG_IGN) for number in numbers]
     try:

@@ -1,4 +1,4 @@
-"""Tests of one submission: what boxes tell one another is handed on unread, and hostile replies end a box."""
+"""Tests of one submission: messages between boxes are passed on unread, and hostile replies end a box."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ NO_VALUES = {
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    """One for all."""
+    """Return the shared sandbox."""
     with Pool() as pool:
         yield pool.get_sandbox(Environment(preload=("numpy",)))
 
 
 def outcome(sandbox: Sandbox, source: str, code: str) -> CellOutcome:
-    """What comes of a test after a notebook of one cell."""
+    """Return the outcome of a test after a notebook with one cell."""
     student = sandbox.open(LIMITS, seed=0)
     tester = CellTester(lambda: sandbox.open(LIMITS, seed=1))
     try:
@@ -74,7 +74,7 @@ LARGE = {
 def test_a_large_value_needs_manual_review_and_ends_nothing(
     sandbox: Sandbox, value: str, reason: str
 ) -> None:
-    """It says what to do, and the next test finds the student's box as it was."""
+    """The message says what to do, and the student's box is unchanged for the next test."""
     limits = Limits(cell_seconds=2, call_seconds=2, reply_mb=1)
     student = sandbox.open(limits, seed=0)
     tester = CellTester(lambda: sandbox.open(limits, seed=1))
@@ -93,7 +93,7 @@ def test_a_large_value_needs_manual_review_and_ends_nothing(
 @pytest.mark.sandbox
 @pytest.mark.parametrize("how", NO_VALUES)
 def test_a_reply_that_is_no_value_ends_the_students_box(sandbox: Sandbox, how: str) -> None:
-    """It was made by hand, and whoever made it gets nothing, also where the test foresees exceptions."""
+    """A forged reply earns no points, even if the test expects exceptions."""
     source = REPLIES.format(tree=NO_VALUES[how]) + (HUGE if how == "huge" else "")
     test = "try:\n    f()\nexcept BaseException:\n    pass"
     assert Ending.PROTOCOL == outcome(sandbox, source, test).ending
@@ -121,7 +121,7 @@ else:
 @pytest.mark.sandbox
 @pytest.mark.parametrize("how", BYTES)
 def test_bytes_that_are_no_tree_end_the_students_box(sandbox: Sandbox, how: str) -> None:
-    """The grader sends them on; they stay what was told, and never become a part of the request."""
+    """The grader passes them on as the value, and they never become a part of the request."""
     source = AS_BYTES.format(cell=False, tree=BYTES[how])
     test = "try:\n    f()\nexcept BaseException:\n    pass"
     assert Ending.PROTOCOL == outcome(sandbox, source, test).ending
@@ -129,7 +129,7 @@ def test_bytes_that_are_no_tree_end_the_students_box(sandbox: Sandbox, how: str)
 
 @pytest.mark.sandbox
 def test_a_cell_tells_nothing_to_another_box(sandbox: Sandbox) -> None:
-    """Nor does a call: what follows an ordinary reply breaks the protocol."""
+    """Neither a cell nor a call can send a message to another box: data after a reply breaks the protocol."""
     student = sandbox.open(LIMITS, seed=0)
     try:
         with pytest.raises(BoxEnded) as ended:
@@ -141,7 +141,7 @@ def test_a_cell_tells_nothing_to_another_box(sandbox: Sandbox) -> None:
 
 @pytest.mark.sandbox
 def test_a_reply_without_its_parts_goes_to_a_person(sandbox: Sandbox) -> None:
-    """It can be read, but says nothing."""
+    """An incomplete reply can be parsed but contains no result, so it needs manual review."""
     told = outcome(sandbox, REPLIES.format(tree="{'$': 'dict', 'v': []}"), "f()")
     assert "could not be read" in told.refused
 
@@ -149,7 +149,7 @@ def test_a_reply_without_its_parts_goes_to_a_person(sandbox: Sandbox) -> None:
 @pytest.mark.sandbox
 @pytest.mark.parametrize("depth", [20, 29, 30, 31, 32, 60])
 def test_values_of_any_depth_can_be_judged(sandbox: Sandbox, depth: int) -> None:
-    """What is too deep for a reply stays where it is."""
+    """Values that are too deep for a reply stay in the student's box and can still be tested."""
     source = "def f(n):\n    x = 1\n    for _ in range(n): x = [x]\n    return x"
     test = f"x = f({depth})\nfor _ in range({depth}): x = x[0]\nassert x == 1"
     assert outcome(sandbox, source, test).passed
@@ -184,7 +184,10 @@ OF_MODULES = {
 @pytest.mark.sandbox
 @pytest.mark.slow
 def test_modules_within_a_module_are_those_that_it_has() -> None:
-    """They are told before they are asked for; what the student's class says comes first."""
+    """Submodules are announced before they are looked up.
+
+    Attributes of the student's class take precedence.
+    """
     with Pool() as pool:
         sandbox = pool.get_sandbox(Environment(preload=("torch",), tests=True))
         found = {about: outcome(sandbox, MODULES, test) for about, test in OF_MODULES.items()}
@@ -192,7 +195,7 @@ def test_modules_within_a_module_are_those_that_it_has() -> None:
 
 
 def test_names_that_a_test_does_not_bind() -> None:
-    """Only these are asked for."""
+    """Only names that a test does not bind are looked up."""
     code = "import numpy as np\ndef g(x): return x + y\nfor i in z: g(i)\ntry: w\nexcept E as e: print(e)"
     assert ("E", "print", "w", "y", "z") == find_unbound_names(code)
     assert ("f",) == find_unbound_names(">>> f(1)\n2\n", doctests=True)
@@ -225,7 +228,7 @@ equal, long, true, honest, number = EqualToAll(), Long(), True_(), Honest([7]), 
 def test_test_that_passes_by_the_word_of_a_students_object_is_doubted(
     sandbox: Sandbox, code: str, doubt: str
 ) -> None:
-    """The judge's box says why; the kind `tests` then asks for manual review."""
+    """The judge's box gives the reason; the kind `tests` then asks for manual review."""
     found = outcome(sandbox, OBJECTS, code)
     assert found.passed
     assert doubt in found.doubt
@@ -234,14 +237,14 @@ def test_test_that_passes_by_the_word_of_a_students_object_is_doubted(
 @pytest.mark.sandbox
 @pytest.mark.parametrize("code", ["assert number == 7", "assert honest == [7] and len(honest) == 1"])
 def test_test_that_passes_by_plain_values_is_not_doubted(sandbox: Sandbox, code: str) -> None:
-    """Also where an object of the student's holds them."""
+    """Plain values within an object of the student's are not doubted either."""
     found = outcome(sandbox, OBJECTS, code)
     assert (True, "") == (found.passed, found.doubt)
 
 
 @pytest.mark.sandbox
 def test_judge_meets_nothing_of_the_one_before(sandbox: Sandbox) -> None:
-    """Values that a test handed over are not those of another judge's test that have the same place."""
+    """Values handed over to an earlier judge's test are not visible, even with the same index."""
     student = sandbox.open(LIMITS)
     student.run_cell("def total(numbers):\n    return sum(numbers)", seconds=2)
     for numbers in ([1, 2], [5]):

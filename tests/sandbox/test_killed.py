@@ -1,4 +1,4 @@
-"""Whose fault the end of a box is: what came from outside is ours, everything else stays the student's."""
+"""Who ended a box: only kills from outside are our fault, all other endings are the student's."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ os._exit(0)
 
 @pytest.fixture
 def box(plain_sandbox: NamespaceSandbox) -> Iterator[NamespaceBox]:
-    """A box of its own."""
+    """Return a new box."""
     opened = plain_sandbox.open(LIMITS)
     yield opened
     opened.close()
@@ -75,7 +75,7 @@ def soon(action: Callable[[], None]) -> None:
 @pytest.mark.sandbox
 @pytest.mark.parametrize("source", ENDED_FROM_INSIDE.values(), ids=ENDED_FROM_INSIDE.keys())
 def test_what_student_code_does_to_its_box_is_never_our_fault(box: NamespaceBox, source: str) -> None:
-    """However it tries to look like a killed box, the ending is booked as its own."""
+    """However it imitates a killed box, the ending is attributed to student code."""
     with pytest.raises(BoxEnded) as ended:
         box.run_cell(source, seconds=2)
     assert ended.value.ending in {Ending.CRASHED, Ending.EXITED, Ending.CELL_TIME, Ending.PROTOCOL}
@@ -86,7 +86,7 @@ def test_what_student_code_does_to_its_box_is_never_our_fault(box: NamespaceBox,
     "source", ["while True: pass", "import time\ntime.sleep(9)", "import os\nos.fork()\nwhile True: pass"]
 )
 def test_a_box_killed_from_outside_is_our_fault(box: NamespaceBox, source: str) -> None:
-    """SIGKILL to process 1 while it runs a cell."""
+    """SIGKILL to process 1 while it runs a cell is our fault."""
     soon(lambda: os.kill(box.pid, signal.SIGKILL))
     with pytest.raises(SandboxFault, match="killed from outside"):
         box.run_cell(source, seconds=9)
@@ -94,7 +94,7 @@ def test_a_box_killed_from_outside_is_our_fault(box: NamespaceBox, source: str) 
 
 @pytest.mark.sandbox
 def test_a_box_killed_between_requests_is_our_fault(box: NamespaceBox) -> None:
-    """The next request finds it dead."""
+    """The next request finds the box dead."""
     box.run_cell("x = 1", seconds=5)
     os.kill(box.pid, signal.SIGKILL)
     with pytest.raises(SandboxFault):
@@ -102,7 +102,7 @@ def test_a_box_killed_between_requests_is_our_fault(box: NamespaceBox) -> None:
 
 
 class Killer:
-    """Kills processes of a pool's zygote while a session runs: each once the one before was made up for."""
+    """Kill processes of a pool's zygote while a session runs, each after the previous one was replaced."""
 
     def __init__(self, pool: Pool, victims: list[str]) -> None:
         self._pool = pool
@@ -120,7 +120,7 @@ class Killer:
             deadline = time.monotonic() + 300
             below: list[int] = []
             while len(below) < 2 and time.monotonic() < deadline:
-                time.sleep(0.3)  # long enough for a box to open, short enough to hit the cell that sleeps
+                time.sleep(0.3)  # long enough to open a box, short enough to hit the cell that sleeps
                 sandbox = self._pool.get_sandbox(Environment())
                 assert isinstance(sandbox, NamespaceSandbox)
                 below = descendants(zygote_pid(sandbox))
@@ -130,7 +130,7 @@ class Killer:
 @pytest.mark.slow
 @pytest.mark.sandbox
 def test_kills_in_one_submission_cost_nothing() -> None:
-    """A zygote, a box and another zygote are killed; in the end every cell has run, with a note for each."""
+    """After kills of a zygote, a box and another zygote, every cell has run, with a note for each."""
     victims = ["zygote", "box", "zygote"]
     cells = (Cell("x = 1"), Cell("import time\ntime.sleep(2)\ny = x + 1"), Cell("print(y)"))
     with Pool(start_sandbox) as pool:

@@ -1,4 +1,4 @@
-"""What a library imports at the first use of some function is there before boxes are forked."""
+"""Late imports of libraries are done before boxes are forked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def run(sandbox: Sandbox, code: str) -> str:
 
 
 def test_torch_imports_nothing_large_when_an_optimizer_is_first_used(torch_sandbox: Sandbox) -> None:
-    """Otherwise the student's time would be spent on it."""
+    """Otherwise the import would take the student's time."""
     code = (
         "import sys, torch\n"
         "before = {*sys.modules}\n"
@@ -32,5 +32,5 @@ def test_torch_imports_nothing_large_when_an_optimizer_is_first_used(torch_sandb
 
 
 def test_a_sandbox_without_torch_does_not_import_it(plain_sandbox: Sandbox) -> None:
-    """Only a preloaded library has its late imports preloaded."""
+    """Late imports are preloaded only for preloaded libraries."""
     assert "" == run(plain_sandbox, "import sys\nassert 'torch' not in sys.modules")

@@ -1,4 +1,4 @@
-"""The levels of isolation as data: their order, what they give up, and what they do to a digest."""
+"""The levels of isolation as data: order, warnings, and effect on digests."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ def test_the_levels_are_ordered() -> None:
 
 
 def test_only_full_isolation_warns_of_nothing() -> None:
-    """A weaker level is named together with what is lost."""
+    """The warning about a weaker level says what is lost."""
     assert "" == get_warning(Isolation.NAMESPACES)
     assert "--isolation=none: NOTHING protects" in get_warning(Isolation.NONE)
 
 
 def test_levels_have_digests_of_their_own() -> None:
-    """That of full isolation is the environment's; no two are equal."""
+    """The digest of full isolation equals the environment's; all digests differ."""
     digests = {compute_environment_digest("0" * 64, level) for level in Isolation}
     assert 2 == len(digests)
     assert "0" * 64 == compute_environment_digest("0" * 64, Isolation.NAMESPACES)

@@ -1,4 +1,4 @@
-"""Memory, processes, scratch space, inodes and descriptors are bounded, with control groups and without."""
+"""Memory, processes, scratch space, inodes and descriptors are limited, with and without control groups."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def memory():
 
 @pytest.fixture(scope="module")
 def without_groups() -> Iterator[NamespaceSandbox]:
-    """A sandbox on a machine where no control group is writable."""
+    """Return a sandbox on a machine without writable control groups."""
     patch = pytest.MonkeyPatch()
     patch.setattr(cgroups, "find_driver", lambda: None)
     made = start_sandbox(Environment())
@@ -62,7 +62,7 @@ def without_groups() -> Iterator[NamespaceSandbox]:
 
 @pytest.fixture(params=["best", "without groups"])
 def sandbox(request: pytest.FixtureRequest) -> NamespaceSandbox:
-    """The best this machine has, and the fallback."""
+    """Return the best sandbox of this machine, and the fallback."""
     chosen: NamespaceSandbox = request.getfixturevalue(
         "plain_sandbox" if request.param == "best" else "without_groups"
     )
@@ -70,7 +70,7 @@ def sandbox(request: pytest.FixtureRequest) -> NamespaceSandbox:
 
 
 def test_the_fallback_says_what_bounds_memory(without_groups: NamespaceSandbox) -> None:
-    """Without control groups it is the address space and the watchdog."""
+    """Without control groups memory is limited by the address space and the watchdog."""
     assert "address space limit and watchdog" == without_groups.memory_bound
 
 
@@ -88,7 +88,7 @@ def test_the_fallback_says_what_bounds_memory(without_groups: NamespaceSandbox) 
 def test_a_bound_is_reached_as_an_exception(
     sandbox: NamespaceSandbox, step: str, least: int, most: int
 ) -> None:
-    """More than the limit is refused with an ordinary exception; less is allowed; the box goes on."""
+    """Exceeding a limit raises an ordinary exception; using less is allowed, and the box continues."""
     box = sandbox.open(SMALL)
     box.run_cell(COUNT, seconds=5)
     box.run_cell(f"reached = count({step}, 500)\ncount(lambda: 1 / 0, 0)", seconds=10)
@@ -99,7 +99,7 @@ def test_a_bound_is_reached_as_an_exception(
 
 
 def test_processes_of_one_box_do_not_count_against_another(sandbox: NamespaceSandbox) -> None:
-    """A fork bomb in one box does not take away the forks of its neighbour."""
+    """A fork bomb in one box does not use up the processes of its neighbour."""
     first, second = sandbox.open(SMALL), sandbox.open(SMALL)
     reached = []
     for box in (first, second):
@@ -111,7 +111,7 @@ def test_processes_of_one_box_do_not_count_against_another(sandbox: NamespaceSan
 
 
 def test_too_much_private_memory_ends_the_box_or_raises(sandbox: NamespaceSandbox) -> None:
-    """A control group ends the box with MEMORY; the address space limit raises MemoryError first."""
+    """A control group ends the box with MEMORY; the limit of the address space raises MemoryError first."""
     box = sandbox.open(SMALL)
     box.run_cell(COUNT, seconds=5)
     if sandbox.memory_bound.startswith("cgroup"):
@@ -128,7 +128,7 @@ def test_too_much_private_memory_ends_the_box_or_raises(sandbox: NamespaceSandbo
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["children", "shared mapping"])
 def test_memory_of_several_processes_is_counted_together(sandbox: NamespaceSandbox, kind: str) -> None:
-    """Neither many processes below the limit each nor shared mappings get past it."""
+    """Neither many small processes nor shared mappings circumvent the limit."""
     sources = {
         "children": "for _ in range(6):\n    if os.fork() == 0:\n        x = bytearray(b'x') * (60 << 20)\n"
         "        time.sleep(9)\n",
@@ -141,7 +141,7 @@ def test_memory_of_several_processes_is_counted_together(sandbox: NamespaceSandb
         f"{COUNT}\n{sources[kind]}end = time.monotonic() + 3\nwhile time.monotonic() < end: time.sleep(0.01)"
     )
     if sandbox.memory_bound == "cgroup v1":
-        # Version 1 kills single processes: the children die, the box lives on within its bound.
+        # Version 1 kills single processes: children die, and the box continues within its limit.
         run = box.run_cell(peak, seconds=8)
         assert "" == run.error
         assert box.close().memory_bytes <= SMALL.memory_mb << 20
@@ -167,7 +167,7 @@ WORK = f"import time\nend = time.process_time() + {WORK_SECONDS}\nwhile time.pro
 
 
 def test_busy_processes_of_one_box_leave_another_its_share(sandbox: NamespaceSandbox) -> None:
-    """A box of many processes computes little more than its neighbour of one."""
+    """A box with many processes gets hardly more processor time than its neighbour with one."""
     autogroup = Path("/proc/sys/kernel/sched_autogroup_enabled")
     if not sandbox.memory_bound.startswith("cgroup") and (
         not autogroup.exists() or autogroup.read_text() == "0\n"
@@ -181,7 +181,7 @@ def test_busy_processes_of_one_box_leave_another_its_share(sandbox: NamespaceSan
     taken = busy.measure_processor_time() - before
     busy.close()
     honest.close()
-    # It gets all processors but one; shared out by process it would get 24 times its neighbour's time.
+    # It gets all processors but one; shared by process it would get 24 times its neighbour's time.
     assert taken < 3 * (os.cpu_count() or 1) * WORK_SECONDS
 
 
@@ -206,7 +206,7 @@ def burn(seconds):
 
 @pytest.mark.slow
 def test_the_time_of_a_call_is_that_of_each_call(plain_sandbox: NamespaceSandbox) -> None:
-    """Several calls, each of 80 % of the time, are answered."""
+    """Several calls that each take 80 % of the limit are answered."""
     limits = msgspec.structs.replace(SMALL, call_seconds=0.5)
     with Session(plain_sandbox, (Cell(SLOW),), limits) as session:
         answers = session.ask([Call("burn", args=(0.4,))] * 6)

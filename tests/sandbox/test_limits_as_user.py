@@ -1,4 +1,4 @@
-"""Limits as an ordinary user: with control groups where some were handed over, and with the watchdog else."""
+"""Limits for an ordinary user: with delegated control groups, or else with the watchdog."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = [
     ),
 ]
 UID = 61_998
-"""Nobody's, and not that of the other tests of an ordinary user, which may run beside these."""
+"""An unused user id, different from that of other tests that may run at the same time."""
 FALLBACK = "address space limit and watchdog"
 CODE = """
 from autograder.core.errors import BoxEnded
@@ -101,7 +101,7 @@ SEEN = ["processes seen", "disk seen", "files seen", "descriptors"]
 
 
 def run(join: list[Path], code: str = CODE) -> list[str]:
-    """What the code prints, run by the user in the given groups."""
+    """Return the output of the code, run by the user in the given groups."""
     joined = "".join(f"echo $$ > {shlex.quote(str(folder / 'cgroup.procs'))} && " for folder in join)
     with tempfile.TemporaryDirectory(prefix="autograder-user-") as home:
         Path(home).chmod(0o777)
@@ -127,7 +127,7 @@ def run(join: list[Path], code: str = CODE) -> list[str]:
 
 @pytest.fixture
 def handed_over() -> Iterator[tuple[str, list[Path]]]:
-    """The best version that root can hand over here, and groups of it that belong to the user."""
+    """Return the best version that root can delegate here, and groups of it that belong to the user."""
     driver = cgroups.find_driver()
     folders: list[Path] = []
     if isinstance(driver, Version1):
@@ -152,19 +152,19 @@ def handed_over() -> Iterator[tuple[str, list[Path]]]:
 
 
 def test_with_groups_that_were_handed_over(handed_over: tuple[str, list[Path]]) -> None:
-    """They are used, count what they count for root, and are empty again afterwards."""
+    """They are used, count the same as for root, and are empty again afterwards."""
     name, join = handed_over
     assert [name, *SEEN, "memory", "processor-time"] == run(join)
     assert [] == [path for folder in join for path in folder.parent.rglob("autograder-*")]
 
 
 def test_without_groups() -> None:
-    """The watchdog sees the same; memory is refused before it is taken."""
+    """The watchdog sees the same; memory is refused before it is used."""
     assert [FALLBACK, *SEEN, "memory", "processor-time"] == run([])
 
 
 def test_what_a_failed_computation_gathered_is_free_again() -> None:
-    """Whoever met the limit once has as much room in the questions that follow."""
+    """After a computation exceeded the limit, later questions have the full limit again."""
     runs = [line.split() for line in run([], ROOM)]
     assert ["MemoryError"] * 3 == [error for error, _ in runs]
     first, *later = [int(pieces) for _, pieces in runs]
@@ -173,11 +173,11 @@ def test_what_a_failed_computation_gathered_is_free_again() -> None:
 
 
 def test_threads_need_little_of_the_room() -> None:
-    """Sixteen that are alive at once, and allocate, fit where addresses are bounded instead of memory."""
+    """Sixteen threads that allocate at once fit if the address space is limited instead of memory."""
     assert [FALLBACK, " False"] == run([], THREADS)
 
 
 def test_naps_between_steps_are_no_fault_of_ours() -> None:
-    """The kernel tells an ordinary user, too, how long the box waited for a processor."""
+    """The kernel tells an ordinary user, too, how long a box waited for a processor."""
     told = Path("/proc/self/schedstat").exists()
     assert [str(told), "cell-time"] == run([], NAPS) or not told

@@ -1,4 +1,4 @@
-"""Boxes beside one another: what the kernel grants to a user, no box takes from another's."""
+"""Neighbouring boxes: no box can use up another one's per-user quotas."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ as_root = pytest.mark.skipif(
 
 @pytest.fixture
 def greedy(torch_sandbox: NamespaceSandbox) -> Iterator[NamespaceBox]:
-    """The box of a classmate, who takes all that there is."""
+    """Return the box of a classmate who uses up all quotas."""
     box = torch_sandbox.open(Limits())
     yield box
     box.close()
@@ -59,7 +59,7 @@ def greedy(torch_sandbox: NamespaceSandbox) -> Iterator[NamespaceBox]:
 def test_data_loaders_and_pipes_work_beside_whoever_takes_all(
     torch_sandbox: NamespaceSandbox, greedy: NamespaceBox, name: str
 ) -> None:
-    """Two classmates beside every such attack: processes hand over tensors, pipes hold what pipes hold."""
+    """Data loaders and pipes of two classmates work during every attack on shared quotas."""
     told = f"import os\nNUMBERS, LIMIT, SCRATCH, TARGETS = {{}}, 64, 64, {{}}\n{PRELUDE}"
     greedy.run_cell(told, seconds=5)
     for cell in ATTACKS[name].cells:
@@ -74,7 +74,7 @@ def test_data_loaders_and_pipes_work_beside_whoever_takes_all(
 
 @as_root
 def test_no_two_boxes_have_the_same_user(plain_sandbox: NamespaceSandbox) -> None:
-    """Nor one of the program that made them; and each is given back."""
+    """No box has the user id of another box or of the program that started it; ids are released."""
     boxes = [plain_sandbox.open(Limits()) for _ in range(6)]
     users = [Path(f"/proc/{box.pid}").stat().st_uid for box in boxes]
     claimed = [uid for uid in users if is_claimed(uid)]
@@ -88,7 +88,7 @@ def test_no_two_boxes_have_the_same_user(plain_sandbox: NamespaceSandbox) -> Non
 
 
 def is_claimed(uid: int) -> bool:
-    """Whether somebody holds the lock of a user id."""
+    """Return whether the lock of a user id is held."""
     with (namespaces.CLAIMS / f"uid-{uid}").open() as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -120,8 +120,8 @@ sys.stdin.read()
 def test_claim_succeeds_when_another_user_takes_every_name_within_reach(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The user nobody holds all abstract socket names and cannot open one of the lock files."""
-    first, last = LAST_UID + 1, LAST_UID + 4  # ids that no grader beside this test uses
+    """The nobody user holds all abstract socket names and cannot open the lock files."""
+    first, last = LAST_UID + 1, LAST_UID + 4  # ids that no other grader uses
     monkeypatch.setattr(namespaces, "FIRST_UID", first)
     monkeypatch.setattr(namespaces, "LAST_UID", last)
     namespaces.Identity().release_user()
@@ -143,7 +143,7 @@ def test_claim_succeeds_when_another_user_takes_every_name_within_reach(
 def test_claim_is_free_again_when_its_holder_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All ids are taken, the holder is killed, and an id is to be had again."""
+    """All ids are taken, the holder is killed, and an id is available again."""
     monkeypatch.setattr(namespaces, "CLAIMS", tmp_path / "claims")
     monkeypatch.setattr(namespaces, "LAST_UID", FIRST_UID + 3)
     pid = os.fork()
@@ -175,7 +175,7 @@ def test_claim_is_free_again_when_its_holder_is_killed(
 def test_claims_are_refused_in_a_folder_that_others_control(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, message: str
 ) -> None:
-    """The error names the folder, what was found and what to do."""
+    """The error names the folder, the problem and the remedy."""
     claims = tmp_path / "claims"
     monkeypatch.setattr(namespaces, "CLAIMS", claims)
     if fault == "a link":
@@ -242,7 +242,7 @@ print(json.dumps(found))
 
 @as_root
 def test_session_notices_that_a_neighbour_used_up_what_an_ordinary_user_is_granted() -> None:
-    """Measured outside: a box that only waits until its time is over could not say it."""
+    """The quota is measured outside, because a box that only waits for its timeout could not report it."""
     with tempfile.TemporaryDirectory(prefix="autograder-user-") as folder:
         Path(folder).chmod(0o777)
         done = as_user(Path(folder), "-c", _BESIDE_A_HOG)
@@ -261,7 +261,7 @@ def test_session_notices_that_a_neighbour_used_up_what_an_ordinary_user_is_grant
 def test_boxes_with_users_of_their_own_need_no_note(
     torch_sandbox: NamespaceSandbox, greedy: NamespaceBox
 ) -> None:
-    """As root, whoever uses up a quota uses up their own."""
+    """As root, each box uses up only its own quota."""
     greedy.run_cell("import socket\nheld = []", seconds=5)
     greedy.run_cell(
         "while True:\n    held += socket.socketpair()\n"

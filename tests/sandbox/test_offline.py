@@ -1,4 +1,4 @@
-"""Without a network: libraries do not try, an assignment's models are found, and what asks is told so."""
+"""Without a network: libraries do not try, models of the assignment are found, and errors explain it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROOM = Limits(memory_mb=4096, cell_seconds=120, submission_seconds=240, processo
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Files of an assignment: a model in a folder of models, and one under the name it has on the hub."""
+    """Return files of an assignment: a model in a subfolder, and one under its name on the hub."""
     folder = tmp_path_factory.mktemp("release")
     for path in ("models/tiny-gpt2", "some-people/small-gpt2"):
         (folder / path).mkdir(parents=True)
@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def box(folder: Path) -> Iterator[Box]:
-    """A box that has these files."""
+    """Return a box with these files."""
     files = tuple((name, folder / name) for name in ("models", "some-people"))
     sandbox = start_sandbox(Environment(preload=("numpy",), files=files))
     try:
@@ -45,14 +45,14 @@ def box(folder: Path) -> Iterator[Box]:
 
 
 def said(box: Box, source: str) -> str:
-    """What a cell prints."""
+    """Return the output of a cell."""
     run = box.run_cell(source, seconds=120)
     assert not run.error, [out.data["text/plain"] for out in run.outputs]
     return "".join(out.data["text/plain"] for out in run.outputs).strip()
 
 
 def test_libraries_are_told_that_there_is_no_network(box: Box) -> None:
-    """By the variables that they look at."""
+    """The libraries' environment variables are set to offline mode."""
     names = sorted(OFFLINE)
     assert [OFFLINE[name] for name in names] == eval(
         said(box, f"import os\nprint([os.environ[name] for name in {names!r}])")
@@ -62,7 +62,7 @@ def test_libraries_are_told_that_there_is_no_network(box: Box) -> None:
 
 @pytest.mark.slow
 def test_models_are_found_by_their_names(box: Box) -> None:
-    """Also from another folder, by what stands on the hub, and by the name of the folder alone."""
+    """Models are found from any folder, by their name on the hub or by the name of the folder."""
     source = """
 import json, os
 os.chdir("/tmp" if os.path.isdir("/hub") else os.environ["TMPDIR"])
@@ -76,7 +76,7 @@ os.chdir(os.environ["HOME"])
 
 @pytest.mark.slow
 def test_transformers_loads_a_model_by_its_name(box: Box) -> None:
-    """As at home; one that the assignment does not bring would have to come from the network."""
+    """A model of the assignment is loaded as at home; any other would need the network."""
     loaded = "from transformers import AutoConfig\nprint(AutoConfig.from_pretrained('tiny-gpt2').n_layer)"
     assert "3" == said(box, loaded).splitlines()[-1]
     run = box.run_cell("AutoConfig.from_pretrained('bert-base-uncased')", seconds=120)
@@ -96,7 +96,7 @@ def test_transformers_loads_a_model_by_its_name(box: Box) -> None:
     ],
 )
 def test_what_asks_for_the_network_is_told_that_there_is_none(box: Box, source: str) -> None:
-    """However the library puts it; the cell's notice says it in the student's language."""
+    """The cell's notice explains in the student's language that there is no network."""
     run = box.run_cell(source, seconds=20)
     assert run.error
     assert (LimitEvent(LimitKind.NETWORK, claimed=True),) == run.met
@@ -105,12 +105,12 @@ def test_what_asks_for_the_network_is_told_that_there_is_none(box: Box, source: 
 
 
 def test_nothing_bounds_a_network_that_is_not_there() -> None:
-    """No limit of a rubric is named."""
+    """No limit of a rubric applies to the network."""
     assert LimitKind.NETWORK.value not in " ".join(list_ranges())
 
 
 def test_the_folders_of_models_cannot_be_changed(box: Box) -> None:
-    """Neither where they lie, nor where libraries find them."""
+    """They are read-only in the assignment's folder and in the libraries' cache."""
     source = """
 import os
 from pathlib import Path

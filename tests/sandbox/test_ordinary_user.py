@@ -1,4 +1,4 @@
-"""The sandbox without root: the same contract, run by a user with no privileges at all."""
+"""The sandbox without root: the same contract, run by an unprivileged user."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = [
     ),
 ]
 UID = 61_999
-"""Nobody's: below the ids of containers, above those of people, beside those of our zygotes."""
+"""An unused id: below those of containers, above those of people, different from our zygotes'."""
 SCRIPT = Path(__file__).parents[1] / "support/ordinary_user.py"
 SUBSET = (
     "tests/sandbox/test_contract.py",
@@ -49,14 +49,14 @@ def as_user(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def home() -> Iterator[Path]:
-    """A folder that the user can reach and write; pytest's own are closed to others."""
+    """Return a folder that the user can read and write; pytest's folders are private."""
     with tempfile.TemporaryDirectory(prefix="autograder-user-") as folder:
         Path(folder).chmod(0o777)
         yield Path(folder)
 
 
 def test_the_user_has_no_privileges(home: Path) -> None:
-    """Neither an id of root's, nor a group, nor a capability, nor root's home."""
+    """The user has no id or group of root, no capability, and no access to root's home."""
     code = (
         "import os; print(os.getresuid(), os.getresgid(), os.getgroups());"
         "print([line.split()[1] for line in open('/proc/self/status') if line.startswith('CapEff')]);"
@@ -69,7 +69,7 @@ def test_the_user_has_no_privileges(home: Path) -> None:
 
 
 def passed(done: subprocess.CompletedProcess[str]) -> int:
-    """How many tests passed; fails unless all that were run did."""
+    """Return how many tests passed; fail unless all did."""
     assert 0 == done.returncode, done.stdout[-4000:] + done.stderr[-2000:]
     assert "sandbox cannot be built" not in done.stdout
     found = re.search(r"(\d+) passed", done.stdout)
@@ -77,17 +77,17 @@ def passed(done: subprocess.CompletedProcess[str]) -> int:
 
 
 def pytest_options(home: Path) -> tuple[str, ...]:
-    """A test run that writes nothing into the repository."""
+    """Return options for a test run that writes nothing into the repository."""
     return ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", str(home / "base"))
 
 
 def test_the_contract_holds_for_an_ordinary_user(home: Path) -> None:
-    """Contract, isolation, leftovers and self-test, with user namespaces alone."""
+    """Contract, isolation, cleanup and self-test pass with user namespaces only."""
     chosen = ("-k", "not fake and not tensor and not torch")
     assert passed(as_user(home, *pytest_options(home), *chosen, *SUBSET)) > 80
 
 
 def test_attacks_on_an_ordinary_users_sandbox_reach_nothing(home: Path) -> None:
-    """Here every file within reach would be the user's own."""
+    """Every file within reach would be the user's own."""
     chosen = ("-k", "files or identity or kernel or network or disk or answers")
     assert passed(as_user(home, *pytest_options(home), *chosen, "tests/redteam/test_boxes.py")) > 15

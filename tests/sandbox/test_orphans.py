@@ -1,4 +1,4 @@
-"""Control groups of killed graders go, those of living ones and of others stay; faked and real trees."""
+"""Control groups of killed graders are removed, those of running ones and others stay."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HOUR = 3_600_000_000_000
 
 
 class Machine:
-    """A faked /proc and tree of control groups, an hour after its start."""
+    """A fake /proc and tree of control groups, an hour after its start."""
 
     def __init__(self, root: Path, own: str = "/user/session-3") -> None:
         self.root = root
@@ -30,14 +30,14 @@ class Machine:
         (self.top / own.strip("/")).mkdir(parents=True)
 
     def process(self, pid: int, *, started: int, state: str = "S") -> None:
-        """A process, started so many nanoseconds after the machine."""
+        """Add a process that started this many nanoseconds after the machine."""
         folder = self.root / "proc" / str(pid)
         folder.mkdir()
         ticks = started * os.sysconf("SC_CLK_TCK") // 1_000_000_000
         (folder / "stat").write_text(f"{pid} (a) b) {state} " + "0 " * 18 + f"{ticks} 0\n")
 
     def group(self, place: str, pid: int = 77, made: int = HOUR, namespace: int = NAMESPACE) -> Path:
-        """A grader's folder with the folder of a box in it."""
+        """Add a grader's folder with the folder of a box in it."""
         folder = self.top / place / f"autograder-{pid}-{namespace}-{made}"
         (folder / "box-0").mkdir(parents=True)
         return folder
@@ -45,13 +45,13 @@ class Machine:
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
-    """Nobody runs."""
+    """Return a machine without processes."""
     return Machine(tmp_path)
 
 
 @pytest.mark.parametrize("place", ["", "user", "user/session-3", "user/session-2"])
 def test_the_groups_of_the_dead_are_removed(machine: Machine, place: str) -> None:
-    """At the top, in our own group, above it, and in one beside it, as other sessions are."""
+    """Groups at the top, in our own group, in its parent and in its siblings (other sessions) are removed."""
     orphan = machine.group(place)
     assert [orphan] == sweep_groups(machine.root)
     assert not orphan.exists()
@@ -59,7 +59,7 @@ def test_the_groups_of_the_dead_are_removed(machine: Machine, place: str) -> Non
 
 
 def test_the_group_of_a_living_grader_stays(machine: Machine) -> None:
-    """Its owner was there before it."""
+    """Its owner is older than the group."""
     machine.process(77, started=HOUR - 1_000_000_000)
     living = machine.group("user")
     assert [] == sweep_groups(machine.root)
@@ -67,7 +67,7 @@ def test_the_group_of_a_living_grader_stays(machine: Machine) -> None:
 
 
 def test_a_number_given_out_again_does_not_protect(machine: Machine) -> None:
-    """A process younger than the group did not make it."""
+    """A process younger than the group did not create it."""
     machine.process(77, started=HOUR + 1_000_000_000)
     orphan = machine.group("user")
     assert [orphan] == sweep_groups(machine.root)
@@ -75,13 +75,13 @@ def test_a_number_given_out_again_does_not_protect(machine: Machine) -> None:
 
 @pytest.mark.parametrize("state", ["Z", "X"])
 def test_a_dead_process_that_nobody_has_collected_does_not_protect(machine: Machine, state: str) -> None:
-    """A zombie has ended."""
+    """A zombie counts as ended."""
     machine.process(77, started=0, state=state)
     assert [machine.group("user")] == sweep_groups(machine.root)
 
 
 def test_the_groups_of_another_process_namespace_stay(machine: Machine) -> None:
-    """A container's process numbers say nothing here."""
+    """A container's process ids mean nothing here."""
     theirs = machine.group("user", namespace=NAMESPACE + 1)
     assert [] == sweep_groups(machine.root)
     assert theirs.is_dir()
@@ -92,14 +92,14 @@ def test_the_groups_of_another_process_namespace_stay(machine: Machine) -> None:
     ["autograder", "autograder-77", "autograder-77-1", "autograder-77-1-2-3", "autograder-x-1-2", "box-0"],
 )
 def test_other_names_stay(machine: Machine, name: str) -> None:
-    """Only what is named the way graders name it."""
+    """Only names in the grader's format are removed."""
     (machine.top / name).mkdir()
     assert [] == sweep_groups(machine.root)
     assert (machine.top / name).is_dir()
 
 
 def test_a_process_that_cannot_be_read_protects(machine: Machine) -> None:
-    """In doubt a group stays."""
+    """If in doubt, a group stays."""
     (machine.root / "proc/77").mkdir()
     (machine.root / "proc/77/stat").write_text("77 (cut")
     machine.group("user")
@@ -108,13 +108,13 @@ def test_a_process_that_cannot_be_read_protects(machine: Machine) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="not applicable: only root can give a folder away")
 def test_the_groups_of_other_users_stay(machine: Machine) -> None:
-    """Whoever made it removes it."""
+    """Only its owner removes it."""
     os.chown(machine.group("user"), 60_000, 60_000)
     assert [] == sweep_groups(machine.root)
 
 
 def test_links_are_not_followed(machine: Machine, tmp_path: Path) -> None:
-    """A link with our name leads to nothing that would be removed."""
+    """A link with one of our names is not followed."""
     (tmp_path / "elsewhere").mkdir()
     (machine.top / f"autograder-77-{NAMESPACE}-1").symlink_to(tmp_path / "elsewhere")
     assert [] == sweep_groups(machine.root)
@@ -123,7 +123,7 @@ def test_links_are_not_followed(machine: Machine, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("own", ["/../../elsewhere", "/not/there"])
 def test_a_group_that_is_not_mounted_is_no_place(tmp_path: Path, own: str) -> None:
-    """The kernel names groups outside of what is mounted with dots; only the top is looked at then."""
+    """The kernel shows unmounted groups with dots; then only the top is searched."""
     machine = Machine(tmp_path, own="/user")
     (tmp_path / "proc/self/cgroup").write_text(f"0::{own}\n")
     orphan = machine.group("")
@@ -131,12 +131,12 @@ def test_a_group_that_is_not_mounted_is_no_place(tmp_path: Path, own: str) -> No
 
 
 def test_a_machine_without_control_groups_is_clean(tmp_path: Path) -> None:
-    """Nothing is raised where /proc is not there at all."""
+    """A missing /proc raises no error."""
     assert [] == sweep_groups(tmp_path)
 
 
 def test_names_are_ours_and_differ() -> None:
-    """The name says this process, and each is another."""
+    """The name contains this process's id, and all names differ."""
     first, second = build_group_name(), build_group_name()
     assert first != second
     assert first.startswith(f"autograder-{os.getpid()}-")
@@ -145,11 +145,11 @@ def test_names_are_ours_and_differ() -> None:
 
 @pytest.mark.sandbox
 def test_a_killed_grader_leaves_nothing_after_the_next_sweep() -> None:
-    """A child makes groups, puts a process into one, and is killed: group and process go; ours stay."""
+    """A child creates groups, adds a process and is killed: group and process are removed; ours stay."""
     ours = cgroups.find_driver()
     if ours is None:
         pytest.skip("not applicable: this user may not make control groups")
-    sweep_groups()  # what others left
+    sweep_groups()  # left by others
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

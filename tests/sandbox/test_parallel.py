@@ -1,4 +1,4 @@
-"""Honest notebooks with several processes: the outcome is right, and the same whoever is scheduled first."""
+"""Honest notebooks with several processes: the result is right, and independent of scheduling."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REPEATS_APART = 20
 LIMITS = Limits(
     cell_seconds=300, call_seconds=300, submission_seconds=3600, processor_seconds=3600, processes=128
 )
-"""So generous that no machine is too slow or too busy: time must not decide anything here."""
+"""So generous that time decides nothing, even on a slow or busy machine."""
 BUSY = """
 import os
 for _ in range({processes}):
@@ -42,7 +42,7 @@ class HonestNotebook(Struct, frozen=True):
     title: str
     cells: tuple[Cell, ...]
     gives: Any
-    """What its function `answer` returns."""
+    """The expected result of its function `answer`."""
     torch: bool
 
 
@@ -67,13 +67,13 @@ each_notebook = pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda notebo
 
 @pytest.fixture
 def sandbox(notebook: HonestNotebook, request: pytest.FixtureRequest) -> NamespaceSandbox:
-    """Return the shared sandbox that has what the notebook needs."""
+    """Return the shared sandbox that the notebook needs."""
     shared: NamespaceSandbox = request.getfixturevalue("torch_sandbox" if notebook.torch else "plain_sandbox")
     return shared
 
 
 def run_notebook(sandbox: NamespaceSandbox, notebook: HonestNotebook) -> str:
-    """Return what grading sees of one run: errors, endings and outputs of cells, answer and notes."""
+    """Return the result of one run: errors, endings and outputs of cells, answer and notes."""
     with Session(sandbox, notebook.cells, LIMITS) as session:
         runs = session.run()
         (observation,) = session.ask([ANSWER])
@@ -83,14 +83,14 @@ def run_notebook(sandbox: NamespaceSandbox, notebook: HonestNotebook) -> str:
 
 
 def expected_run(notebook: HonestNotebook) -> str:
-    """Return what `run_notebook` gives if everything works."""
+    """Return the result of `run_notebook` if everything works."""
     cells: list[object] = [("", None, [])] * len(notebook.cells)
     return repr((cells, notebook.gives, None, []))
 
 
 @contextlib.contextmanager
 def busy_neighbours(sandbox: NamespaceSandbox, count: int) -> Iterator[None]:
-    """Keep all processors busy with boxes whose processes never pause."""
+    """Keep all processors busy with boxes that compute without a pause."""
     source = BUSY.format(processes=os.cpu_count())
     with contextlib.ExitStack() as boxes:
         for _ in range(count):
@@ -101,7 +101,7 @@ def busy_neighbours(sandbox: NamespaceSandbox, count: int) -> Iterator[None]:
 
 
 def test_there_are_at_least_forty_notebooks() -> None:
-    """One for each way in which students use processes."""
+    """There is one for each way in which students use processes."""
     assert len({notebook.title for notebook in NOTEBOOKS}) >= 40
 
 
@@ -109,7 +109,7 @@ def test_there_are_at_least_forty_notebooks() -> None:
 def test_parallel_notebook_gives_the_right_answer(
     sandbox: NamespaceSandbox, notebook: HonestNotebook
 ) -> None:
-    """Python's resource tracker and start methods were a race that honest notebooks lost at random."""
+    """A race between Python's resource tracker and start methods used to fail honest notebooks at random."""
     assert expected_run(notebook) == run_notebook(sandbox, notebook)
 
 
@@ -118,7 +118,7 @@ def test_parallel_notebook_gives_the_right_answer(
 def test_parallel_notebook_gives_the_same_right_answer_beside_busy_neighbours(
     sandbox: NamespaceSandbox, plain_sandbox: NamespaceSandbox, notebook: HonestNotebook
 ) -> None:
-    """The long form, which a rare race does not pass: busy processors change who is scheduled first."""
+    """Busy processors change the scheduling; only many runs find a rare race."""
     with busy_neighbours(plain_sandbox, 2):
         runs = Counter(run_notebook(sandbox, notebook) for _ in range(REPEATS_APART))
     assert runs == {expected_run(notebook): REPEATS_APART}

@@ -1,4 +1,4 @@
-"""One sandbox per environment, replaced when it dies, started together."""
+"""The pool: one sandbox per environment, replaced when it dies, started in parallel."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FIRST, SECOND = Environment(), Environment(preload=("json",))
 
 
 class Starts:
-    """Starts fake sandboxes slowly, and remembers how many at once."""
+    """Start fake sandboxes slowly, and record how many start at once."""
 
     def __init__(self) -> None:
         self.made: list[tuple[Environment, FakeSandbox]] = []
@@ -33,7 +33,7 @@ class Starts:
         self._running = 0
 
     def __call__(self, environment: Environment) -> Sandbox:
-        """One more."""
+        """Start one more."""
         with self._lock:
             self._running += 1
             self.together = max(self.together, self._running)
@@ -45,7 +45,7 @@ class Starts:
 
 
 def test_an_environment_is_started_once_however_many_ask() -> None:
-    """Threads that ask at the same time are given the same sandbox."""
+    """Threads that ask at the same time get the same sandbox."""
     starts = Starts()
     with Pool(starts) as pool, ThreadPoolExecutor(8) as threads:
         given = set(threads.map(lambda _: id(pool.get_sandbox(FIRST)), range(16)))
@@ -54,7 +54,7 @@ def test_an_environment_is_started_once_however_many_ask() -> None:
 
 
 def test_different_environments_start_at_the_same_time() -> None:
-    """Warming starts them together, and asking afterwards starts nothing."""
+    """Environments are started in parallel, and later requests start nothing."""
     starts = Starts()
     with Pool(starts) as pool:
         pool.start_all([FIRST, SECOND])
@@ -64,7 +64,7 @@ def test_different_environments_start_at_the_same_time() -> None:
 
 
 def test_closing_a_pool_closes_every_sandbox() -> None:
-    """Leaving the pool's block ends them all."""
+    """Leaving the pool's block closes all sandboxes."""
     starts = Starts()
     with Pool(starts) as pool:
         pool.start_all([FIRST, SECOND])
@@ -75,7 +75,7 @@ def test_closing_a_pool_closes_every_sandbox() -> None:
 
 
 class SlowStarts:
-    """Starts sandboxes, each only when it is let."""
+    """Start each sandbox only when the test allows it."""
 
     def __init__(self) -> None:
         self.begun = threading.Event()
@@ -83,7 +83,7 @@ class SlowStarts:
         self.made: list[FakeSandbox] = []
 
     def __call__(self, environment: Environment) -> Sandbox:
-        """One more, once it may."""
+        """Start one more when allowed."""
         self.begun.set()
         assert self.go_on.wait(10)
         self.made.append(FakeSandbox())
@@ -91,7 +91,7 @@ class SlowStarts:
 
 
 def test_what_starts_while_the_pool_is_closed_is_ended() -> None:
-    """Whoever waits for it is told that the pool is closed, and no zygote is left behind."""
+    """A waiting caller gets the error that the pool is closed, and no zygote is left behind."""
     starts = SlowStarts()
     pool = Pool(starts)
     with ThreadPoolExecutor(1) as threads:
@@ -105,7 +105,7 @@ def test_what_starts_while_the_pool_is_closed_is_ended() -> None:
 
 
 def test_one_that_cannot_be_closed_keeps_no_other_open() -> None:
-    """The others are ended first, and then it is told."""
+    """The others are closed first, and then the error is raised."""
     starts = Starts()
     pool = Pool(starts)
     pool.start_all([FIRST, SECOND])
@@ -120,7 +120,7 @@ def test_one_that_cannot_be_closed_keeps_no_other_open() -> None:
 
 
 def test_a_dead_sandbox_is_closed_and_replaced() -> None:
-    """What is handed out is alive; the dead one releases what it held."""
+    """The pool returns a living sandbox; the dead one releases its resources."""
     starts = Starts()
     with Pool(starts) as pool:
         dead = pool.get_sandbox(FIRST)
@@ -131,7 +131,7 @@ def test_a_dead_sandbox_is_closed_and_replaced() -> None:
 
 
 def test_a_start_that_fails_is_tried_again_by_the_next_who_asks() -> None:
-    """A fault is made up for a few times, then told to the one who asked, and is not remembered."""
+    """A fault is retried a few times, then raised to the caller, and not remembered."""
     outcomes = iter([*[SandboxFault("once")] * MAX_FAULTS, SandboxFault("no"), FakeSandbox()])
 
     def start(environment: Environment) -> Sandbox:
@@ -147,7 +147,7 @@ def test_a_start_that_fails_is_tried_again_by_the_next_who_asks() -> None:
 
 
 def test_a_lasting_sandbox_opens_boxes_of_the_one_that_runs() -> None:
-    """After the death of the first one, boxes come from the second; closing it closes nothing."""
+    """When the first sandbox has died, boxes come from the second; closing the wrapper closes nothing."""
     starts = Starts()
     with Pool(starts) as pool:
         persistent = pool.create_persistent(FIRST)
@@ -161,7 +161,7 @@ def test_a_lasting_sandbox_opens_boxes_of_the_one_that_runs() -> None:
 
 
 def test_what_cannot_be_started_again_in_the_middle_is_our_fault() -> None:
-    """A layer that went missing during a run costs nobody points and stops nobody else."""
+    """A layer that goes missing during a run costs no points and does not stop other submissions."""
     outcomes = iter([FakeSandbox(), SandboxUnavailable("no namespaces any more")])
 
     def start(environment: Environment) -> Sandbox:

@@ -1,4 +1,4 @@
-"""Our own failures are made up for a few times, and no more than that."""
+"""Our own failures are retried a few times, and not more often."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autograder.sandbox.retry import MAX_FAULTS, retry_infrastructure
 
 
 class Action:
-    """Fails in a given way a number of times, then succeeds."""
+    """Fail in a given way a number of times, then succeed."""
 
     def __init__(self, failures: int, error: Exception) -> None:
         self.left = failures
@@ -19,7 +19,7 @@ class Action:
         self._error = error
 
     def __call__(self) -> str:
-        """One attempt."""
+        """Make one attempt."""
         self.calls += 1
         if self.calls <= self.left:
             raise self._error
@@ -28,7 +28,7 @@ class Action:
 
 @pytest.mark.parametrize("failures", range(MAX_FAULTS + 1))
 def test_a_few_faults_are_made_up_for(failures: int) -> None:
-    """Each costs one more attempt."""
+    """Each fault costs one more attempt."""
     action = Action(failures, SandboxFault("killed"))
     assert "done" == retry_infrastructure(action)
     assert failures + 1 == action.calls
@@ -46,7 +46,7 @@ def test_one_fault_more_is_told() -> None:
     "error", [SandboxUnavailable("no namespaces"), BoxEnded(Ending.EXITED), ValueError()]
 )
 def test_nothing_else_is_tried_again(error: Exception) -> None:
-    """A missing layer stays missing, and what student code did is its own."""
+    """A missing layer and errors of student code are not retried."""
     action = Action(1, error)
     with pytest.raises(type(error)):
         retry_infrastructure(action)
@@ -54,7 +54,7 @@ def test_nothing_else_is_tried_again(error: Exception) -> None:
 
 
 def test_what_hangs_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A failure after a long time is told at once."""
+    """A failure after a long time is reported immediately."""
     monkeypatch.setattr(retry, "SECONDS", -1.0)
     action = Action(1, SandboxFault("no answer"))
     with pytest.raises(SandboxFault, match="no answer"):

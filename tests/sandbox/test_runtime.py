@@ -1,4 +1,4 @@
-"""What a box sees of the installation."""
+"""The parts of the installation that a box sees."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autograder.sandbox.runtime import get_current_runtime
 
 
 def test_modules_come_from_readable_places() -> None:
-    """Every folder that modules are imported from lies in what is visible, and exists."""
+    """Every folder on the import path is readable in boxes, and exists."""
     found = get_current_runtime()
     assert found.sys_path
     for path in found.sys_path:
@@ -22,14 +22,14 @@ def test_modules_come_from_readable_places() -> None:
 
 
 def test_this_interpreter_is_described() -> None:
-    """The zygote is started with the interpreter that runs the grader, and finds our package."""
+    """The zygote uses the interpreter that runs the grader, and finds our package."""
     found = get_current_runtime()
     assert sys.executable == found.executable
     assert Path(autograder.__file__).is_relative_to(found.package_root)
 
 
 def test_neither_homes_nor_the_whole_root_are_visible() -> None:
-    """Nothing above the installation is."""
+    """Only the installation itself is visible."""
     for path in get_current_runtime().readable:
         assert Path(path) not in {
             Path("/"),
@@ -42,13 +42,13 @@ def test_neither_homes_nor_the_whole_root_are_visible() -> None:
 
 
 def test_no_visible_place_lies_below_another() -> None:
-    """A second view of the same files would only be a second thing to confine."""
+    """No folder is mounted twice, because each view has to be confined."""
     folders = [Path(path) for path in get_current_runtime().readable if not Path(path).is_symlink()]
     assert [] == [(a, b) for a in folders for b in folders if a != b and a.is_relative_to(b)]
 
 
 def test_our_own_installed_packages_are_masked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the grader is installed beside torch, its code is hidden from boxes."""
+    """The grader's code is hidden from boxes, also if it is installed in the same folder as torch."""
     site = tmp_path / "site-packages"
     for name in ("autograder", "reference", "torch"):
         (site / name).mkdir(parents=True)
@@ -57,7 +57,7 @@ def test_our_own_installed_packages_are_masked(tmp_path: Path, monkeypatch: pyte
 
 
 def test_links_cover_nothing(tmp_path: Path) -> None:
-    """/lib may be a link to /usr/lib: both are kept, as a link and as a folder."""
+    """If /lib is a link to /usr/lib, both are kept, as a link and as a folder."""
     real = tmp_path / "usr/lib"
     (real / "python3").mkdir(parents=True)
     link = tmp_path / "lib"

@@ -1,4 +1,4 @@
-"""The self-test before grading: made once, remembered by its owner alone, and failing closed."""
+"""The self-test before grading: run once, remembered in a private file, and failing closed."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ HOLDS = [Layer("no network", ok=True, found="nothing")]
 
 
 class Examination:
-    """Stands in for `selftest.examine`: gives canned layers, and counts how often it was asked."""
+    """A stand-in for `selftest.examine` that returns canned layers and counts its calls."""
 
     def __init__(self, *results: list[Layer]) -> None:
         self._results = results
         self.made = 0
 
     def __call__(self, make: selftest.Start, environment: Environment) -> list[Layer]:
-        """The next result; the last one for ever."""
+        """Return the next result; repeat the last one."""
         del environment
         self.made += 1
         return self._results[min(self.made, len(self._results)) - 1]
@@ -39,7 +39,7 @@ class Examination:
 
 @pytest.fixture
 def private(tmp_path: Path) -> Path:
-    """A course's private folder."""
+    """Return a course's private folder."""
     folder = tmp_path / ".autograder"
     folder.mkdir(mode=0o700)
     return folder
@@ -47,19 +47,19 @@ def private(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def examination(monkeypatch: pytest.MonkeyPatch) -> Examination:
-    """Everything holds."""
+    """Return an examination in which every layer holds."""
     made = Examination(HOLDS)
     monkeypatch.setattr(selftest, "examine", made)
     return made
 
 
 def never(environment: Environment) -> Sandbox:
-    """No sandbox is started."""
+    """Fail if a sandbox is started."""
     raise AssertionError("a sandbox was started")
 
 
 def test_a_proof_is_made_once(private: Path, examination: Examination) -> None:
-    """The second run on the same machine believes the first, and the file is its owner's alone."""
+    """A second run on the same machine uses the stored proof, whose file only the owner can read."""
     first = ensure(never, private)
     assert first == ensure(never, private)
     assert 1 == examination.made
@@ -82,7 +82,7 @@ def test_a_proof_is_made_once(private: Path, examination: Examination) -> None:
 def test_another_machine_is_tested_again(
     monkeypatch: pytest.MonkeyPatch, private: Path, examination: Examination, place: str, value: object
 ) -> None:
-    """Kernel, interpreter, our own code, rights and accounting each decide whether a proof counts."""
+    """A proof is valid only for the same kernel, interpreter, code, rights and accounting."""
     ensure(never, private)
     monkeypatch.setattr(place, value)
     ensure(never, private)
@@ -90,32 +90,32 @@ def test_another_machine_is_tested_again(
 
 
 def test_the_proof_of_a_weaker_level_is_none_of_a_stronger(private: Path, examination: Examination) -> None:
-    """Each isolation level is proven for itself."""
+    """Each isolation level needs its own proof."""
     ensure(never, private, isolation="none")
     ensure(never, private, isolation="namespaces")
     assert 2 == examination.made
 
 
 def test_a_start_that_gives_another_level_is_refused(private: Path) -> None:
-    """A sandbox that is weaker than asked for is never taken for the one asked for."""
+    """A sandbox with a weaker level than requested is refused."""
     with pytest.raises(SandboxUnavailable, match="expected isolation 'namespaces', got 'none'"):
         ensure(lambda environment: FakeSandbox(), private)
     assert read_last_proof(private) is None
 
 
 def linked(path: Path) -> None:
-    """A link to a proof elsewhere."""
+    """Replace the proof by a link to a proof elsewhere."""
     path.rename(path.with_name("elsewhere"))
     path.symlink_to("elsewhere")
 
 
 def twice(path: Path) -> None:
-    """A second name of the same file, which somebody else may hold."""
+    """Give the proof a second hard link, which another user may hold."""
     path.with_name("elsewhere").hardlink_to(path)
 
 
 def a_folder(path: Path) -> None:
-    """Something that cannot be read."""
+    """Replace the proof by a folder."""
     path.unlink()
     path.mkdir()
 
@@ -142,7 +142,7 @@ def a_folder(path: Path) -> None:
 def test_a_proof_that_others_could_have_written_is_not_believed(
     private: Path, examination: Examination, spoil: Callable[[Path], object]
 ) -> None:
-    """Links, wrong owners' rights and damaged content mean that it is tested again."""
+    """With links, wrong permissions or damaged content the machine is tested again."""
     ensure(never, private)
     spoil(private / FILE_NAME)
     assert read_last_proof(private) is None
@@ -153,7 +153,7 @@ def test_a_proof_that_others_could_have_written_is_not_believed(
 @pytest.mark.skipif(os.geteuid() != 0, reason="not applicable: only root can give a file away")
 @pytest.mark.parametrize("of", ["file", "folder"])
 def test_a_proof_of_another_user_is_not_believed(private: Path, examination: Examination, of: str) -> None:
-    """Neither the file nor its folder may belong to somebody else."""
+    """Neither the file nor its folder may belong to another user."""
     ensure(never, private)
     os.chown(private / FILE_NAME if of == "file" else private, 60_000, 60_000)
     assert read_last_proof(private) is None
@@ -161,7 +161,7 @@ def test_a_proof_of_another_user_is_not_believed(private: Path, examination: Exa
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="not applicable: root may write everywhere")
 def test_a_proof_that_cannot_be_kept_is_made_every_time(private: Path, examination: Examination) -> None:
-    """A folder that cannot be written stops nobody from grading."""
+    """If the folder is not writable, the self-test runs every time and grading continues."""
     private.chmod(0o500)
     ensure(never, private)
     ensure(never, private)
@@ -179,7 +179,7 @@ def test_a_proof_that_cannot_be_kept_is_made_every_time(private: Path, examinati
 def test_whatever_does_not_hold_is_refused(
     monkeypatch: pytest.MonkeyPatch, private: Path, layers: list[Layer]
 ) -> None:
-    """The refusal names layer, finding and remedy, and nothing is remembered."""
+    """The error names layer, finding and remedy, and no proof is stored."""
     monkeypatch.setattr(selftest, "examine", Examination(layers))
     with pytest.raises(SandboxUnavailable) as refused:
         ensure(never, private)
@@ -191,7 +191,7 @@ def test_whatever_does_not_hold_is_refused(
 
 @pytest.mark.parametrize("faults", [1, MAX_FAULTS])
 def test_faults_of_ours_are_made_up_for(monkeypatch: pytest.MonkeyPatch, private: Path, faults: int) -> None:
-    """What could not be finished says nothing about the machine, and is tried again."""
+    """An unfinished examination says nothing about the machine, and is retried."""
     unfinished = [Layer("no network", ok=False, found="the zygote is gone", finished=False)]
     examination = Examination(*[unfinished] * faults, HOLDS)
     monkeypatch.setattr(selftest, "examine", examination)
@@ -202,7 +202,7 @@ def test_faults_of_ours_are_made_up_for(monkeypatch: pytest.MonkeyPatch, private
 def test_a_self_test_that_is_never_finished_is_a_refusal(
     monkeypatch: pytest.MonkeyPatch, private: Path
 ) -> None:
-    """After a few attempts it is refused, with what was found last."""
+    """After a few unfinished attempts the self-test is refused with the last finding."""
     examination = Examination([Layer("no network", ok=False, found="the zygote is gone", finished=False)])
     monkeypatch.setattr(selftest, "examine", examination)
     with pytest.raises(SandboxUnavailable, match="no network: the zygote is gone"):
@@ -211,7 +211,7 @@ def test_a_self_test_that_is_never_finished_is_a_refusal(
 
 
 def test_what_was_reached_is_refused_at_once(monkeypatch: pytest.MonkeyPatch, private: Path) -> None:
-    """A hole is not tried until it looks closed."""
+    """A hole that was found is not retried."""
     examination = Examination([Layer("no network", ok=False, found="reached: connected")], HOLDS)
     monkeypatch.setattr(selftest, "examine", examination)
     with pytest.raises(SandboxUnavailable, match="reached: connected"):
@@ -220,7 +220,7 @@ def test_what_was_reached_is_refused_at_once(monkeypatch: pytest.MonkeyPatch, pr
 
 
 def test_a_hole_is_not_forgotten_over_a_fault(monkeypatch: pytest.MonkeyPatch, private: Path) -> None:
-    """An attempt that found a hole and was not finished is a refusal, whatever a later one finds."""
+    """A hole found in an unfinished attempt is a refusal, whatever a later attempt finds."""
     both = [
         Layer("no network", ok=False, found="reached: connected"),
         Layer("bounded time", ok=False, found="the zygote is gone", finished=False),
@@ -231,7 +231,7 @@ def test_a_hole_is_not_forgotten_over_a_fault(monkeypatch: pytest.MonkeyPatch, p
 
 
 def test_an_optional_layer_is_not_missed(monkeypatch: pytest.MonkeyPatch, private: Path) -> None:
-    """What is optional neither refuses nor counts as proven."""
+    """A missing optional layer neither refuses grading nor counts as proven."""
     absent = Layer("Landlock", ok=False, found="not in this kernel", required=False)
     monkeypatch.setattr(selftest, "examine", Examination([*HOLDS, absent]))
     assert ("no network",) == ensure(never, private).canaries
@@ -240,7 +240,7 @@ def test_an_optional_layer_is_not_missed(monkeypatch: pytest.MonkeyPatch, privat
 def test_what_is_remembered_is_told(
     monkeypatch: pytest.MonkeyPatch, private: Path, examination: Examination
 ) -> None:
-    """None, one that counts with its time, or one of other circumstances; and no sandbox is started."""
+    """Reports no proof, a valid one with its time, or an outdated one; no sandbox is started."""
     assert "none is remembered; the next grading makes one" == selftest.describe_last_proof(private)
     monkeypatch.setattr("time.time", lambda: 1_700_000_000.0)
     ensure(never, private)
@@ -255,7 +255,7 @@ def test_what_is_remembered_is_told(
 
 @pytest.mark.sandbox
 def test_this_machine_is_proven(private: Path) -> None:
-    """Every canary is among what is remembered, and remembering starts no sandbox."""
+    """Every canary is part of the stored proof, and reading the proof starts no sandbox."""
     proof = ensure(start_sandbox, private)
     assert {canary.name for canary in tried_here()} <= set(proof.canaries)
     assert proof == ensure(never, private)
@@ -271,7 +271,7 @@ def test_a_zygote_killed_during_the_self_test_is_replaced(private: Path) -> None
         sandbox = start_sandbox(environment)
         if not started:
             os.kill(zygote_pid(sandbox), signal.SIGKILL)
-            # Until it has ended; on a busy machine canaries would run before.
+            # Wait until it has ended; on a busy machine canaries might run before.
             os.waitid(os.P_PID, zygote_pid(sandbox), os.WEXITED | os.WNOWAIT)
         started.append(sandbox)
         return sandbox
@@ -282,7 +282,7 @@ def test_a_zygote_killed_during_the_self_test_is_replaced(private: Path) -> None
 
 
 def test_a_sandbox_that_never_starts_is_a_refusal(private: Path) -> None:
-    """Twice a fault is not available, not an error of the program."""
+    """Repeated faults mean that the sandbox is unavailable, and are not an error of the program."""
 
     def start(environment: Environment) -> Sandbox:
         raise SandboxFault("the zygote did not start")

@@ -1,4 +1,4 @@
-"""A submission over as many boxes as it needs: what is run again, what is lost, when it ends."""
+"""A session: which cells and calls run again after a box ends, what is lost, and when the session ends."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ OK = Observation(ok=True, value=42)
 
 
 def session(fake: FakeSandbox, **limits: float) -> Session:
-    """The cells above on a fake sandbox."""
+    """Return a session of the cells above on a fake sandbox."""
     return Session(fake, CELLS, msgspec.structs.replace(Limits(), **limits), seed=3, files={"a": b"1"})
 
 
 def logs(fake: FakeSandbox) -> list[list[str]]:
-    """What each box was given, in order."""
+    """Return what each box was asked, in order."""
     return [box.log for box in fake.boxes]
 
 
@@ -47,7 +47,7 @@ def test_code_cells_run_in_order_in_one_box() -> None:
 
 
 def test_a_cell_that_ends_the_box_is_left_out_of_the_next() -> None:
-    """The others run again, the first results stand, and staff is told which cell it was."""
+    """The others run again, their first results are kept, and staff see which cell ended the box."""
     fake = FakeSandbox({"two": Ending.MEMORY})
     with session(fake) as running:
         runs = running.run()
@@ -67,7 +67,7 @@ def test_running_twice_runs_once() -> None:
 
 
 def test_a_box_can_be_handed_over_in_which_the_cells_ran() -> None:
-    """It is the caller's, who closes it; where there is none any more, that is said."""
+    """The caller owns the box and closes it; if no box is left, `BoxEnded` is raised."""
     fake = FakeSandbox({"two": Ending.MEMORY})
     with session(fake) as running:
         running.run()
@@ -80,7 +80,7 @@ def test_a_box_can_be_handed_over_in_which_the_cells_ran() -> None:
 
 
 def test_a_call_that_ends_the_box_loses_only_itself() -> None:
-    """The calls after it are asked in a new box in which the cells have run again."""
+    """Later calls are asked in a new box in which the cells have run again."""
     fake = FakeSandbox(answers={"a": OK, "bad": Ending.CRASHED, "b": OK})
     with session(fake) as running:
         answers = running.ask([Call("a"), Call("bad"), Call("b")])
@@ -90,7 +90,7 @@ def test_a_call_that_ends_the_box_loses_only_itself() -> None:
 
 
 def test_after_two_endings_a_question_is_not_tried_further() -> None:
-    """Its remaining calls say that they were not asked; the next question starts afresh."""
+    """The remaining calls are marked as not asked; the next question starts anew."""
     assert 2 == ENDINGS_PER_QUESTION
     fake = FakeSandbox(answers={"x": Ending.EXITED, "y": Ending.CALL_TIME, "z": OK, "next": OK})
     with session(fake) as running:
@@ -103,7 +103,7 @@ def test_after_two_endings_a_question_is_not_tried_further() -> None:
 
 
 def test_restarts_are_bounded() -> None:
-    """After the last restart nothing is opened; every further answer says that it is for that."""
+    """After the last restart no box is opened, and every further answer gives that reason."""
     fake = FakeSandbox(dict.fromkeys(("one", "two", "three"), Ending.CRASHED))
     with session(fake, restarts=1) as running:
         runs = running.run()
@@ -117,7 +117,7 @@ def test_restarts_are_bounded() -> None:
 
 
 def test_faults_of_ours_are_made_up_for_and_cost_no_restart() -> None:
-    """Up to `MAX_FAULTS` in one submission, each with a note for staff; the one after them is raised."""
+    """Up to `MAX_FAULTS` faults per submission are retried with a note for staff; the next one is raised."""
     fake = FakeSandbox(answers={"q": OK}, faults=MAX_FAULTS)
     with session(fake, restarts=0) as running:
         assert [OK] == running.ask([Call("q")])
@@ -128,7 +128,7 @@ def test_faults_of_ours_are_made_up_for_and_cost_no_restart() -> None:
 
 
 def test_session_opens_no_box_for_later_questions_when_faults_go_on() -> None:
-    """A sandbox that is ended again and again took minutes: each question had its boxes opened anew."""
+    """With a sandbox that kept failing, each question used to open new boxes, which took minutes."""
     fake = FakeSandbox({"two": SandboxFault("ended again")}, {"q": OK})
     with session(fake) as running:
         for action in (running.run, *[lambda: running.ask([Call("q")])] * 20):
@@ -140,7 +140,7 @@ def test_session_opens_no_box_for_later_questions_when_faults_go_on() -> None:
 def test_session_gives_up_when_faults_took_as_long_as_the_submission_may(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A sandbox that hangs before it fails costs a class no more time than one slow submission."""
+    """A sandbox that hangs before it fails takes no more time than one slow submission."""
     limits = Limits(submission_seconds=10)
     now, opened = [0.0], []
     clock = SimpleNamespace(monotonic=lambda: now[0])
@@ -157,11 +157,11 @@ def test_session_gives_up_when_faults_took_as_long_as_the_submission_may(
         for _ in range(3):
             with pytest.raises(SandboxFault, match="no box was opened"):
                 running.run()
-    assert len(opened) == 2  # the first took less than the submission may, both together more
+    assert len(opened) == 2  # the first took less than the submission's time, both together more
 
 
 class _LostOnce(dict[str, CellRun]):
-    """The cell ``two`` takes its time, and its box is lost the first times."""
+    """The cell ``two`` takes some time, and its box is lost the first times."""
 
     def __init__(self, seconds: float, *, times: int) -> None:
         super().__init__()
@@ -176,14 +176,14 @@ class _LostOnce(dict[str, CellRun]):
 
 
 def lossy(seconds: float = 0.0, *, times: int) -> FakeSandbox:
-    """A sandbox that loses so many boxes, each after so many seconds."""
+    """Return a sandbox that loses this many boxes, each after this many seconds."""
     fake = FakeSandbox(answers={"q": OK})
     fake.cells = _LostOnce(seconds, times=times)
     return fake
 
 
 def test_one_lost_box_is_made_up_for() -> None:
-    """An operator, or a machine out of memory, costs nobody anything."""
+    """A box killed by an operator or for lack of memory costs no points."""
     fake = lossy(times=MAX_LOST_BOXES - 1)
     with session(fake, restarts=0) as running:
         assert [OK] == running.ask([Call("q")])
@@ -192,7 +192,7 @@ def test_one_lost_box_is_made_up_for() -> None:
 
 
 def test_what_loses_its_boxes_again_gets_no_other() -> None:
-    """After the second nothing is opened, whatever is asked, and each time it is said why."""
+    """After the second lost box none is opened, and every further answer gives the reason."""
     fake = lossy(times=9)
     with session(fake) as running:
         for action in (running.run, lambda: running.ask([Call("q")]), running.run):
@@ -202,7 +202,7 @@ def test_what_loses_its_boxes_again_gets_no_other() -> None:
 
 
 def test_lost_boxes_make_the_time_no_longer() -> None:
-    """What they took is gone; where it would have been enough, a person decides and nothing is lost."""
+    """Time in lost boxes is not given back; if it would have been enough, the result needs manual review."""
     fake = lossy(0.2, times=1)
     with session(fake, submission_seconds=0.3 / CLOCK_FACTOR) as running:
         with pytest.raises(SandboxFault, match=r"time is used up, .+ in boxes"):
@@ -213,7 +213,7 @@ def test_lost_boxes_make_the_time_no_longer() -> None:
 
 
 def test_time_that_was_used_up_anyway_is_the_students_own() -> None:
-    """A fault that took next to nothing is no excuse for what takes too long by itself."""
+    """A fault that took hardly any time does not excuse code that takes too long."""
     fake = FakeSandbox(answers={"q": OK}, faults=1)
     fake.cells = _Slow()
     with session(fake, submission_seconds=0.05 / CLOCK_FACTOR) as running:
@@ -242,7 +242,7 @@ def test_time_that_was_used_up_anyway_is_the_students_own() -> None:
 def test_no_code_has_its_box_killed_at_a_moment_of_its_choice(
     plain_sandbox: NamespaceSandbox, source: str
 ) -> None:
-    """A limit or a timer of its own ends nothing before the limit that it was given; nothing is our fault."""
+    """A resource limit or timer set by student code ends nothing early, and is never counted as our fault."""
     cells = (Cell(f"import os, resource\n{source}"), Cell("while True: pass"), Cell("def f(): return 1"))
     limits = msgspec.structs.replace(LIMITS, cell_seconds=1.5)
     with Session(plain_sandbox, cells, limits) as running:
@@ -259,7 +259,7 @@ def test_no_code_has_its_box_killed_at_a_moment_of_its_choice(
 def test_many_cells_that_compute_too_much_together_are_no_fault_of_ours(
     plain_sandbox: NamespaceSandbox, seconds: float
 ) -> None:
-    """Each is within its own limit, the sum is not: the submission's time is up, however one counts."""
+    """Each cell is within its limit but their sum is not: the submission's time is used up."""
     burn = f"import time\nend = time.process_time() + {seconds}\nwhile time.process_time() < end: pass"
     cells = [Cell("def f(): return 1"), *([Cell(burn)] * int(4 / seconds))]
     limits = msgspec.structs.replace(LIMITS, cell_seconds=1.5, submission_seconds=2, processor_seconds=2)
@@ -272,7 +272,7 @@ def test_many_cells_that_compute_too_much_together_are_no_fault_of_ours(
 
 @pytest.mark.sandbox
 def test_the_kernel_alone_ends_no_box_at_its_limit_of_processor_time(plain_sandbox: NamespaceSandbox) -> None:
-    """It counts by ticks, and may be ahead of what it tells: there is room between its limit and ours."""
+    """The kernel counts in ticks and may be ahead of what it reports, so its limit is well above ours."""
     limits = msgspec.structs.replace(LIMITS, processor_seconds=5)
     box = plain_sandbox.open(limits)
     granted = next(
@@ -285,7 +285,7 @@ def test_the_kernel_alone_ends_no_box_at_its_limit_of_processor_time(plain_sandb
 
 
 def test_files_without_room_in_a_box_are_left_out() -> None:
-    """The student brought them: the others are there, code runs, and staff is told which are not."""
+    """Files that do not fit are left out and reported to staff; the other files are there and code runs."""
     fake = FakeSandbox()
     files = {"small.csv": b"1", "large.bin": bytes(9 << 20)}
     limits = Limits(scratch_mb=8)
@@ -298,7 +298,7 @@ def test_files_without_room_in_a_box_are_left_out() -> None:
 @pytest.mark.sandbox
 @pytest.mark.parametrize("megabytes", [15, 17, 65])
 def test_no_size_of_a_file_is_our_fault(plain_sandbox: NamespaceSandbox, megabytes: int) -> None:
-    """Just below the room there is, just above and far above: the box opens, and code in it runs."""
+    """With files just below, just above and far above the limit, the box opens and its code runs."""
     limits = msgspec.structs.replace(LIMITS, scratch_mb=16, memory_mb=64)
     files = {"weights.bin": bytes(megabytes << 20)}
     with Session(plain_sandbox, (Cell("print(1)"),), limits, files=files) as running:
@@ -308,7 +308,7 @@ def test_no_size_of_a_file_is_our_fault(plain_sandbox: NamespaceSandbox, megabyt
 
 
 def test_time_that_opening_takes_is_nobodys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A zygote that has to be started again leaves a submission all of its time."""
+    """Restarting a zygote takes no time from a submission."""
     fake = FakeSandbox()
     slow = fake.open
 
@@ -326,7 +326,7 @@ def test_time_that_opening_takes_is_nobodys(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_fault_while_asking_asks_again_from_where_it_was() -> None:
-    """Answers before the fault stand; the rest is asked in a new box."""
+    """Answers before the fault are kept; the rest is asked in a new box."""
     fake = FakeSandbox(answers={"a": OK, "b": OK})
     with session(fake) as running:
         assert [OK] == running.ask([Call("a")])
@@ -336,7 +336,7 @@ def test_a_fault_while_asking_asks_again_from_where_it_was() -> None:
 
 
 def test_every_box_is_closed_whatever_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also when the submission's time runs out between two cells."""
+    """Boxes are closed also if the submission's time runs out between two cells."""
     fake = FakeSandbox({"two": Ending.EXITED})
     with session(fake) as running:
         running.run()
@@ -356,7 +356,7 @@ class _Slow(dict[str, CellRun]):
 
 
 def test_no_cell_and_no_call_gets_more_than_what_is_left() -> None:
-    """Seconds are the smaller of the cell's or call's limit and the submission's rest."""
+    """The time given is the smaller of the cell's or call's limit and the submission's remaining time."""
     fake = FakeSandbox(answers={"q": OK})
     with session(fake, submission_seconds=5, cell_seconds=2, call_seconds=9) as running:
         running.run()
@@ -366,7 +366,7 @@ def test_no_cell_and_no_call_gets_more_than_what_is_left() -> None:
 
 
 def test_many_slow_calls_end_with_the_submissions_time() -> None:
-    """However many calls take nearly their whole time, the submission's deadline holds."""
+    """The submission's deadline holds, however many calls take nearly their whole time."""
     slow = [Call(str(number)) for number in range(100)]
     fake = FakeSandbox(answers={one.target: OK for one in slow})
 
@@ -398,7 +398,7 @@ def test_many_slow_calls_end_with_the_submissions_time() -> None:
 
 @pytest.mark.sandbox
 def test_a_real_submission_loses_only_what_it_broke(plain_sandbox: NamespaceSandbox) -> None:
-    """A cell that exits, a function that hangs and an honest one between them."""
+    """A cell that exits and a function that hangs do not affect an honest function between them."""
     cells = (
         Cell("x = 1"),
         Cell("import os\nx = 2\nos._exit(0)"),
@@ -418,7 +418,7 @@ def test_a_real_submission_loses_only_what_it_broke(plain_sandbox: NamespaceSand
 
 @pytest.mark.sandbox
 def test_a_process_that_ends_later_is_noticed(plain_sandbox: NamespaceSandbox) -> None:
-    """A thread that ends the process after its cell has returned ends the box for the next request."""
+    """A thread that ends the process after its cell has returned ends the box at the next request."""
     late = "import os, threading\nthreading.Timer(0.2, os._exit, (0,)).start()\ndef f():\n    return 1"
     with Session(plain_sandbox, (Cell(late),), LIMITS) as running:
         running.run()

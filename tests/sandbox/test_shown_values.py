@@ -1,4 +1,4 @@
-"""The last value of a test: a number of any class is credit, and all else is told by its class."""
+"""The last value of a test: a number of any class is credit, other values are reported by class."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ NOTHING = {
 
 
 def shown(code: str) -> object:
-    """Return the last value of a test as it is told."""
+    """Return the reported last value of a test."""
     import numpy as np
 
     return run_test(code, {"np": np, "torch": torch}, doctest=False)["value"]
@@ -54,23 +54,23 @@ def shown(code: str) -> object:
 
 @pytest.mark.parametrize("code", NUMBERS.values(), ids=NUMBERS)
 def test_a_number_is_told_as_a_number(code: str) -> None:
-    """Whatever library it belongs to."""
+    """Numbers of every library are supported."""
     assert (2.0, float) == (shown(code), type(shown(code)))
 
 
 @pytest.mark.parametrize("code", BOOLEANS.values(), ids=BOOLEANS)
 def test_a_truth_is_told_as_a_truth(code: str) -> None:
-    """A comparison that holds takes nothing away."""
+    """A comparison that holds takes no points away."""
     assert shown(code) is True
 
 
 @pytest.mark.parametrize(("code", "name"), OTHERS.values(), ids=OTHERS)
 def test_what_is_no_number_is_told_by_its_class(code: str, name: str) -> None:
-    """So that it can be sent to manual review instead of being full marks."""
+    """This allows sending it to manual review instead of giving full marks."""
     assert name == shown(code)
 
 
 @pytest.mark.parametrize("code", NOTHING.values(), ids=NOTHING)
 def test_what_a_notebook_does_not_show_is_nothing(code: str) -> None:
-    """Neither credit nor a doubt."""
+    """A test without a displayed value gives neither credit nor doubt."""
     assert shown(code) is None

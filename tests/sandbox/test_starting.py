@@ -1,4 +1,4 @@
-"""A sandbox that cannot be started: whatever failed, nothing stays behind, and the retry hears of it."""
+"""A sandbox that cannot be started: nothing is left behind, and the fault can be retried."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FOLDER: dict[str, tuple[Any, str]] = {"making the folder": (namespaces.tempfile,
 
 
 def remembering(made: list[str]) -> Callable[..., str]:
-    """Make folders, and keep their names: others on this machine make such folders, too."""
+    """Create folders and remember their names, because other programs create such folders, too."""
     original = tempfile.mkdtemp
 
     def make(*arguments: Any, **options: Any) -> str:
@@ -50,7 +50,7 @@ def remembering(made: list[str]) -> Callable[..., str]:
 
 @pytest.fixture(scope="module", autouse=True)
 def works() -> None:
-    """Without anything planted, all levels start on this machine."""
+    """Return the levels that start on this machine without a planted failure."""
     for isolation in Isolation:
         try:
             start_sandbox(Environment(), isolation).close()
@@ -59,7 +59,7 @@ def works() -> None:
 
 
 def cases() -> Iterator[Any]:
-    """Every step of every level that has it."""
+    """Return every step of every level that has it."""
     for isolation in Isolation:
         for name, (owner, attribute) in {**STEPS, **(FOLDER if isolation != "namespaces" else {})}.items():
             yield pytest.param(isolation, owner, attribute, id=f"{isolation}: {name}")
@@ -71,7 +71,7 @@ def cases() -> Iterator[Any]:
 def test_a_start_that_fails_leaves_nothing(
     isolation: Isolation, owner: Any, attribute: str, error: BaseException
 ) -> None:
-    """No process, descriptor, control group or folder stays; what the system refuses is our fault."""
+    """No process, descriptor, control group or folder stays; errors of the system are our fault."""
     before = traces()
     made: list[str] = []
 
@@ -92,7 +92,7 @@ def test_a_start_that_fails_leaves_nothing(
 
 
 def fails_first(original: Callable[..., Any], times: int) -> Callable[..., Any]:
-    """What fails so many times, and then works."""
+    """Return a function that fails this many times, and then works."""
     turns = itertools.count()
 
     def sometimes(*arguments: Any, **options: Any) -> Any:
@@ -104,7 +104,7 @@ def fails_first(original: Callable[..., Any], times: int) -> Callable[..., Any]:
 
 
 def test_a_machine_that_is_short_for_a_moment_is_made_up_for() -> None:
-    """The pool starts it again, as after any other fault of ours; then boxes open."""
+    """The pool starts it again, as after other faults of ours; then boxes open."""
     before = traces()
     with pytest.MonkeyPatch.context() as patch, Pool() as pool:
         patch.setattr(subprocess, "Popen", fails_first(subprocess.Popen, MAX_FAULTS))
@@ -115,7 +115,7 @@ def test_a_machine_that_is_short_for_a_moment_is_made_up_for() -> None:
 
 
 def test_one_that_neither_goes_on_nor_ends_is_our_fault() -> None:
-    """It answers nonsense and hangs: that says nothing about the layers of this machine."""
+    """Nonsense and a hang say nothing about the layers of this machine."""
     before = traces()
 
     def hangs(*_: Any, **__: Any) -> Any:
@@ -134,7 +134,7 @@ def test_one_that_neither_goes_on_nor_ends_is_our_fault() -> None:
 
 @pytest.mark.parametrize("asked", [False, True], ids=["before it is asked", "while it maps"])
 def test_a_start_whose_helper_is_killed_ends_in_silence(asked: bool) -> None:
-    """The one that maps ids is killed: no layer is missing here, so nothing is told and it is tried again."""
+    """If the process that maps ids is killed, no layer is reported as missing and the start is retried."""
     if (starting := os.fork()) == 0:
         try:
             jail._write_maps = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
@@ -150,7 +150,7 @@ def test_a_start_whose_helper_is_killed_ends_in_silence(asked: bool) -> None:
 
 @pytest.mark.parametrize("isolation", list(Isolation))
 def test_a_box_that_nobody_could_watch_leaves_no_group(isolation: Isolation) -> None:
-    """An error between the control group of a box and the box itself releases the group."""
+    """An error between creating the control group and the box removes the group."""
     before = traces()
     sandbox = start_sandbox(Environment(), isolation)
     with_sandbox = traces()
@@ -168,7 +168,7 @@ def test_a_box_that_nobody_could_watch_leaves_no_group(isolation: Isolation) -> 
 
 
 def test_a_pipe_is_not_given_to_boxes(tmp_path: Path) -> None:
-    """A pipe that lies in a release is refused by name: the zygote would wait for its writer."""
+    """A FIFO in a release is refused by name, because the zygote would wait for its writer."""
     place = tmp_path / "corpus.txt"
     os.mkfifo(place)
     with pytest.raises(SandboxUnavailable, match=r"corpus\.txt: not a regular file"):

@@ -1,4 +1,4 @@
-"""Arrays on the wire: in the safetensors format, without a copy, and no description is believed."""
+"""Arrays on the wire: in the safetensors format, without copies, with a validated header."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ ARRAYS = st.dictionaries(
 
 
 def written(arrays: dict[str, np.ndarray]) -> bytearray:
-    """What crosses the pipe."""
+    """Return the bytes that are sent."""
     return bytearray(b"".join(wire.pack_arrays(arrays)))
 
 
 def described(description: Any, numbers: bytes = b"") -> bytes:
-    """Bytes with any description."""
+    """Return bytes with any header."""
     text = description if isinstance(description, bytes) else json.dumps(description).encode()
     return len(text).to_bytes(8, "little") + text + numbers
 
 
 def assert_equal(expected: dict[str, np.ndarray], actual: dict[str, np.ndarray]) -> None:
-    """Keys, dtypes, shapes and every bit."""
+    """Compare keys, dtypes, shapes and every bit."""
     assert expected.keys() == actual.keys()
     for key, array in expected.items():
         assert (array.dtype, array.shape) == (actual[key].dtype, actual[key].shape)
@@ -48,7 +48,7 @@ def assert_equal(expected: dict[str, np.ndarray], actual: dict[str, np.ndarray])
 
 @given(ARRAYS)
 def test_what_is_written_is_read(arrays: dict[str, np.ndarray]) -> None:
-    """By ourselves, whatever the dtypes and shapes; and each array lies evenly."""
+    """Arrays of all dtypes and shapes are read back, and each one is aligned."""
     read = wire.read_arrays(written(arrays))
     assert_equal(arrays, read)
     assert all(array.flags.aligned for array in read.values())
@@ -56,13 +56,13 @@ def test_what_is_written_is_read(arrays: dict[str, np.ndarray]) -> None:
 
 @given(ARRAYS.filter(bool))
 def test_the_format_is_that_of_the_library(arrays: dict[str, np.ndarray]) -> None:
-    """The library reads what we write, and we read what it writes."""
+    """The safetensors library reads our files, and we read its files."""
     assert_equal(arrays, load(bytes(written(arrays))))
     assert_equal(arrays, wire.read_arrays(save(arrays)))
 
 
 def test_numbers_are_neither_copied_on_the_way_out_nor_on_the_way_in() -> None:
-    """What is written is the array's own memory; what is read is a view, to be changed freely."""
+    """Writing uses the array's own memory; reading returns a writable view."""
     array = np.arange(6, dtype=np.float32)
     _, numbers = wire.pack_arrays({"a": array})
     assert np.shares_memory(array, np.frombuffer(numbers, np.float32))
@@ -73,19 +73,19 @@ def test_numbers_are_neither_copied_on_the_way_out_nor_on_the_way_in() -> None:
 
 
 def test_numbers_of_another_byte_order_are_turned() -> None:
-    """Student code may return them."""
+    """Student code may return big-endian arrays."""
     array = np.array([1.0, 2.0], ">f4")
     assert [1.0, 2.0] == wire.read_arrays(written({"a": array}))["a"].tolist()
 
 
 def test_a_truth_value_is_true_or_false() -> None:
-    """A byte of another value would be equal to neither."""
+    """A Boolean byte other than 0 and 1 is refused, because it would equal neither."""
     data = described({"a": {"dtype": "BOOL", "shape": [3], "data_offsets": [0, 3]}}, b"\x00\x01\x07")
     assert b"\x00\x01\x01" == wire.read_arrays(data)["a"].tobytes()
 
 
 def test_an_array_that_lies_unevenly_is_read_all_the_same() -> None:
-    """Only a forger writes so."""
+    """Only forged messages contain unaligned arrays."""
     entries = {
         "a": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]},
         "b": {"dtype": "F64", "shape": [], "data_offsets": [1, 9]},
@@ -128,21 +128,21 @@ ONE = {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}
     ],
 )
 def test_a_description_that_lies_is_refused(description: Any, numbers: bytes) -> None:
-    """Holes, overlaps, sizes that disagree, and types that are none."""
+    """Gaps, overlaps, mismatched sizes and unknown dtypes are refused."""
     with pytest.raises(ValueError, match=r".+"):
         wire.read_arrays(described(description, numbers))
 
 
 @pytest.mark.parametrize("data", [b"x", bytes(7), (9).to_bytes(8, "little") + b"{}", b"\xff" * 16])
 def test_a_length_that_lies_is_refused(data: bytes) -> None:
-    """Shorter than the length's own bytes, shorter than it says, and endless."""
+    """A file shorter than its length field, shorter than the header, or with an endless header is refused."""
     with pytest.raises(ValueError, match=r".+"):
         wire.read_arrays(data)
 
 
 @given(st.binary(max_size=60), st.binary(max_size=20))
 def test_any_bytes_are_arrays_or_refused(text: bytes, numbers: bytes) -> None:
-    """Nothing unforeseen."""
+    """Any bytes are read or refused, without another error."""
     try:
         assert all(isinstance(one, np.ndarray) for one in wire.read_arrays(described(text, numbers)).values())
     except ValueError:
@@ -152,7 +152,7 @@ def test_any_bytes_are_arrays_or_refused(text: bytes, numbers: bytes) -> None:
 @pytest.mark.parametrize("offset", range(0, 20, 4))
 @pytest.mark.parametrize("dtype", ["complex128", "complex64", "float64", "int16"])
 def test_arrays_come_at_any_place_of_a_message(dtype: str, offset: int) -> None:
-    """What stands before it decides where; torch must not crash on it."""
+    """Arrays may start at any offset of a message; torch must not crash on it."""
     numbers = np.arange(3).astype(dtype)
     message = bytearray(offset) + bytearray(numbers.tobytes())
     array = np.frombuffer(message, dtype, 3, offset)

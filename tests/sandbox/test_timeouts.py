@@ -1,4 +1,4 @@
-"""What is known to run out of time is not run again, and comes out as it did."""
+"""Known timeouts are not run again, and give the same results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FIRST, ENDLESS, LAST = (Call(name) for name in ("first", "endless", "last"))
 
 
 def fake_sandbox() -> FakeSandbox:
-    """Return one in which a cell and a call never end."""
+    """Return a fake sandbox in which a cell and a call never end."""
     return FakeSandbox({"loop": Ending.CELL_TIME}, {"first": OK, "endless": Ending.CALL_TIME, "last": OK})
 
 
@@ -30,7 +30,7 @@ def run_session(
     calls: Sequence[Call] = (FIRST, ENDLESS, LAST),
     visits: dict[int, Visit] | None = None,
 ) -> str:
-    """Run the cells and ask; return all that judging sees."""
+    """Run the cells and calls; return everything that judging sees."""
     with Session(fake, CELLS, Limits(), timeouts=timeouts, visits=visits) as session:
         runs = session.run()
         answers = session.ask(calls)
@@ -45,7 +45,7 @@ def run_and_ask(session: Session) -> None:
 
 
 def run_until_first_timeout(timeouts: SubmissionTimeouts, *, tests: bool = False) -> FakeSandbox:
-    """Run a session that is to stop at a new time-out; return its boxes."""
+    """Run a session that stops at a new timeout; return its boxes."""
     fake, found = fake_sandbox(), timeouts.get_notebook_timeouts("x".encode)
     runner, outcomes = cast("CellTester", FakeRunner()), dict[ItemKey, CellOutcome]()
     endless = {("q", "endless"): CellTest("endless", "code", seconds=5)}
@@ -62,12 +62,12 @@ def count_runs(fake: FakeSandbox, name: str) -> int:
 
 
 def code_of(text: str) -> Timeouts:
-    """Return the time-outs of other code."""
+    """Return the timeouts recorded for this code."""
     return Timeouts(text.encode)
 
 
 def test_known_timeouts_are_not_run_again_and_come_out_the_same() -> None:
-    """Neither the endless cell nor the endless call; everything else is run as before."""
+    """Neither the endless cell nor the endless call is run again; everything else is run as before."""
     first, met = fake_sandbox(), code_of("x")
     seen = run_session(first, met)
     again, known = fake_sandbox(), Timeouts("x".encode, met.met)
@@ -92,7 +92,7 @@ def test_known_timeouts_are_not_run_again_and_come_out_the_same() -> None:
 def test_known_timeouts_are_run_again_when_anything_they_depend_on_changed(
     basis: str, calls: Sequence[Call]
 ) -> None:
-    """Code, inputs, or what the box was asked before."""
+    """They depend on code, inputs, and the earlier requests to the box."""
     met = code_of("x")
     run_session(fake_sandbox(), met)
     fake = fake_sandbox()
@@ -103,7 +103,7 @@ def test_known_timeouts_are_run_again_when_anything_they_depend_on_changed(
 
 
 def test_known_timeouts_of_calls_are_run_again_when_tests_run_between_cells() -> None:
-    """A test may change what later calls meet, and is no part of what names a time-out."""
+    """A test may change the state for later calls, and is not part of a timeout's key."""
     met = code_of("x")
     run_session(fake_sandbox(), met)
     fake = fake_sandbox()
@@ -123,7 +123,7 @@ def test_known_timeouts_use_up_the_submissions_time(submission_seconds: float) -
         answers = session.ask([FIRST, ENDLESS, LAST, FIRST])
     spent = 20 if submission_seconds > 20 else 10  # the fake's own loops take no time
     assert session._compute_time_left() == pytest.approx(submission_seconds - spent, abs=2)
-    in_time = submission_seconds > 20  # otherwise the call ends earlier than at the limit of calls
+    in_time = submission_seconds > 20  # otherwise the call ends before its own limit
     assert answers[1].ending is (Ending.CALL_TIME if in_time else Ending.SUBMISSION_TIME)
 
 
@@ -137,7 +137,7 @@ def test_run_stops_at_its_first_new_timeout_and_closes_its_boxes(*, tests: bool)
 
 
 def test_stopped_run_comes_out_the_same_as_one_that_was_not_stopped() -> None:
-    """Each of its time-outs is run once in all: the one at which it stopped is known then."""
+    """Each timeout is run once in total: after a stop it is known."""
     timeouts = SubmissionTimeouts(stop_at_new=True)
     stopped = run_until_first_timeout(timeouts)
     again, known = fake_sandbox(), SubmissionTimeouts(timeouts.met).get_notebook_timeouts("x".encode)
@@ -158,7 +158,7 @@ def test_run_stops_at_a_new_call_but_at_no_known_cell() -> None:
 
 
 class FakeRunner:
-    """Stands for a judge's box in which the test called endless never ends."""
+    """A stand-in for a judge's box in which the test called endless never ends."""
 
     def __init__(self) -> None:
         self.ran: list[str] = []
@@ -173,7 +173,7 @@ class FakeRunner:
 def run_tests(
     timeouts: Timeouts, basis: bytes = b"tests", *, names: Sequence[str] = ("one", "endless", "last")
 ) -> tuple[list[str], str, float]:
-    """Run tests behind the cells; return which ran, what judging sees, and the time that is left."""
+    """Run tests after the cells; return the tests that ran, what judging sees, and the remaining time."""
     runner, found = FakeRunner(), dict[ItemKey, CellOutcome]()
     tests = {("q", name): CellTest(name, "code", seconds=5) for name in names}
     visits = {len(CELLS): create_visit(cast("CellTester", runner), tests, found, timeouts, basis)}
@@ -184,7 +184,7 @@ def run_tests(
 
 
 def test_one_endless_function_leaves_time_for_other_questions() -> None:
-    """After two endings the other tests of its question are not run."""
+    """After two endings the other tests of the question are not run."""
     found = dict[ItemKey, CellOutcome]()
     keys = [("q", "one"), ("q", "endless"), ("q", "endless again"), ("q", "last"), ("r", "first")]
     tests = {key: CellTest(key[1].split()[0], "code", seconds=5, shared=False) for key in keys}
@@ -203,7 +203,7 @@ def test_one_endless_function_leaves_time_for_other_questions() -> None:
 
 
 def test_known_timeouts_of_tests_are_not_run_again_and_come_out_the_same() -> None:
-    """The tests before and after it run, and the submission has as much time left as if it had run."""
+    """The tests before and after it run, and the remaining time is the same as if it had run."""
     met = code_of("x")
     ran, seen, left = run_tests(met)
     known = Timeouts("x".encode, met.met)
@@ -226,7 +226,7 @@ def test_known_timeouts_of_tests_are_not_run_again_and_come_out_the_same() -> No
 def test_known_timeouts_of_tests_are_run_again_when_anything_they_depend_on_changed(
     code: str, basis: bytes, names: Sequence[str]
 ) -> None:
-    """Also what a test of the same notebook may have left behind."""
+    """They also depend on earlier tests of the same notebook, which may have left some state behind."""
     met = code_of("x")
     run_tests(met)
     assert "endless" in run_tests(Timeouts(code.encode, met.met), basis, names=names)[0]

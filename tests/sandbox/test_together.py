@@ -1,4 +1,4 @@
-"""Cells that follow one another: each is told what is its own."""
+"""Consecutive cells: outputs, endings and limits are attributed to the right cell."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ for pid in children:
 
 
 def runs(sandbox: NamespaceSandbox, sources: Sequence[str], **limits: float) -> list[CellRun | None]:
-    """What came of each cell of a submission."""
+    """Return the run of each cell of a submission."""
     with Session(sandbox, [Cell(one) for one in sources], Limits(**limits)) as session:
         return session.run()
 
 
 def texts(run: CellRun | None) -> list[str]:
-    """What a cell printed."""
+    """Return what a cell printed."""
     assert run is not None
     return [output.data["text/plain"] for output in run.outputs]
 
 
 def test_what_is_printed_past_the_shell_belongs_to_its_cell(plain_sandbox: NamespaceSandbox) -> None:
-    """Also where the next cell prints at once, and where one prints more than a pipe holds."""
+    """This holds if the next cell prints at once, and if one prints more than a pipe can hold."""
     flood = "import os\nfor _ in range(30): _ = os.write(1, b'x' * 5000)"
     sources = [PAST_THE_SHELL.format(n) if n % 3 else f"print({n})" for n in range(40)] + [flood, "7"]
     for _ in range(3):
@@ -55,13 +55,13 @@ def test_what_is_printed_past_the_shell_belongs_to_its_cell(plain_sandbox: Names
 
 
 def test_a_cell_that_closes_its_output_does_not_hold_up_the_others(plain_sandbox: NamespaceSandbox) -> None:
-    """Nobody can tell then what waits to be read, and each is answered for itself."""
+    """Pending output is unknown then, so each cell is answered separately."""
     found = runs(plain_sandbox, ["import os\nos.close(1)", "print(1)", "2"])
     assert [[], ["1\n"], ["2"]] == [texts(run) for run in found]
 
 
 def test_the_cell_that_ends_the_box_is_named(plain_sandbox: NamespaceSandbox) -> None:
-    """Those before and after it are run, and what they met is told."""
+    """The cells before and after it run, and the limits that they met are reported."""
     found = runs(plain_sandbox, ["x = 1", SWALLOWED, "import os\nos._exit(3)", "x + 1"], processes=16)
     assert [None, None, Ending.EXITED, None] == [run.ending if run else run for run in found]
     assert [[], [LimitKind.PROCESSES], [], []] == [[one.met for one in run.met] for run in found if run]
@@ -69,7 +69,7 @@ def test_the_cell_that_ends_the_box_is_named(plain_sandbox: NamespaceSandbox) ->
 
 
 def test_a_cell_has_its_own_time(plain_sandbox: NamespaceSandbox) -> None:
-    """However many there are before it; all together have that of the submission."""
+    """A cell's limit does not depend on earlier cells; all together have the submission's time."""
     busy = "import time\nend = time.process_time() + {}\nwhile time.process_time() < end: pass"
     sources = [busy.format(0.4)] * 4 + [busy.format(9), "1"]
     found = runs(plain_sandbox, sources, cell_seconds=1.0)

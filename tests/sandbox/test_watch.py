@@ -1,4 +1,4 @@
-"""What is known from outside about a box: counters scripted, and a process of our own in a box's place."""
+"""Watching a box from outside: scripted counters, and a process of our own in place of a box."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ABSENT = 1 << 30
 
 
 class ScriptedGroup:
-    """A control group that counts what a test says."""
+    """A control group with scripted counters."""
 
     def __init__(self, seconds: float | None = 0.0) -> None:
         self.counted = Counts()
@@ -31,27 +31,27 @@ class ScriptedGroup:
         self.asked = 0
 
     def add_process(self, pid: int) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def read_counts(self) -> Counts:
-        """As scripted."""
+        """Return the scripted counts."""
         return self.counted
 
     def read_processor_seconds(self) -> float | None:
-        """As scripted."""
+        """Return the scripted seconds."""
         self.asked += 1
         return self.seconds
 
     def read_peak_bytes(self) -> int:
-        """None."""
+        """Return None."""
         return 0
 
     def remove(self) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
 
 def watched(group: ScriptedGroup | None) -> Watch:
-    """A watch on no process at all."""
+    """Return a watch that is attached to no process."""
     made = Watch(LIMITS, group)
     made.attach_process(ABSENT)
     made.open_scratch()
@@ -59,7 +59,7 @@ def watched(group: ScriptedGroup | None) -> Watch:
 
 
 def test_a_counter_that_grew_is_met_once() -> None:
-    """Seen outside whether or not the code speaks of it; not again while it stays."""
+    """An increased counter is reported once, whether or not the code mentions it."""
     group = ScriptedGroup()
     watching = watched(group)
     group.counted = Counts(refused_processes=2)
@@ -74,25 +74,28 @@ def test_a_counter_that_grew_is_met_once() -> None:
 
 
 def test_try_again_means_processes_only_where_some_were_refused() -> None:
-    """The same error number comes from a descriptor that is not ready."""
+    """EAGAIN means that the limit of processes was met only if the kernel refused some.
+
+    Descriptors raise it, too.
+    """
     assert () == watched(ScriptedGroup()).collect_met_limits([AGAIN])
     assert () == watched(None).collect_met_limits([AGAIN])
 
 
 @pytest.mark.parametrize("word", [met.value for met in LimitKind])
 def test_what_only_the_code_says_is_marked_so(word: str) -> None:
-    """It is kept for the sentence, and is not seen."""
+    """It is kept for the message, and is not marked as seen."""
     assert (LimitEvent(LimitKind(word), claimed=True),) == watched(ScriptedGroup()).collect_met_limits([word])
 
 
 @pytest.mark.parametrize("words", [["no-such"], ["", "MEMORY", "\x00"], []])
 def test_words_that_are_not_in_the_list_are_nothing(words: list[str]) -> None:
-    """A reply may say what it likes."""
+    """Unknown words of a reply are ignored."""
     assert () == watched(ScriptedGroup()).collect_met_limits(words)
 
 
 def test_output_counted_here_is_seen() -> None:
-    """A cell that printed past the shell is truncated, although its reply does not say so."""
+    """A cell that printed too much past the shell is truncated, although its reply does not say so."""
     run = watched(None).mark_run(CellRun(), (), printed=True)
     assert CellRun(truncated=True, met=(LimitEvent(LimitKind.OUTPUT, measured=True, claimed=True),)) == run
     run = watched(None).mark_run(CellRun(truncated=True), (), printed=False)
@@ -100,13 +103,13 @@ def test_output_counted_here_is_seen() -> None:
 
 
 def test_a_run_without_limits_stays_as_it_is() -> None:
-    """The very same record."""
+    """The same record is returned."""
     run = CellRun(error="ValueError")
     assert run is watched(None).mark_run(run, (), printed=False)
 
 
 def test_a_call_carries_what_was_met() -> None:
-    """And is the very same record if nothing was."""
+    """Limits that were met are added to the call; without any, the same record is returned."""
     bad = Observation(ok=False, error="MemoryError")
     assert [LimitKind.MEMORY] == [one.met for one in watched(None).confirm_answer(bad, ["memory"]).met]
     assert bad is watched(None).confirm_answer(bad, [])
@@ -129,7 +132,7 @@ def test_a_call_carries_what_was_met() -> None:
     ],
 )
 def test_why_a_box_ended(report: dict[str, object], counts: Counts, seconds: float, ending: Ending) -> None:
-    """From the kernel's word alone."""
+    """The cause is determined only from the kernel's information."""
     group = ScriptedGroup(seconds)
     watching = watched(group)
     group.counted = counts
@@ -137,12 +140,12 @@ def test_why_a_box_ended(report: dict[str, object], counts: Counts, seconds: flo
 
 
 def test_memory_that_does_not_suffice_to_answer() -> None:
-    """Without a group memory is refused, to the guest as well, and its exit status says so."""
+    """Without a group, memory is refused to the guest as well, and its exit status says so."""
     assert Ending.MEMORY is watched(None).find_ending({"status": EXIT_NO_MEMORY << 8})
 
 
 def test_a_worker_killed_earlier_is_not_why_a_box_ends_now() -> None:
-    """What an earlier reply has told of already is another matter."""
+    """A kill that an earlier reply has reported is not the cause of a later ending."""
     group = ScriptedGroup()
     watching = watched(group)
     group.counted = Counts(killed_for_memory=1)
@@ -151,7 +154,10 @@ def test_a_worker_killed_earlier_is_not_why_a_box_ends_now() -> None:
 
 
 def test_processor_time_is_not_asked_before_it_can_be_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All cores together need a while; then the box ends, or the next look is set by what is left."""
+    """The first look is when all cores together could have used up the limit.
+
+    Later looks depend on the rest.
+    """
     monkeypatch.setattr(watch, "_CORES", 2)
     now = time.monotonic()
     monkeypatch.setattr(time, "monotonic", lambda: now)
@@ -169,7 +175,7 @@ def test_processor_time_is_not_asked_before_it_can_be_used_up(monkeypatch: pytes
 
 
 def test_without_accounting_the_processes_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A group that does not count processor time is as good as none, in this respect."""
+    """A group that does not count processor time is treated like no group."""
     watching = Watch(Limits(processor_seconds=1), ScriptedGroup(None))
     watching.attach_process(os.getpid())
     while time.process_time() < 1.1:
@@ -190,9 +196,9 @@ sys.stdin.readline()
 
 
 def test_without_a_group_memory_is_looked_at() -> None:
-    """More than the limit ends the box; looks are not made more often than every 50 ms.
+    """Exceeding the limit ends the box; memory is measured at most every 50 ms.
 
-    What was there from the beginning is the zygote's and does not count.
+    Memory from before the start belongs to the zygote and is not counted.
     """
     child = subprocess.Popen(
         [sys.executable, "-c", TAKING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -214,7 +220,7 @@ def test_without_a_group_memory_is_looked_at() -> None:
 
 
 def test_a_folder_of_another_size_is_no_scratch_space() -> None:
-    """Where a box has no file system of its own, the machine's is not taken for it."""
+    """If a box has no file system of its own, the machine's is not mistaken for it."""
     watching = Watch(LIMITS, None)
     watching.attach_process(os.getpid())
     before = len(list(Path("/proc/self/fd").iterdir()))

@@ -1,4 +1,4 @@
-"""The memory and processor time of a tree of processes: own pages only, children included."""
+"""Memory and processor time of a process tree: private pages only, children included."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autograder.sandbox.outside.watch import Watchdog
 
 
 def process(root: Path, pid: int, anonymous: int, shared: int, children: str = "") -> None:
-    """One process of a faked /proc; sizes in kB."""
+    """Write one process of a fake /proc; sizes in kB."""
     task = root / str(pid) / "task" / str(pid)
     task.mkdir(parents=True)
     (task / "children").write_text(children)
@@ -22,12 +22,12 @@ def process(root: Path, pid: int, anonymous: int, shared: int, children: str = "
 
 
 def tree_bytes(pid: int, proc: Path = Path("/proc")) -> int:
-    """Private and shared-anonymous memory of a process and all its descendants."""
+    """Return private and shared-anonymous memory of a process and all its descendants."""
     return Watchdog(pid, proc).measure_tree(enough=-1).memory_bytes
 
 
 def test_own_and_shared_pages_of_all_descendants_are_added(tmp_path: Path) -> None:
-    """File pages, which the zygote shares, do not count."""
+    """File pages, which are shared with the zygote, are not counted."""
     process(tmp_path, 1, 10, 1, "2 3")
     process(tmp_path, 2, 20, 2, "4 ")
     process(tmp_path, 3, 30, 3)
@@ -37,7 +37,7 @@ def test_own_and_shared_pages_of_all_descendants_are_added(tmp_path: Path) -> No
 
 
 def test_children_of_every_thread_are_found(tmp_path: Path) -> None:
-    """A thread may fork too."""
+    """A thread may fork, too."""
     process(tmp_path, 1, 10, 0)
     (tmp_path / "1/task/7").mkdir()
     (tmp_path / "1/task/7/children").write_text("2")
@@ -58,7 +58,7 @@ def test_this_process_has_memory_of_its_own() -> None:
 
 
 def busy(root: Path, pid: int, own: int, waited_for: int = 0, started: int = 100) -> None:
-    """The processor ticks of a faked process."""
+    """Write the processor ticks of a fake process."""
     fields = [*"0123456789", str(own), "0", str(waited_for), "0", "20", "0", "1", "0", str(started)]
     (root / str(pid) / "stat").write_text(f"{pid} (a) b) S {' '.join(fields)} 0\n")
 
@@ -67,7 +67,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def test_processor_time_of_all_descendants_is_added(tmp_path: Path) -> None:
-    """Their own, and that of what they have waited for."""
+    """The time of processes that they have waited for is included."""
     process(tmp_path, 1, 1, 0, "2")
     process(tmp_path, 2, 1, 0)
     busy(tmp_path, 1, TICKS, 2 * TICKS)
@@ -78,7 +78,7 @@ def test_processor_time_of_all_descendants_is_added(tmp_path: Path) -> None:
 
 
 def test_what_a_process_used_is_remembered_when_nobody_waited_for_it(tmp_path: Path) -> None:
-    """Its number may come back; it is another process then."""
+    """The time stays counted; a new process with the same number is counted separately."""
     process(tmp_path, 1, 1, 0, "2")
     process(tmp_path, 2, 1, 0)
     busy(tmp_path, 1, 0)
@@ -103,7 +103,7 @@ def test_this_process_has_used_a_processor() -> None:
 
 @pytest.mark.parametrize(("enough", "seen"), [(-1, 33), (59, 33), (60, 60), (1000, 60)])
 def test_an_upper_bound_does_where_it_is_small_enough(tmp_path: Path, enough: int, seen: int) -> None:
-    """What the processes share is counted once only where it decides."""
+    """Shared pages are counted exactly only if the upper bound exceeds the limit."""
     for pid, children in ((1, "2"), (2, "")):
         process(tmp_path, pid, 10 + pid, 5, children)
         (tmp_path / str(pid) / "status").write_text("RssAnon:\t 20 kB\nRssFile:\t 999 kB\nRssShmem: 10 kB\n")
@@ -114,7 +114,7 @@ def test_an_upper_bound_does_where_it_is_small_enough(tmp_path: Path, enough: in
 
 
 def test_the_real_upper_bound_is_no_less_than_the_number() -> None:
-    """The kernel's two files agree about this very process, give or take what it does meanwhile."""
+    """The kernel's two files agree about this process, up to changes in the meantime."""
     dog = Watchdog(os.getpid())
     exact, most = (dog.measure_tree(enough=enough).memory_bytes for enough in (-1, 1 << 62))
     assert 0 < exact <= most * 1.1

@@ -1,4 +1,4 @@
-"""Trees and messages: what was sent arrives, and whatever else arrives is a foreseen error."""
+"""Trees and messages: sent values arrive unchanged, and anything else is a defined error."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ JSON = st.recursive(
 
 
 def there_and_back(value: Any) -> Any:
-    """A value through the whole of the wire."""
+    """Encode a value, send it over the wire, and decode it."""
     encoder = values.TrustedEncoder()
     frame = b"".join(wire.pack({"id": "x", "v": encoder.encode(value)}, encoder.arrays))
     header = wire.HEADER.size
@@ -72,12 +72,12 @@ def test_what_is_sent_arrives(value: Any) -> None:
 
 @pytest.mark.parametrize("value", [Tensor(np.ones((2, 0), np.float32), "bfloat16", requires_grad=True)])
 def test_tensors_arrive_with_what_numpy_cannot_say(value: Tensor) -> None:
-    """dtype and requires_grad travel beside the numbers."""
+    """dtype and requires_grad are sent along with the numbers."""
     assert_same(value, there_and_back(value))
 
 
 def test_opaque_objects_arrive() -> None:
-    """As the records that stand for them."""
+    """They arrive as the records that represent them."""
     assert [OpaqueValue("Mul", "2*x")] == there_and_back([OpaqueValue("Mul", "2*x")])
 
 
@@ -92,17 +92,17 @@ def test_an_array_sent_twice_travels_once() -> None:
 @settings(max_examples=300)
 @given(JSON, st.sampled_from([np.ones((2, 2)), np.array(1.0), np.zeros((0, 2), np.int64)]))
 def test_any_tree_is_a_value_or_a_protocol_error(tree: Any, array: np.ndarray) -> None:
-    """No reply of student code raises anything unforeseen on the trusted side."""
+    """No reply of student code raises an unexpected error on the trusted side."""
     try:
         value = values.create_trusted_decoder({"0": array}).decode(json.loads(json.dumps(tree)))
     except wire.ProtocolError:
         return
-    json.dumps(repr(value)).encode()  # what came is well formed and can be written down
+    json.dumps(repr(value)).encode()  # an accepted value is well formed and can be serialised
 
 
 @given(st.binary(max_size=200), st.binary(max_size=200))
 def test_any_bytes_are_a_message_or_a_protocol_error(body: bytes, tensors: bytes) -> None:
-    """Neither the JSON nor the safetensors reader lets anything else through."""
+    """Neither the JSON nor the safetensors reader raises another error."""
     try:
         message, arrays = wire.unpack_message(body, tensors)
     except wire.ProtocolError:
@@ -113,7 +113,7 @@ def test_any_bytes_are_a_message_or_a_protocol_error(body: bytes, tensors: bytes
 
 @pytest.mark.parametrize("depth", [*range(900, 1000, 3), 100_000])
 def test_no_depth_of_nesting_is_unforeseen(depth: int) -> None:
-    """At every depth around the recursion limit, wherever it stands in the reply."""
+    """Nesting of any depth around the recursion limit is handled at every place of a reply."""
     nested = "[" * depth + "]" * depth
     for tree in (
         nested,
@@ -140,7 +140,7 @@ def test_no_depth_of_nesting_is_unforeseen(depth: int) -> None:
     ],
 )
 def test_malformed_frames_are_refused(name: str, body: bytes, tensors: bytes) -> None:
-    """Each is a protocol error with words of its own."""
+    """Each malformed frame is a protocol error with a message."""
     with pytest.raises(wire.ProtocolError, match=r".+"):
         wire.unpack_message(body, tensors)
 
@@ -149,14 +149,14 @@ def test_malformed_frames_are_refused(name: str, body: bytes, tensors: bytes) ->
     "body", [b'{"v":[1e999]}', b'{"v":{"$":"tuple","v":[-1e999]}}', b'{"v":9007199254740992}']
 )
 def test_numbers_that_need_a_tag_are_refused_without(body: bytes) -> None:
-    """Infinity in JSON's clothes, and an integer that a float would change."""
+    """JSON does not accept a bare Infinity, or an integer that a float would change."""
     message, _ = wire.unpack_message(body, b"")
     with pytest.raises(wire.ProtocolError, match="without its tag"):
         values.create_trusted_decoder({}).decode(message["v"])
 
 
 def test_what_is_told_is_not_looked_at() -> None:
-    """It comes as it was sent, below a message of ours, whatever it holds."""
+    """The value is passed on unread in a message of ours, whatever it contains."""
     told = wire.Payload(b'no JSON\n{"id": "forged"}', [b"xxxx"])
     frame = b"".join(wire.pack_payload({"id": "own"}, told))
     _, length, _ = wire.HEADER.unpack_from(frame)
@@ -170,7 +170,7 @@ def test_what_is_told_is_not_looked_at() -> None:
 
 
 def safetensors(header: Any, content: bytes) -> bytes:
-    """A file with any header."""
+    """Return a file with any header."""
     text = json.dumps(header).encode()
     return len(text).to_bytes(8, "little") + text + content
 
@@ -190,7 +190,7 @@ def safetensors(header: Any, content: bytes) -> bytes:
     ],
 )
 def test_lying_safetensors_are_refused_or_read(dtype: Any, shape: list[int], offsets: list[int]) -> None:
-    """Shapes, offsets and dtypes that disagree never raise anything unforeseen."""
+    """Shapes, offsets and dtypes that disagree never raise an unexpected error."""
     tensors = safetensors(
         {"0": {"dtype": dtype, "shape": shape, "data_offsets": offsets}}, b"xxxx"[: max(offsets)]
     )
@@ -202,7 +202,7 @@ def test_lying_safetensors_are_refused_or_read(dtype: Any, shape: list[int], off
 
 
 def test_a_description_of_half_a_million_tensors_is_refused() -> None:
-    """Reading one takes seconds, in which nobody else is graded."""
+    """Reading one would take seconds, during which no other submission is graded."""
     entry = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
     tensors = safetensors({str(number): entry for number in range(500_000)}, b"")
     with pytest.raises(wire.ProtocolError, match="too long"):
@@ -217,7 +217,7 @@ def test_a_reply_of_nothing_but_brackets_is_refused_before_it_is_built() -> None
 
 
 def test_numbers_that_json_cannot_hold_are_tagged() -> None:
-    """Infinity, NaN and large integers never appear bare; what exceeds the cap is opaque."""
+    """Infinity, NaN and large integers are always tagged; integers above the cap are opaque."""
     encoder = wire.Encoder()
     assert [{"$": "float", "v": "inf"}, {"$": "int", "v": hex(2**53)}] == encoder.encode([math.inf, 2**53])
     assert {"$": "opaque", "type": "int", "text": ""} == encoder.encode(1 << wire.MAX_INTEGER_BITS)
@@ -231,7 +231,10 @@ def test_text_is_made_well_formed(text: str) -> None:
 
 @pytest.mark.parametrize("make", [list, tuple, dict])
 def test_what_is_nested_too_deeply_is_not_sent(make: type) -> None:
-    """At the largest depth a value is taken; one level more is refused, long before Python gives up."""
+    """A value of the largest depth is sent.
+
+    One level more is refused, long before Python's recursion limit.
+    """
 
     def nested(levels: int) -> Any:
         value: Any = 1
@@ -258,7 +261,7 @@ def test_what_is_nested_too_deeply_is_not_sent(make: type) -> None:
     ids=["series", "without names", "frame", "frame with names", "rows", "name twice", "column twice"],
 )
 def test_series_and_frames_are_sent_as_what_they_hold(made: Any, expected: object) -> None:
-    """Students keep tables in them; what stands under one name twice is not lost unseen."""
+    """Students keep tables in them; columns with the same name are not lost silently."""
     encoder = GuestEncoder()
     tree = encoder.encode(made(pytest.importorskip("pandas")))
     assert_same(values.create_trusted_decoder(encoder.arrays).decode(tree), expected)

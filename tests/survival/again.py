@@ -1,8 +1,8 @@
-"""Grades one class over and over and compares every mark: ``python -m tests.survival.again --times 20``.
+"""Grade one class repeatedly and compare every mark: ``python -m tests.survival.again --times 20``.
 
-Each time is a process of its own with ``--again``, with another number of workers, so in another order and
-under another load. Every item's verdict, points, sentence and reading, what staff are told, and what stands
-in nbgrader's gradebook must be the same, byte for byte. The last line is JSON.
+Each run is a separate process with ``--again``, with a different number of workers, and so in a different
+order and under a different load. Verdicts, points, messages, readings, staff texts and nbgrader's gradebook
+must be identical byte for byte. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.survival.classroom import SURVIVED
 
 ROOT = Path(__file__).parents[2]
 WORKERS = (2, 1, 4, 3)
-"""One after the other: more of them grade in another order, and leave each less of the processors."""
+"""In turn: more workers change the order, and leave each of them less processor time."""
 MOST_SHOWN = 20
 _GRADES = (
     "SELECT a.student_id, c.name, g.auto_score, g.needs_manual_grade, m.auto_comment "
@@ -39,11 +39,11 @@ _GRADES = (
 )
 
 Marks = dict[str, str]
-"""What is compared, by a name of its own."""
+"""The compared values by name."""
 
 
 def graded_once(course: Course, name: str, workers: int, *options: str) -> Marks:
-    """Grade a class in a process of its own, and read what came of it."""
+    """Grade a class in a separate process, and return the results."""
     command = [sys.executable, "-m", "autograder", "grade", name, "--again", "--json", *options]
     done = subprocess.run(
         [*command, "--workers", str(workers), "--course", str(course.root)],
@@ -53,13 +53,13 @@ def graded_once(course: Course, name: str, workers: int, *options: str) -> Marks
         text=True,
         check=False,
     )
-    if done.returncode not in (0, 1):  # 1: something of the class needs attention, in every run alike
+    if done.returncode not in (0, 1):  # 1: the class needs attention, as in every run
         sys.exit(f"grading ended with {done.returncode}:\n{done.stderr}")
     return marks(course, name)
 
 
 def marks(course: Course, name: str) -> Marks:
-    """Every item and remark of every student, and the rows of nbgrader's gradebook."""
+    """Return every item and remark of every student, and the rows of nbgrader's gradebook."""
     found: Marks = {}
     with Gradebook(course.gradebook) as gradebook:
         results = gradebook.load_results(name)
@@ -84,7 +84,7 @@ def _of(student: str, graded: GradingResult) -> Marks:
 
 
 def differing(first: Marks, later: Marks, run: int) -> list[str]:
-    """What is not the same, in words."""
+    """Return the differences in words."""
     return [
         f"run {run}: {name}:\n  {first.get(name, 'nothing')}\n  {later.get(name, 'nothing')}"
         for name in sorted({*first, *later})
@@ -93,13 +93,13 @@ def differing(first: Marks, later: Marks, run: int) -> list[str]:
 
 
 def again(folder: Path, *, students: int, seed: int, times: int, names: Sequence[str]) -> dict[str, Any]:
-    """Make the demo's class, grade it so many times, and compare with the first time.
+    """Make the demo's class, grade it repeatedly, and compare with the first run.
 
     Args:
-        folder: where the course is made.
-        students: how many.
-        seed: of the class.
-        times: how often.
+        folder: the folder in which to create the course.
+        students: number of students.
+        seed: seed of the class.
+        times: number of runs.
         names: the assignments; empty: all of the demo.
     """
     started = time.monotonic()
@@ -125,7 +125,7 @@ def again(folder: Path, *, students: int, seed: int, times: int, names: Sequence
 
 
 def main() -> None:
-    """Parse, grade, print; exits with 1 where something was not the same."""
+    """Parse, grade, print; exit with 1 if there is a difference."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--students", type=int, default=24)

@@ -1,4 +1,4 @@
-"""A class whose marks are known beforehand, and all that must be the same after any number of kills."""
+"""A class with known marks, and the state that must be the same after any number of kills."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.grading.test_batch import CONTROL, NAME, hand_in, make_course
 
 WORKERS = 2
 SURVIVED = "run-again"
-"""The note that a submission was run again after a fault of ours; the only trace a kill may leave."""
+"""The note that a submission was run again after a fault of ours, the only trace that a kill may leave."""
 
 FORMULAS = ("d_model * d_model", "d_model * d_model", "2 * d_model", "d_model + ")
 FUNCTIONS = (
@@ -35,7 +35,7 @@ FUNCTIONS = (
 
 
 def make_class(root: Path, students: int, preload: str) -> Course:
-    """A course with submissions that are right, wrong, slow, and that end their own boxes."""
+    """Make a course with submissions that are right, wrong or slow, or end their own boxes."""
     course = make_course(root)
     rubric = course.locate_rubric(NAME)
     rubric.write_text(rubric.read_text().replace('preload = ["numpy"]', f'preload = ["{preload}"]'))
@@ -53,7 +53,7 @@ def make_class(root: Path, students: int, preload: str) -> Course:
 
 
 def grade(root: Path, report: Any = lambda student: None) -> None:
-    """Grade the class as ``autograder grade`` does; ``report`` hears of each student whose mark is kept."""
+    """Grade the class as ``autograder grade`` does; call ``report`` for each student whose mark is stored."""
     course = Course.from_folder(root)
     assignment = assignments.load_assignment(course, NAME)
     with Gradebook(course.gradebook) as gradebook, Pool() as pool:
@@ -63,22 +63,22 @@ def grade(root: Path, report: Any = lambda student: None) -> None:
 
 
 class State(Struct, frozen=True):
-    """All that grading a class leaves."""
+    """Everything that grading a class leaves behind."""
 
     results: dict[str, Any]
     """Student → the current result, without times and without the note of having been run again."""
     marks: list[tuple[Any, ...]]
     """nbgrader's grades and comments."""
     rows: dict[str, int]
-    """Table → number of rows, but for the runs."""
+    """Table → number of rows, except the runs."""
     files: dict[str, int]
-    """Path in the course → 1, and for nbgrader's copies their digest."""
+    """Path in the course → 1, or for nbgrader's copies their digest."""
     damage: str
-    """What SQLite says about the file."""
+    """SQLite's integrity check of the file."""
 
 
 def state(root: Path, name: str = NAME) -> State:
-    """As it is on disk now; nothing may be running."""
+    """Return the state on disk; no grading may be running."""
     course = Course.from_folder(root)
     with sqlite3.connect(course.gradebook) as database:
         tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
@@ -96,7 +96,7 @@ def state(root: Path, name: str = NAME) -> State:
 
 
 def current(root: Path, name: str = NAME) -> dict[str, Any]:
-    """The current result of every student, as far as there is one."""
+    """Return the current result of every student who has one."""
     course = Course.from_folder(root)
     if not course.gradebook.exists():
         return {}
@@ -106,7 +106,7 @@ def current(root: Path, name: str = NAME) -> dict[str, Any]:
 
 
 def interrupted(root: Path) -> int:
-    """How many runs were begun and never finished."""
+    """Return how many runs were started and never finished."""
     with sqlite3.connect(Course.from_folder(root).gradebook) as database:
         query = "SELECT count(*) FROM autograder_run WHERE finished_at IS NULL"
         number: int = database.execute(query).fetchone()[0]
@@ -127,7 +127,7 @@ def _plain(graded: GradingResult) -> Any:
 
 
 def files(root: Path) -> dict[str, int]:
-    """Which files there are, and of nbgrader's copies what is in them."""
+    """Return all files, with the contents of nbgrader's copies."""
     found = {}
     for path in sorted(root.rglob("*")):
         if path.is_file() or path.is_symlink():
@@ -138,7 +138,7 @@ def files(root: Path) -> dict[str, int]:
 
 
 def run_again(root: Path) -> int:
-    """How many submissions carry the note that they were run again."""
+    """Return how many submissions have the note that they were run again."""
     with Gradebook(Course.from_folder(root).gradebook) as gradebook:
         results = gradebook.load_results(NAME)
     return sum(SURVIVED in {note.code for note in graded.score.notes} for graded in results.values())

@@ -1,4 +1,4 @@
-"""Who is killed and when: at a random moment, or inside a chosen step of the grading process."""
+"""The kills: at a random moment, or at a chosen step of the grading process."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class Kill(Struct, frozen=True):
     point: str = ""
     """A step of `POINTS`; empty: after ``seconds``."""
     turn: int = 0
-    """Before or after which of the step's calls."""
+    """Before or after which call of the step."""
     after: bool = False
     seconds: float = 0.0
 
 
 def draw(chance: random.Random, victim: str, seconds: float) -> Kill:
-    """A kill of this victim: half of them at a moment of the run, half inside a step."""
+    """Draw a kill of this victim: half of them at a random time, half at a step."""
     if chance.random() < 0.5:
         return Kill(victim, seconds=chance.uniform(0.0, seconds))
     point = chance.choice(sorted(POINTS))
@@ -64,7 +64,7 @@ def draw(chance: random.Random, victim: str, seconds: float) -> Kill:
 
 
 def find(victim: str, broker: int) -> int | None:
-    """A process of this kind below a grading process; the youngest box, None when there is none now."""
+    """Find a process of this kind below a grading process; of boxes the youngest, or None."""
     if victim == "broker":
         return broker
     outer = _children(broker)
@@ -76,7 +76,7 @@ def find(victim: str, broker: int) -> int | None:
 
 def _children(pid: int) -> list[int]:
     found: list[int] = []
-    with contextlib.suppress(OSError):  # it may end while we look
+    with contextlib.suppress(OSError):  # it may end during the search
         for thread in Path(f"/proc/{pid}/task").iterdir():
             with contextlib.suppress(OSError):
                 found += [int(child) for child in (thread / "children").read_text().split()]
@@ -84,7 +84,7 @@ def _children(pid: int) -> list[int]:
 
 
 def strike(victim: str, broker: int) -> bool:
-    """Kill one; False when there is none now."""
+    """Kill one process; return False if there is none."""
     pid = find(victim, broker)
     if pid is None:
         return False
@@ -96,7 +96,7 @@ def strike(victim: str, broker: int) -> bool:
 
 
 def arm(kills: list[Kill], report: Callable[[str], None]) -> None:
-    """In the grading process: wrap the steps at which it kills; ``report`` hears of it before it happens."""
+    """Wrap the steps at which the grading process is killed; ``report`` is called before each kill."""
     for kill in kills:
         if kill.point:
             _wrap(kill, report)

@@ -1,4 +1,4 @@
-"""A regrading that is killed: ``python -m tests.survival.regrading folder [step before|after]``."""
+"""A regrade to be killed: ``python -m tests.survival.regrading folder [step before|after]``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _arm(step: str, *, after: bool) -> None:
 
 
 def main() -> None:
-    """Regrade, and be killed before or after a step where one is named."""
+    """Regrade; if a step is given, be killed before or after it."""
     folder, *step = sys.argv[1:]
     if step:
         _arm(step[0], after=step[1] == "after")

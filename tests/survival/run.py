@@ -1,8 +1,8 @@
-"""Kills a grader and its sandboxes over and over and counts what is lost: ``python -m tests.survival.run``.
+"""Kill a grader and its sandboxes repeatedly and count the losses: ``python -m tests.survival.run``.
 
-A class is graded; at random points (seeded) the grading process, the zygote, the process above it or a
-box's process 1 gets SIGKILL. After each death of the grading process the same command is run again. When
-the class is done everything is compared with a run that nobody disturbed. The last line is JSON.
+A class is graded. At random points (seeded) the grading process, the zygote, its parent or a box's process 1
+gets SIGKILL. When the grading process has died, the same command is run again. At the end everything is
+compared with an undisturbed run. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.survival.kills import Kill
 PATIENCE_SECONDS = 300.0
 MOST_LAUNCHES = 40
 KILLS_PER_LAUNCH = 3
-"""As many as one submission survives if each costs one box (`autograder.sandbox.retry.MAX_FAULTS`)."""
+"""How many kills one submission survives if each costs one box (`autograder.sandbox.retry.MAX_FAULTS`)."""
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -50,7 +50,7 @@ class Survival:
         self._undisturbed()
 
     def _undisturbed(self) -> None:
-        """The marks that everything is compared with."""
+        """Return the marks of an undisturbed run."""
         root = self._folder / "undisturbed"
         shutil.copytree(self._template, root)
         started = time.monotonic()
@@ -62,18 +62,18 @@ class Survival:
         shutil.copytree(root / ".autograder", self._folder / "known")
 
     def one_class(self, victims: list[str]) -> None:
-        """Grade a class to its end through these kills; then compare."""
+        """Grade a class to its end with these kills; then compare."""
         self.classes += 1
         root = self._folder / f"class-{self.classes}"
         shutil.copytree(self._template, root)
-        if self._chance.random() < 0.75:  # else also the self-test and the reference are disturbed
+        if self._chance.random() < 0.75:  # else the self-test and the reference would be disturbed, too
             shutil.copytree(self._folder / "known", root / ".autograder", dirs_exist_ok=True)
         interrupted = 0
         for _ in range(MOST_LAUNCHES):
             planned = victims[:KILLS_PER_LAUNCH] if victims else []
             while (
                 planned.count("box") >= MAX_LOST_BOXES
-            ):  # a submission that loses as many waits for a person
+            ):  # a submission that loses as many needs manual review
                 planned.remove("box")
             if "broker" in planned:
                 planned = planned[: planned.index("broker") + 1]
@@ -92,7 +92,7 @@ class Survival:
                 break
         else:
             self.findings.append(f"class {self.classes}: not done after {MOST_LAUNCHES} launches")
-        self._launch(root, [])  # the next run: nothing is left to grade, and what was left is removed
+        self._launch(root, [])  # the next run: nothing is left to grade, and leftovers are removed
         self._compare(root, interrupted)
         shutil.rmtree(root)
 
@@ -102,7 +102,7 @@ class Survival:
     # ------------------------------------------------------------ one launch
 
     def _launch(self, root: Path, plan: list[Kill]) -> tuple[int, list[str]]:
-        """Run one grading process to its end; its wait status, and who was killed."""
+        """Run one grading process to its end; return its wait status and the killed victims."""
         self.launches += 1
         reader, writer = os.pipe()
         broker = os.fork()
@@ -142,7 +142,7 @@ class Survival:
         return status, struck
 
     def _await_end(self) -> None:
-        """Whatever the grading process started must end by itself."""
+        """Check that all processes started by the grading process end by themselves."""
         started = time.monotonic()
         while left := descendants(os.getpid()):
             _reap()
@@ -155,13 +155,13 @@ class Survival:
         _reap()
         self.slowest_end = max(self.slowest_end, time.monotonic() - started)
 
-    # ------------------------------------------------------------ what must hold
+    # ------------------------------------------------------------ invariants
 
     def _kept(self, root: Path) -> None:
-        """What was reported as kept is in the database, and right, or says that our side failed.
+        """Check that reported marks are in the database, and right, or name a fault of ours.
 
-        One kill may take several boxes of a submission, and several kills more than it survives. Then its
-        marks need manual review, and the next run grades it again, which `_compare` sees.
+        One kill may take several boxes of a submission, and several kills may exceed its retries. Then it
+        needs manual review, and the next run grades it again, which `_compare` checks.
         """
         found = classroom.current(root)
         for student in self._reported:
@@ -195,7 +195,7 @@ class Survival:
             self.findings.append(f"class {self.classes}: control groups were left: {groups}")
 
     def figures(self) -> dict[str, Any]:
-        """What was done and found."""
+        """Return the statistics and findings."""
         return {
             "kills": sum(self.kills.values()),
             "by_victim": dict(sorted(self.kills.items())),
@@ -211,7 +211,7 @@ class Survival:
 
 
 def _grade(root: Path, plan: list[Kill], writer: int) -> None:
-    """The grading process; never returns."""
+    """Be the grading process; never return."""
     status = 1
     try:
         kills.arm(plan, lambda text: _say(writer, text))
@@ -237,7 +237,7 @@ def _read(reader: int) -> bytes:
 
 
 def _reap() -> None:
-    """Collect orphans that were given to this process."""
+    """Collect orphans that were reparented to this process."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -246,7 +246,7 @@ def _reap() -> None:
 
 
 def survive(folder: Path, wanted: int, students: int, *, seed: int, preload: str) -> dict[str, Any]:
-    """Kill as often as wanted and return the figures."""
+    """Kill as often as requested and return the statistics."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     started = time.monotonic()
     mounts, open_files = _mounts(), _open_files()

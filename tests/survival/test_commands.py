@@ -1,8 +1,8 @@
-"""Commands about a class that are killed anywhere and run again end as those that were not killed.
+"""Commands about a class that are killed anywhere and run again end like undisturbed ones.
 
-Each of them begins where the one before ended undisturbed. Killed are processes of the command line, in a
-small scripted course: collecting what is new and what stands before something earlier, grading, regrading
-marks that were shown, exporting worksheet and pages.
+Each command starts from the undisturbed end of the one before. The command's processes are killed in a small
+scripted course: collecting new and replacing attempts, grading, regrading published marks, exporting
+worksheet and pages.
 """
 
 from __future__ import annotations
@@ -42,18 +42,21 @@ COMMANDS: Mapping[str, Callable[[ScriptedFiles], tuple[str, ...]]] = {
 
 
 class Undisturbed(Struct, frozen=True):
-    """One command that nobody killed."""
+    """One command that was not killed."""
 
     before: Path
-    """The course as it was. Not to be changed."""
+    """The course before the command. Do not change it."""
     seconds: float
     code: int
     after: Any
-    """All that it left (`state`)."""
+    """Everything that the command left (`state`)."""
 
 
 def test_killed_at_random_moments(tmp_path: Path) -> None:
-    """Fifteen times, or fifty, each command as often; some are killed twice before they come to an end."""
+    """Each command is killed equally often, fifteen or fifty times in total.
+
+    Some are killed twice in one run.
+    """
     class_ = scripted_class(STUDENTS)
     files = make_files(tmp_path / "made", class_)
     undisturbed = term(files, class_, tmp_path)
@@ -64,11 +67,11 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
             shutil.copytree(wanted.before, tmp_path / "killed", symlinks=True)
             copy = ScriptedFiles(tmp_path / "killed", files.downloads)
             for _ in range(chance.choice((1, 1, 2))):
-                # At first a command only looks, and changes nothing: later moments are drawn more often.
+                # At first a command only reads; so later moments are drawn more often.
                 moment = chance.triangular(0, 1.1 * seconds, seconds)
                 killed = command(copy, name, killed_after=moment).returncode
                 assert killed in (-signal.SIGKILL, wanted.code), name
-                seconds = seconds if killed < 0 else min(seconds, moment)  # it takes less than at first
+                seconds = seconds if killed < 0 else min(seconds, moment)  # it takes less time than the first
                 kills += killed < 0
                 begun += killed < 0 and tree(copy.course, ".") != tree(wanted.before, ".")
             assert wanted.code == command(copy, name).returncode, name
@@ -80,12 +83,12 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
 
 
 def term(files: ScriptedFiles, class_: ScriptedClass, folder: Path) -> dict[str, Undisturbed]:
-    """Go through the course without a kill, and keep it as it was before each command."""
+    """Run the course without a kill, and keep a copy from before each command."""
     found = {}
     roster = run("roster", str(files.participants), "--course", str(files.course))
     assert 0 == roster.returncode, roster.stderr
     for name in COMMANDS:
-        if name == "regrading":  # of marks that were given by people, and shown
+        if name == "regrading":  # of published marks with manual parts
             assert 0 == files.mark(run).imported
             assert 0 == run("feedback", SMALL, "--publish", "--course", str(files.course)).returncode
             files.change_rubric()
@@ -96,19 +99,19 @@ def term(files: ScriptedFiles, class_: ScriptedClass, folder: Path) -> dict[str,
         started = time.monotonic()
         code = command(files, name).returncode
         found[name] = Undisturbed(before, time.monotonic() - started, code, state(files))
-        assert code == (1 if name.startswith("collecting") else 0), name  # files of nobody on the class list
+        assert code == (1 if name.startswith("collecting") else 0), name  # files of unlisted students
     return found
 
 
 def command(
     files: ScriptedFiles, name: str, *, killed_after: float | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command as a process of its own."""
+    """Run a command in a separate process."""
     return run(*COMMANDS[name](files), "--course", str(files.course), killed_after=killed_after)
 
 
 def state(files: ScriptedFiles) -> dict[str, Any]:
-    """All that is the same however often somebody was killed, part by part."""
+    """Return all that must be the same after kills, by part."""
     course, root = Course.from_folder(files.course), files.course
     found: dict[str, Any] = {
         "attempts": tree(root, "submitted", "earlier"),

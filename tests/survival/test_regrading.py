@@ -1,4 +1,4 @@
-"""A regrading that is killed anywhere and run again ends as one that was not killed."""
+"""A regrade that is killed anywhere and run again ends like an undisturbed one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MATTER_MOST = (
 
 
 def _changed(folder: Path) -> None:
-    """A class with published marks and marks of items, whose rubric has changed since."""
+    """Make a class with published and manual marks, and change its rubric."""
     make_class(folder)
     course = Course.from_folder(folder)
     with Gradebook(course.gradebook) as book:
@@ -57,7 +57,7 @@ def _changed(folder: Path) -> None:
 
 @pytest.fixture
 def changed(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Path:
-    """The changed class, in a folder that may be changed."""
+    """Return the changed class, in a folder that may be modified."""
     made = made_once(tmp_path_factory, "changed", _changed)
     shutil.copytree(made, tmp_path / "course")
     return tmp_path / "course"
@@ -71,18 +71,18 @@ def _begun(folder: Path, *step: str) -> subprocess.Popen[bytes]:
 
 
 def _unkilled(changed: Path, elsewhere: Path) -> Any:
-    """The end of a regrading that nobody killed, in another copy of the class."""
+    """Return the end state of an undisturbed regrade in another copy of the class."""
     shutil.copytree(changed, elsewhere)
     assert 0 == _begun(elsewhere).wait(PATIENCE_SECONDS)
     found = final(Course.from_folder(elsewhere))
     assert [("publish", "regrade")] == [tuple(entry[0] for entry in found[3])]
-    assert {"ada", "bob", "nil"} == set(found[4])  # an item is worth more: pages say of how many
+    assert {"ada", "bob", "nil"} == set(found[4])  # an item is worth more: pages show the maximum
     assert Decimal("1.5") == found[1]["ada"]["formulas", "mlp-why"].points
     return found
 
 
 def _killed_at(changed: Path, elsewhere: Path, step: str, when: str) -> Any:
-    """The end of a regrading that was killed at a step and run again; None: it was not killed there."""
+    """Return the end state of a regrade killed at a step and run again; None: it was not killed there."""
     shutil.copytree(changed, elsewhere)
     code = _begun(elsewhere, step, when).wait(PATIENCE_SECONDS)
     assert code in (0, -signal.SIGKILL), (step, when)
@@ -94,9 +94,10 @@ def _killed_at(changed: Path, elsewhere: Path, step: str, when: str) -> Any:
 
 @pytest.mark.apart
 def test_killed_at_every_step(changed: Path, tmp_path: Path) -> None:
-    """Before and after each of them the end is the same; every step is one that is reached.
+    """The end state is the same after a kill before or after each step, and every step is reached.
 
-    Between results and marks, before pages may change, and with the log written: these are tried in each run.
+    Every test run includes kills between results and marks, before pages may change, and after writing the
+    log.
     """
     wanted = _unkilled(changed, tmp_path / "unkilled")
     others = [one for one in product(STEPS, ("before", "after")) if one not in MATTER_MOST]
@@ -106,7 +107,7 @@ def test_killed_at_every_step(changed: Path, tmp_path: Path) -> None:
 
 @pytest.mark.apart
 def test_killed_at_random_moments(changed: Path, tmp_path: Path) -> None:
-    """Twice, or fifty times, in classes that begin anew whenever one came to its end."""
+    """A regrade is killed twice, or fifty times; when a class is complete, a new one starts."""
     wanted = _unkilled(changed, tmp_path / "unkilled")
     chance, kills, classes_done = random.Random(17), 0, 0
     while kills < KILLS:

@@ -21,7 +21,7 @@ KILLS = 8
 
 
 def survive(*arguments: str) -> dict[str, Any]:
-    """The figures of a session in a process of its own, which takes in the orphans."""
+    """Return the statistics of a session in a separate process, which adopts the orphans."""
     command = [sys.executable, "-m", "tests.survival.run", *arguments]
     threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     environment = {**os.environ, "PYTHONPATH": python_path(str(ROOT)), **threads}
@@ -36,7 +36,7 @@ def survive(*arguments: str) -> dict[str, Any]:
 
 @pytest.mark.sandbox
 def test_kills_lose_no_mark_and_leave_nothing() -> None:
-    """Broker, zygote, the process above it and boxes are killed; everything is as if they had not been."""
+    """After kills of broker, zygote, its parent and boxes, the state is the same as without them."""
     figures = survive("--kills", str(KILLS), "--students", "10", "--seed", "20")
     assert [] == figures["findings"]
     assert figures["kills"] >= KILLS
@@ -46,6 +46,6 @@ def test_kills_lose_no_mark_and_leave_nothing() -> None:
 
 @pytest.mark.parametrize("point", POINTS)
 def test_kill_points_name_steps_of_the_grader(point: str) -> None:
-    """Otherwise the grading process ends at the first kill that is planned there."""
+    """Otherwise the grading process would end at the first kill that is planned there."""
     owner, name = POINTS[point]
     assert callable(getattr(owner, name))
