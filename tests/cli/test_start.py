@@ -33,5 +33,5 @@ def loaded(program: str) -> set[str]:
 
 def test_help_imports_nothing_heavy() -> None:
     """Beside what the page itself needs: only ours, records, and what Python brings along."""
-    own = loaded("from autograder.cli import main\nmain()") - loaded(SMALLEST)
-    assert set() == own - sys.stdlib_module_names - {"autograder", "msgspec", "typing_extensions"}
+    imported = loaded("from autograder.cli import main\nmain()") - loaded(SMALLEST)
+    assert set() == imported - sys.stdlib_module_names - {"autograder", "msgspec", "typing_extensions"}
