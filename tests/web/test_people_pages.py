@@ -103,9 +103,9 @@ def test_an_administrator_exports_and_erases_a_person(at: Small, attempt: Any) -
     assert not Account.objects.filter(pk=account.pk).exists()
     assert not at.offer.attempts.filter(pk=attempt.pk).exists()
     assert ["export person", "erase"] == [action for action, *_ in entries(at)]
-    account = at.account("superuser")
-    root.post(f"/app/people/account/{account.pk}/erase", {"name": account.username})
-    assert Account.objects.filter(pk=account.pk).exists()
+    superuser = at.account("superuser")
+    root.post(f"/app/people/account/{superuser.pk}/erase", {"name": superuser.username})
+    assert Account.objects.filter(pk=superuser.pk).exists()
 
 
 def test_a_member_without_an_account_can_be_erased(at: Small) -> None:
