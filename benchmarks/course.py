@@ -49,9 +49,9 @@ def main() -> None:
         for step in scripted_term(files, class_, run):
             steps[step.name] = round(step.seconds, 1)
             print(f"{step.seconds:7.1f} s  {step.name}", flush=True)
-            if step.foreseen != step.found:
+            if step.foreseen != step.actual:
                 wrong.append(step.name)
-                print(f"foreseen: {step.foreseen}\nfound:    {step.found}", file=sys.stderr)
+                print(f"foreseen: {step.foreseen}\nfound:    {step.actual}", file=sys.stderr)
     figures = {
         "students": options.students,
         "groups": {name: len(groups) for name, groups in class_.groups.items()},

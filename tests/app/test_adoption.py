@@ -92,9 +92,9 @@ def test_a_question_without_a_cell_is_refused_at_once(
     read = adoption.nbgrader.read_assignment
 
     def with_another_cell(*args: object) -> FoundAssignment:
-        found = read(*args)
-        first, *others = found.questions
-        return replace(found, questions=(replace(first, cell="nowhere"), *others))
+        assignment = read(*args)
+        first, *following = assignment.questions
+        return replace(assignment, questions=(replace(first, cell="nowhere"), *following))
 
     monkeypatch.setattr(adoption.nbgrader, "read_assignment", with_another_cell)
     with pytest.raises(RubricError, match="no cell is graded under that name"):
@@ -111,18 +111,18 @@ def test_a_course_without_points_is_told_what_to_do(points: int, tmp_path: Path)
     course = manual_course(tmp_path)
     for path in (course / "source" / "series").glob("*.ipynb"):
         notebook = json.loads(path.read_text())
-        for one in notebook["cells"]:
-            flags = one["metadata"].get("nbgrader", {})
+        for cell in notebook["cells"]:
+            flags = cell["metadata"].get("nbgrader", {})
             flags.update({"points": points} if flags.get("points") is not None else {})
         path.write_text(json.dumps(notebook))
     (course / "source").rename(course / "release")
     (adopted,) = adopt_assignments(course)
-    told = [one for one in adopted.remarks if "all points are 0" in one]
-    assert bool(told) == (points == 0)
+    remarks = [remark for remark in adopted.remarks if "all points are 0" in remark]
+    assert bool(remarks) == (points == 0)
     assert adopted.points == 4 * points
-    for one in told:
-        assert "formula, use, plan" in one
-        assert "rubrics/series.toml" in one
+    for remark in remarks:
+        assert "formula, use, plan" in remark
+        assert "rubrics/series.toml" in remark
 
 
 def test_a_rubric_that_was_changed_stays(tmp_path: Path) -> None:

@@ -58,14 +58,14 @@ def regrade(course: Course, choice: RegradeChoice = class_regrade.RegradeChoice(
     return class_regrade.regrade_class(course, NAME, choice=choice, workers=1)
 
 
-def by(found: Regrade) -> dict[str, Decimal]:
+def by(result: Regrade) -> dict[str, Decimal]:
     """Return the change of each student's total."""
-    return {one.move.student: one.move.by for one in found.moved}
+    return {moved.move.student: moved.move.by for moved in result.moved}
 
 
 def totals(course: Course) -> dict[str, Decimal]:
     """Return everyone's totals."""
-    return {who: one.total for who, one in classes.collect_standings(course, NAME).rows.items()}
+    return {who: row.total for who, row in classes.collect_standings(course, NAME).rows.items()}
 
 
 def kept(course: Course) -> tuple[str, Mapping[str, bytes]]:
@@ -99,9 +99,9 @@ def page(course: Course, student: str) -> str:
 def test_nobody_moves_where_nothing_has_changed(course: Course) -> None:
     """Without a change nothing is graded and nothing is written."""
     before = kept(course)
-    found = regrade(course)
+    result = regrade(course)
     assert (3, 3, (), (), {}, "") == (
-        found.total, found.same, found.moved, found.differences, found.failed, found.entry,
+        result.total, result.same, result.moved, result.differences, result.failed, result.entry,
     )  # fmt: skip
     assert before == kept(course)
 
@@ -114,20 +114,20 @@ def test_a_change_is_told_item_by_item_with_its_reason_and_nothing_is_written(co
     classes.write_feedback(course, NAME)
     accept_13(course)
     before = kept(course)
-    found = regrade(course)
+    result = regrade(course)
     assert before == kept(course)
-    assert {"bob": Decimal("0.25")} == by(found)
-    [bob] = found.moved
+    assert {"bob": Decimal("0.25")} == by(result)
+    [bob] = result.moved
     [item] = bob.move.items
     assert ("layers", "number", Decimal("0.5"), Decimal("0.75")) == (
         item.question, item.item, item.before, item.after,
     )  # fmt: skip
     assert (("rubric, layers.number: mistake changed",),) == bob.why
-    assert ("rubric, layers.number: mistake changed",) == found.differences
-    plain = class_regrade.to_dict(found)
-    [told] = plain["moved"][0]["items"]
+    assert ("rubric, layers.number: mistake changed",) == result.differences
+    plain = class_regrade.to_dict(result)
+    [number_item] = plain["moved"][0]["items"]
     assert ("layers", "number", Decimal("0.5"), Decimal("0.75"), "The embedding is no layer.") == tuple(
-        told[name] for name in ("question", "item", "before", "after", "told_after")
+        number_item[name] for name in ("question", "item", "before", "after", "told_after")
     )
     assert (3, 2, 1, 0, False) == tuple(
         plain[name] for name in ("students", "same", "gain", "lose", "applied")
@@ -137,11 +137,11 @@ def test_a_change_is_told_item_by_item_with_its_reason_and_nothing_is_written(co
 def test_what_was_told_is_what_counts_afterwards(course: Course) -> None:
     """Applying gives the marks of the preview; the log records time, user, changes and reason."""
     accept_13(course)
-    told = regrade(course)
+    trial = regrade(course)
     before = totals(course)
     done = regrade(course, RegradeChoice(apply=True, reason="13 counts"))
-    assert (by(told), told.differences) == (by(done), done.differences)
-    moved = {one.move.student: one.move.after.total for one in told.moved}
+    assert (by(trial), trial.differences) == (by(done), done.differences)
+    moved = {student.move.student: student.move.after.total for student in trial.moved}
     assert {**before, **moved} == totals(course)
     [entry] = course_log.read_entries(course, NAME)
     assert ("regrade", done.entry, "13 counts") == (entry.action, entry.id, entry.facts["reason"])
@@ -156,7 +156,7 @@ def test_other_items_keep_their_inputs_and_results(course: Course) -> None:
 
     def draws() -> dict[str, bytes]:
         rubric, secret = assignments.load_assignment(course, NAME).rubric, course.load_secret()
-        return {one.id: Draw.from_secret(secret, rubric, one).seed for one in rubric.questions}
+        return {question.id: Draw.from_secret(secret, rubric, question).seed for question in rubric.questions}
 
     def inputs() -> list[bytes]:
         loaded = assignments.load_assignment(course, NAME)
@@ -171,9 +171,9 @@ def test_other_items_keep_their_inputs_and_results(course: Course) -> None:
     change(course, "The activation", "Which activation")
     accept_13(course)
     assert (seeds, numbers) == (draws(), inputs())
-    found = regrade(course)
+    result = regrade(course)
     assert {("layers", "number")} == {
-        (item.question, item.item) for one in found.moved for item in one.move.items
+        (item.question, item.item) for entry in result.moved for item in entry.move.items
     }
     change(course, 'trials = "small:trials"', 'trials = "small:trials"\ninputs_version = 2')
     moved = {name for name, seed in draws().items() if seed != seeds[name]}
@@ -188,15 +188,15 @@ def test_a_changed_reference_is_named_where_it_is_asked(course: Course) -> None:
     text = path.read_text("utf-8")
     path.write_text(text.replace("keepdims=True)\n", "keepdims=True) / 2\n", 1), "utf-8")
     accept_13(course)
-    found = regrade(course)
+    result = regrade(course)
     why = {
-        (one.move.student, item.item): reasons
-        for one in found.moved
-        for item, reasons in zip(one.move.items, one.why, strict=True)
+        (moved.move.student, item.item): reasons
+        for moved in result.moved
+        for item, reasons in zip(moved.move.items, moved.why, strict=True)
     }
     assert ("reference changed: small.py",) == why["ada", "rows"]
     assert ("rubric, layers.number: mistake changed",) == why["bob", "number"]
-    assert by(found)["ada"] < 0 < by(found)["bob"] + 3
+    assert by(result)["ada"] < 0 < by(result)["bob"] + 3
 
 
 def test_an_upgrade_is_the_reason_where_it_is_one(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,9 +204,9 @@ def test_an_upgrade_is_the_reason_where_it_is_one(course: Course, monkeypatch: p
     monkeypatch.setattr(grading_version, "_name_version", lambda name: f"{name} 99.1")
     for module in (assignments, grading_basis):
         monkeypatch.setattr(module, "GRADING_VERSION", GRADING_VERSION + 1)
-    found = regrade(course)
-    assert () == found.moved
-    versions, libraries = sorted(found.differences)
+    result = regrade(course)
+    assert () == result.moved
+    versions, libraries = sorted(result.differences)
     assert f"grading version: {GRADING_VERSION} → {GRADING_VERSION + 1}" == versions
     assert "numpy 99.1" in libraries.partition("→")[2]
     assert "numpy " in libraries.partition("→")[0]
@@ -219,11 +219,11 @@ def test_marks_of_people_follow_what_their_items_are_worth(course: Course) -> No
     change(course, 'id = "why"\npoints = 1', 'id = "why"\npoints = 3')
     change(course, 'points = 3\nanswer = "mlp_parameters"', 'points = 5\nanswer = "mlp_parameters"')
     change(course, "points = 13", "points = 15")
-    found = regrade(course)
-    assert {"ada": Decimal(1)} == {who: one for who, one in by(found).items() if one}
-    [ada] = [one for one in found.moved if one.move.by]
+    result = regrade(course)
+    assert {"ada": Decimal(1)} == {who: gain for who, gain in by(result).items() if gain}
+    [ada] = [moved for moved in result.moved if moved.move.by]
     assert [("why", Decimal("0.5"), Decimal("1.5"), True)] == [
-        (one.item, one.before, one.after, one.by_person) for one in ada.move.items
+        (item.item, item.before, item.after, item.by_person) for item in ada.move.items
     ]
     assert ("a person's mark, which follows what its item is worth",) == ada.why[0][:1]
     for _ in range(2):
@@ -258,10 +258,10 @@ def test_results_of_an_earlier_version_are_compared_all_the_same(course: Course)
     """If the old rubric and libraries were not kept, old marks are taken from the results, with a remark."""
     shutil.rmtree(course.private / "graded-by")
     accept_13(course)
-    found = regrade(course)
-    assert {"bob": Decimal("0.25")} == by(found)
-    assert ("another rubric: version 1 → 1",) == found.moved[0].why[0]
-    assert any("was not kept" in one for one in found.remarks)
+    result = regrade(course)
+    assert {"bob": Decimal("0.25")} == by(result)
+    assert ("another rubric: version 1 → 1",) == result.moved[0].why[0]
+    assert any("was not kept" in remark for remark in result.remarks)
 
 
 # ---------------------------------------------------------------- marks that students have seen
@@ -282,13 +282,13 @@ def test_a_mark_that_was_shown_moves_only_with_a_reason_which_its_page_tells(cou
     assert Decimal("3.5") == totals(course)["bob"]
     regrade(course, TELL)
     assert old == page(course, "bob")
-    others = page(course, "ada")
+    page_of_ada = page(course, "ada")
     written = classes.write_feedback(course, NAME)
     assert not written.attention
     new = page(course, "bob")
     assert "(points before: 3.5; now: 3.75)" in new
     assert "Reason: 13 was right as well." in new
-    assert others == page(course, "ada")
+    assert page_of_ada == page(course, "ada")
     shown = read_published(course, NAME)
     assert ({}, 1, Decimal("3.75")) == (
         shown.agreed, len(shown.shown["bob"].changes), shown.shown["bob"].total,
@@ -297,7 +297,7 @@ def test_a_mark_that_was_shown_moves_only_with_a_reason_which_its_page_tells(cou
     assert new == page(course, "bob")
     german = classes.write_feedback(course, NAME, reason="unused")
     assert not german.attention
-    actions = [one.action for one in course_log.read_entries(course)]
+    actions = [entry.action for entry in course_log.read_entries(course)]
     assert ["publish", "regrade", "change published marks"] == actions
 
 
@@ -311,7 +311,7 @@ def test_a_mark_that_moves_otherwise_leaves_its_page_until_somebody_says_why(cou
     give(course, "ada", ("formulas", "mlp-why"), PersonMark(Decimal("0.5")))
     left = classes.write_feedback(course, NAME)
     assert left.attention
-    assert any("ada was shown 7 of 13" in one and "has 6.5 now" in one for one in left.remarks)
+    assert any("ada was shown 7 of 13" in remark and "has 6.5 now" in remark for remark in left.remarks)
     assert completed == page(course, "ada")
     assert not classes.write_feedback(course, NAME, reason="Read <b>again</b>.").attention
     assert "(points before: 7; now: 6.5)" in page(course, "ada")
@@ -328,7 +328,7 @@ def test_a_rule_of_lateness_moves_what_was_shown_where_something_is_open_as_well
     )
     with pytest.raises(CourseError, match=r"ada was shown 6 of 13 since .*, and would have 4\.7"):
         regrade(course, APPLY)
-    assert any("ada was shown 6 of 13" in one for one in classes.write_feedback(course, NAME).remarks)
+    assert any("ada was shown 6 of 13" in remark for remark in classes.write_feedback(course, NAME).remarks)
     assert before == page(course, "ada")
 
 
@@ -349,9 +349,9 @@ def test_grading_does_not_move_published_marks(course: Course) -> None:
             said.append(sentence)
 
     done = classes.grade_class(course, NAME, workers=1, watch=Hears())
-    assert ["zoe"] == [one.student for one in done.outcomes]
+    assert ["zoe"] == [outcome.student for outcome in done.outcomes]
     assert ("ada", "bob", "nil") == done.held
-    assert any("3 students keep" in one and "autograder regrade small" in one for one in said)
+    assert any("3 students keep" in message and "autograder regrade small" in message for message in said)
     assert {**before, "zoe": Decimal("0.75")} == {**totals(course), "bob": before["bob"]}
     assert classes.write_feedback(course, NAME).attention
     assert pages == page(course, "bob")

@@ -41,7 +41,7 @@ class Made(msgspec.Struct, frozen=True, eq=False):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+def class_(tmp_path_factory: pytest.TempPathFactory) -> Made:
     """Return a class of four students, with a manual mark for Ada's reason."""
     course = Course.from_folder(essays.essays(tmp_path_factory.mktemp("statistics") / "course"))
     (course.root / "roster.csv").write_text(
@@ -60,11 +60,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return Made(course, assignment, store)
 
 
-def test_figures_of_a_class(made: Made) -> None:
+def test_figures_of_a_class(class_: Made) -> None:
     """Figures combine automatic and manual marks; open answers are counted as open."""
-    found = compute_class_statistics(made.course, essays.NAME, store=opening(made.store))
-    assert 4 == found.figures.students
-    plain = as_plain(found)
+    statistics = compute_class_statistics(class_.course, essays.NAME, store=opening(class_.store))
+    assert 4 == statistics.figures.students
+    plain = as_plain(statistics)
     by_name = {(item["question"], item["item"]): item for item in plain["items"]}
     assert (2, 2, 1, 0.5) == tuple(
         by_name["scale", "claim"][name] for name in ("students", "open", "mean", "difficulty")
@@ -76,43 +76,48 @@ def test_figures_of_a_class(made: Made) -> None:
     assert 4 == len(plain["points"])
 
 
-def test_nobody_is_named_unless_it_is_asked_for(made: Made) -> None:
+def test_nobody_is_named_unless_it_is_asked_for(class_: Made) -> None:
     """Page and JSON contain no id or name unless requested.
 
     With names, the page links to each student's page.
     """
-    found = compute_class_statistics(made.course, essays.NAME, store=opening(made.store))
-    path = write_page(made.course, found)
-    assert made.course.root / "staff" / "essays-statistics.html" == path
+    statistics = compute_class_statistics(class_.course, essays.NAME, store=opening(class_.store))
+    path = write_page(class_.course, statistics)
+    assert class_.course.root / "staff" / "essays-statistics.html" == path
     page = path.read_text("utf-8")
-    everything = page + json.dumps(as_plain(found), default=str)
+    everything = page + json.dumps(as_plain(statistics), default=str)
     for name in ("ada", "alan", "emmy", "kurt", "Lovelace", "Turing"):
         assert not re.search(rf"\b{name}\b", everything, re.IGNORECASE), name
     assert "width = 32" in page
     named = write_page(
-        made.course, compute_class_statistics(made.course, essays.NAME, names=True, store=opening(made.store))
+        class_.course,
+        compute_class_statistics(class_.course, essays.NAME, names=True, store=opening(class_.store)),
     ).read_text("utf-8")
     assert '<a href="../feedback/ada/essays/essays.html">ada</a>' in named
 
 
-def test_one_script_runs_on_the_page_and_nothing_is_fetched(made: Made) -> None:
+def test_one_script_runs_on_the_page_and_nothing_is_fetched(class_: Made) -> None:
     """The content security policy allows only one script, by its digest."""
     import base64
     import hashlib
 
-    found = compute_class_statistics(made.course, essays.NAME, store=opening(made.store))
-    source = write_page(made.course, found).read_text("utf-8")
+    statistics = compute_class_statistics(class_.course, essays.NAME, store=opening(class_.store))
+    source = write_page(class_.course, statistics).read_text("utf-8")
     page = Page(source)
-    (policy,) = [one["content"] or "" for tag, one in page.elements if one.get("http-equiv")]
+    (policy,) = [
+        attributes["content"] or "" for tag, attributes in page.elements if attributes.get("http-equiv")
+    ]
     scripts = re.findall(r"<script>(.*?)</script>", source, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
-    assert [f"script-src 'sha256-{digest}'"] == [one for one in policy.split("; ") if "script" in one]
+    assert [f"script-src 'sha256-{digest}'"] == [
+        directive for directive in policy.split("; ") if "script" in directive
+    ]
     assert 1 == len(scripts)
     assert policy.startswith("default-src 'none'")
-    assert not [name for _, one in page.elements for name in one if name.startswith("on")]
+    assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
 
 
-def test_a_class_that_nobody_graded_has_no_statistics(tmp_path: Path, made: Made) -> None:
+def test_a_class_that_nobody_graded_has_no_statistics(tmp_path: Path, class_: Made) -> None:
     """The error for a class without results says which command to run."""
     course = Course.from_folder(essays.essays(tmp_path / "course"))
     (course.root / "submitted").mkdir()
@@ -120,38 +125,38 @@ def test_a_class_that_nobody_graded_has_no_statistics(tmp_path: Path, made: Made
         compute_class_statistics(course, essays.NAME)
 
 
-def test_works_are_compared_as_they_were_handed_in(made: Made) -> None:
+def test_works_are_compared_as_they_were_handed_in(class_: Made) -> None:
     """Submissions can be compared before grading; unreadable ones are reported and skipped."""
     answers = {"scale": "Zebras graze near the river, because lions cannot swim there. So they are safe."}
-    told = {"width-answer": "zebra = [lion * 3 + river(at) for at in range(7)]\nwidth = sum(zebra) // 64"}
+    copied = {"width-answer": "zebra = [lion * 3 + river(at) for at in range(7)]\nwidth = sum(zebra) // 64"}
     hidden = {"width-answer": "k=[l*3+r(i) for i in range(7)]\n# die Breite\nwidth = sum( k )//64"}
-    for student, text in (("max", answers | told), ("mia", answers | hidden), ("eve", {})):
-        folder = made.course.root / "submitted" / student / essays.NAME
+    for student, text in (("max", answers | copied), ("mia", answers | hidden), ("eve", {})):
+        folder = class_.course.root / "submitted" / student / essays.NAME
         folder.mkdir(parents=True, exist_ok=True)
-        data = essays.handed(made.assignment, text) if text else b"{ no notebook"
+        data = essays.handed(class_.assignment, text) if text else b"{ no notebook"
         (folder / f"{essays.NAME}.ipynb").write_bytes(data)
-    found = find_similar(made.course, essays.NAME, most=2)
-    assert ("max", "mia") == found.pairs[0].students
-    assert ["eve: essays is not compared:"] == [str(one)[:28] for one in found.remarks]
-    page = write_pairs(made.course, found).read_text("utf-8")
+    comparison = find_similar(class_.course, essays.NAME, most=2)
+    assert ("max", "mia") == comparison.pairs[0].students
+    assert ["eve: essays is not compared:"] == [str(remark)[:28] for remark in comparison.remarks]
+    page = write_pairs(class_.course, comparison).read_text("utf-8")
     assert "never a verdict" in page
     assert "not compared" in page
     assert 'href="../feedback/max/essays/essays.html"' in page
-    given = made.course.root / "lecture.py"
-    given.write_text(told["width-answer"], "utf-8")
-    known = find_similar(made.course, essays.NAME, known_files=[given])
-    (first,) = [one for one in known.pairs if one.students == ("max", "mia")]
+    lecture = class_.course.root / "lecture.py"
+    lecture.write_text(copied["width-answer"], "utf-8")
+    second_comparison = find_similar(class_.course, essays.NAME, known_files=[lecture])
+    (first,) = [pair for pair in second_comparison.pairs if pair.students == ("max", "mia")]
     assert "code" not in {part.name for part in first.parts}
     for student in ("max", "mia", "eve"):
-        (made.course.root / "submitted" / student / essays.NAME / "essays.ipynb").unlink()
-        (made.course.root / "submitted" / student / essays.NAME).rmdir()
+        (class_.course.root / "submitted" / student / essays.NAME / "essays.ipynb").unlink()
+        (class_.course.root / "submitted" / student / essays.NAME).rmdir()
 
 
-def test_what_everybody_had_must_be_readable(made: Made, tmp_path: Path) -> None:
+def test_what_everybody_had_must_be_readable(class_: Made, tmp_path: Path) -> None:
     """A missing hand-out or one of the wrong type is rejected with its name."""
     with pytest.raises(CourseError, match=r"gone\.py"):
-        find_similar(made.course, essays.NAME, known_files=[tmp_path / "gone.py"])
+        find_similar(class_.course, essays.NAME, known_files=[tmp_path / "gone.py"])
     other = tmp_path / "slides.pdf"
     other.write_bytes(b"%PDF")
     with pytest.raises(CourseError, match=r"expected a notebook \(.ipynb\) or a module \(.py\)"):
-        find_similar(made.course, essays.NAME, known_files=[other])
+        find_similar(class_.course, essays.NAME, known_files=[other])

@@ -83,7 +83,7 @@ def class_(tmp_path_factory: pytest.TempPathFactory) -> InMemory:
 
 def test_a_class_is_graded_into_any_store(class_: InMemory) -> None:
     """Any store works: outcomes, progress and results are returned, and no gradebook is written."""
-    assert {"ada", "bob"} == {one.student for one in class_.graded.outcomes}
+    assert {"ada", "bob"} == {outcome.student for outcome in class_.graded.outcomes}
     assert ((), {}, False) == (class_.graded.remarks, class_.graded.misnamed, class_.graded.attention)
     assert ([(0, 2), (1, 2), (2, 2)], []) == (class_.watch.steps, class_.watch.told)
     assert ["ada", "bob"] == list(class_.store.load_results(NAME))
@@ -95,7 +95,7 @@ def test_a_class_is_graded_into_any_store(class_: InMemory) -> None:
 def test_standings_are_those_of_nbgraders_gradebook(class_: InMemory) -> None:
     """Both stores give the same standings for the same class."""
     again = grade_class(class_.course, NAME)
-    assert [True, True] == [one.fresh for one in again.outcomes]
+    assert [True, True] == [outcome.fresh for outcome in again.outcomes]
     kept = collect_standings(class_.course, NAME)
     assert kept.rows == collect_standings(class_.course, NAME, store=class_.opening).rows
     class_.course.gradebook.unlink()
@@ -120,22 +120,25 @@ def test_regrading_tells_whose_points_are_others(tmp_path: Path) -> None:
     opened = opening(MemoryStore())
     first = grade_class(course, NAME, store=opened)
     same = grade_class(course, NAME, store=opened, again=True)
-    assert [True, True] == [one.fresh for one in same.outcomes]
+    assert [True, True] == [outcome.fresh for outcome in same.outcomes]
     assert ((), ()) == (first.changes, same.changes)
     hand_in(course, "bob", CONTROL)
-    found = grade_class(course, NAME, store=opened)
+    regraded = grade_class(course, NAME, store=opened)
     before, now = (
-        {one.student: one.graded.score.points for one in graded.outcomes}["bob"] for graded in (first, found)
+        {outcome.student: outcome.graded.score.points for outcome in graded.outcomes}["bob"]
+        for graded in (first, regraded)
     )
     assert before < now
-    items = tuple(f"{one.question}/{one.item}" for one in _of(found, "bob").items if one.question == "double")
-    assert (PointsChange("bob", before, now, items),) == found.changes
+    items = tuple(
+        f"{item.question}/{item.item}" for item in _of(regraded, "bob").items if item.question == "double"
+    )
+    assert (PointsChange("bob", before, now, items),) == regraded.changes
     only = grade_class(course, NAME, ["ada"], store=opened, again=True)
-    assert (["ada"], ()) == ([one.student for one in only.outcomes], only.changes)
+    assert (["ada"], ()) == ([outcome.student for outcome in only.outcomes], only.changes)
 
 
 def _of(graded: GradedClass, student: str) -> Score:
-    return next(one.graded.score for one in graded.outcomes if one.student == student)
+    return next(outcome.graded.score for outcome in graded.outcomes if outcome.student == student)
 
 
 def test_what_is_collected_is_told_without_grading(tmp_path: Path) -> None:
@@ -144,8 +147,12 @@ def test_what_is_collected_is_told_without_grading(tmp_path: Path) -> None:
     hand_in(course, "ada", b"no notebook at all")
     hand_in(course, "=bob", CONTROL)
     assignment = load_assignment(course, NAME)
-    found = collect_handins(course, assignment)
-    assert (["ada"], 1, None) == ([one.student for one in found.handins], len(found.misnamed), found.times)
+    collected = collect_handins(course, assignment)
+    assert (["ada"], 1, None) == (
+        [handin.student for handin in collected.handins],
+        len(collected.misnamed),
+        collected.times,
+    )
     with pytest.raises(CourseError, match="nothing was handed in by eve for"):
         collect_handins(course, assignment, ["eve"])
     assert not course.gradebook.exists()

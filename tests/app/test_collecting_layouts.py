@@ -111,8 +111,10 @@ def test_layouts_tell_whose_and_when(
     report = collect_files(course, files, **({"platform": platform} if is_stated else {}))
     assert ((), ()) == (report.refused, report.unmatched)
     assert ["second", "alan", "grace"] == [laid(course, student) for student in LAST]
-    found = {one.student: one.moment for one in report.attempts if one.state == "new"}
-    assert moments == found
+    moments_by_student = {
+        attempt.student: attempt.moment for attempt in report.attempts if attempt.state == "new"
+    }
+    assert moments == moments_by_student
     assert ("s1004", "s1005") == report.absent
 
 
@@ -133,7 +135,7 @@ def test_sakai_files_of_students_tell_no_time(course: Course) -> None:
     report = collect_files(
         course, {f"{folder}/{BOOK}": "a", f"{folder}/timestamp.txt": "1999-01-01T00:00:00Z"}
     )
-    assert [None] == [one.moment for one in report.attempts]
+    assert [None] == [attempt.moment for attempt in report.attempts]
     assert "not the student's to say" in str(report.refused[0].reason)
 
 
@@ -147,10 +149,10 @@ def test_moodle_blind_marking_names_nobody(course: Course, word: str, has_worksh
     report = collect_files(course, files, **({"worksheet": sheet} if has_worksheet else {}))
     assert [] == states(report)
     assert [(f"{word} 1234", (BOOK,)), (f"{word} 1235", (BOOK,))] == [
-        (one.label, one.files) for one in report.unmatched
+        (entry.label, entry.files) for entry in report.unmatched
     ]
     if word != "Osallistuja":  # an unknown language
-        assert all("blind marking hides who it is" in str(one.suggestion) for one in report.unmatched)
+        assert all("blind marking hides who it is" in str(entry.suggestion) for entry in report.unmatched)
     (course.root / "collect.toml").write_text(f'[students]\n"{word} 1234" = "s1001"\n')
     collect_files(course, files, **({"worksheet": sheet} if has_worksheet else {}))
     assert "1234" == laid(course, "s1001")
@@ -160,7 +162,7 @@ def test_a_single_blind_participant_is_no_student(tmp_path: Path) -> None:
     """An anonymous participant is not matched, even if a student has the name "Participant"."""
     course = make_course(tmp_path / "course", "id,first_name,last_name\ns1,,Participant\n")
     report = collect_files(course, {f"Participant_12_assignsubmission_file_/{BOOK}": "text"})
-    assert ([], ["Participant 12"]) == (states(report), [one.label for one in report.unmatched])
+    assert ([], ["Participant 12"]) == (states(report), [entry.label for entry in report.unmatched])
 
 
 def test_moodle_participants_of_one_name_are_not_merged(tmp_path: Path) -> None:
@@ -168,8 +170,11 @@ def test_moodle_participants_of_one_name_are_not_merged(tmp_path: Path) -> None:
     course = make_course(tmp_path / "course", "id,first_name,last_name,email\ns1,Alex,Kim,a@x.org\n")
     files = {f"Alex Kim_{number}_assignsubmission_file_/{BOOK}": str(number) for number in (80, 81)}
     report = collect_files(course, files)
-    assert ([], ["Alex Kim 80", "Alex Kim 81"]) == (states(report), [one.label for one in report.unmatched])
-    assert all("did you mean s1" in str(one.suggestion) for one in report.unmatched)
+    assert ([], ["Alex Kim 80", "Alex Kim 81"]) == (
+        states(report),
+        [entry.label for entry in report.unmatched],
+    )
+    assert all("did you mean s1" in str(entry.suggestion) for entry in report.unmatched)
     sheet = course.root / "grades.csv"
     sheet.write_text("Identifier,Full name,Email address,Grade\nParticipant 81,Alex Kim,a@x.org,\n")
     assert [("s1", "new")] == states(collect_files(course, files, worksheet=sheet))
@@ -183,8 +188,8 @@ def test_canvas_anonymous_names_are_nobody(course: Course, late: str) -> None:
     report = collect_files(course, files)
     assert [] == states(report)
     if not late:
-        assert ["anon_4001", "anon_a1B2c"] == [one.label for one in report.unmatched]
-        assert all("turn it off in Canvas" in str(one.suggestion) for one in report.unmatched)
+        assert ["anon_4001", "anon_a1B2c"] == [entry.label for entry in report.unmatched]
+        assert all("turn it off in Canvas" in str(entry.suggestion) for entry in report.unmatched)
 
 
 @pytest.mark.parametrize(
@@ -207,12 +212,12 @@ def test_plus_signs_in_an_exchange_are_read_right_or_refused(
     path = f"inbound/{folder}+2026-02-12 09:00:00.000000 UTC{ending}/{BOOK}"
     report = collect_files(course, {path: "text"}, platform="exchange")
     if outcome.startswith("its"):
-        assert [outcome in str(one.reason) for one in report.refused] == [True]
+        assert [outcome in str(refusal.reason) for refusal in report.refused] == [True]
         assert ([], True) == (states(report), report.attention)
     else:
         assert ([(outcome, "new")] if outcome else []) == states(report)
         assert () == report.refused
-        assert {one.moment for one in report.attempts} <= {datetime(2026, 2, 12, 9, tzinfo=UTC)}
+        assert {attempt.moment for attempt in report.attempts} <= {datetime(2026, 2, 12, 9, tzinfo=UTC)}
 
 
 @pytest.mark.parametrize("zone", ["UTC+3", "UTC+03:00", "+0100"])
@@ -220,7 +225,10 @@ def test_offsets_in_an_exchange_are_refused(course: Course, zone: str) -> None:
     """A time with a UTC offset is refused, because reading it as UTC would be wrong by hours."""
     folder = f"s1001+{NAME}+2026-02-12 09:00:00.000000 {zone}+Zk3-x_9QwErT"
     report = collect_files(course, {f"{folder}/{BOOK}": "text"})
-    assert ([], ["offset from UTC" in str(one.reason) for one in report.refused]) == (states(report), [True])
+    assert ([], ["offset from UTC" in str(refusal.reason) for refusal in report.refused]) == (
+        states(report),
+        [True],
+    )
 
 
 @pytest.mark.parametrize(
@@ -293,8 +301,8 @@ def test_an_odd_name_costs_nobody_else_their_work(
     report = collect_files(course, files | odd)
     assert ([("s1001", "new")], "ada") == (states(report), laid(course, "s1001"))
     assert report.attention
-    named = {one.place.removeprefix("download.zip: ") for one in report.refused} | {
-        name for one in report.unmatched for name in (one.label, *one.files)
+    named = {refusal.place.removeprefix("download.zip: ") for refusal in report.refused} | {
+        name for entry in report.unmatched for name in (entry.label, *entry.files)
     }
     assert {name.rpartition("/")[2] for name in odd} <= {name.rpartition("/")[2] for name in named}
 
@@ -309,7 +317,7 @@ def test_one_odd_name_does_not_make_a_platform_of_folders(course: Course) -> Non
 def test_a_folder_of_a_stranger_keeps_its_name(course: Course) -> None:
     """The only folder of a download is not mistaken for an outer folder around the students' folders."""
     report = collect_files(course, {f"zoe/{BOOK}": "x"})
-    assert (["zoe"], True) == ([one.label for one in report.unmatched], report.attention)
+    assert (["zoe"], True) == ([entry.label for entry in report.unmatched], report.attention)
 
 
 MOODLE = {

@@ -61,7 +61,7 @@ def collect(course: Course, *sources: Path, **options: object) -> CollectReport:
 
 def states(report: CollectReport) -> list[tuple[str, str]]:
     """Return the student and the state of every attempt."""
-    return [(one.student, one.state) for one in report.attempts]
+    return [(attempt.student, attempt.state) for attempt in report.attempts]
 
 
 def laid(course: Course, student: str) -> str:
@@ -76,12 +76,12 @@ def test_moodle_names_are_matched_and_strangers_are_told(course: Course, tmp_pat
     """
     report = collect(course, written(tmp_path / "moodle.zip", MOODLE))
     assert [("s1001", "new"), ("s1003", "new"), ("s1002", "new")] == states(report)
-    assert ["ada", "alan", "grace"] == [laid(course, f"s100{one}") for one in (1, 2, 3)]
-    told = {one.label: str(one.suggestion) for one in report.unmatched}
+    assert ["ada", "alan", "grace"] == [laid(course, f"s100{number}") for number in (1, 2, 3)]
+    suggestions = {entry.label: str(entry.suggestion) for entry in report.unmatched}
     assert {
         "Alex Kim": "2 students are called so: s1004, s1005",
         "Adda Lovelacce": "did you mean s1001 (Ada Lovelace)?",
-    } == told
+    } == suggestions
     assert ("s1004", "s1005") == report.absent
     assert report.attention
     assert 1 == len(report.remarks)
@@ -93,7 +93,7 @@ def test_moodle_s_worksheet_tells_who_and_when(course: Course, tmp_path: Path) -
     (course.root / "collect.toml").write_text('zone = "Europe/Berlin"\n')
     (tmp_path / "grades.csv").write_text(WORKSHEET)
     report = collect(course, written(tmp_path / "moodle.zip", MOODLE), worksheet=tmp_path / "grades.csv")
-    moments = {one.student: one.moment for one in report.attempts}
+    moments = {attempt.student: attempt.moment for attempt in report.attempts}
     assert datetime(2026, 2, 12, 9, 20, tzinfo=UTC) == moments["s1001"]
     assert datetime(2026, 2, 12, 13, 5, tzinfo=UTC) == moments["s1005"]
     assert None is moments["s1002"]
@@ -118,13 +118,13 @@ def test_canvas_names_marks_and_suffixes(course: Course, tmp_path: Path) -> None
             },
         ),
     )
-    found = {one.student: one for one in report.attempts}
-    assert ["s1001", "s1002", "s1003"] == sorted(found)
-    assert [False, True, False] == [found[f"s100{one}"].late for one in (1, 2, 3)]
-    assert (("warmup-2.ipynb", BOOK),) == found["s1001"].renamed
-    assert (("My%20answers.ipynb", BOOK),) == found["s1003"].renamed
-    assert 2 == found["s1003"].files
-    assert ["ada", "alan", "grace"] == [laid(course, f"s100{one}") for one in (1, 2, 3)]
+    attempts = {attempt.student: attempt for attempt in report.attempts}
+    assert ["s1001", "s1002", "s1003"] == sorted(attempts)
+    assert [False, True, False] == [attempts[f"s100{number}"].late for number in (1, 2, 3)]
+    assert (("warmup-2.ipynb", BOOK),) == attempts["s1001"].renamed
+    assert (("My%20answers.ipynb", BOOK),) == attempts["s1003"].renamed
+    assert 2 == attempts["s1003"].files
+    assert ["ada", "alan", "grace"] == [laid(course, f"s100{number}") for number in (1, 2, 3)]
     assert b"picture" == (course.root / "submitted" / "s1003" / NAME / "plot.png").read_bytes()
 
 
@@ -145,8 +145,10 @@ def test_gradescope_metadata_tells_whose_and_when(course: Course, tmp_path: Path
         ),
     )
     assert [("s1001", "new"), ("s1002", "new")] == states(report)
-    assert {datetime(2026, 2, 12, 9, 20, 30, 500000, tzinfo=UTC)} == {one.moment for one in report.attempts}
-    assert ["Somebody Else"] == [one.label for one in report.unmatched]
+    assert {datetime(2026, 2, 12, 9, 20, 30, 500000, tzinfo=UTC)} == {
+        attempt.moment for attempt in report.attempts
+    }
+    assert ["Somebody Else"] == [entry.label for entry in report.unmatched]
 
 
 def test_ilias_folders_have_the_login_and_the_newest_file_counts(course: Course, tmp_path: Path) -> None:
@@ -176,7 +178,7 @@ def test_times_of_an_unknown_clock_tell_the_order_alone(course: Course, tmp_path
         f"{folder}/20260212{hour}2030_{BOOK}": text for hour, text in (("10", "first"), ("11", "second"))
     }
     report = collect(course, written(tmp_path / "ilias.zip", files))
-    assert [None] == [one.moment for one in report.attempts]
+    assert [None] == [attempt.moment for attempt in report.attempts]
     assert "second" == laid(course, "s1001")
 
 
@@ -193,7 +195,7 @@ def test_an_exchange_has_every_attempt_and_its_owner(course: Course, tmp_path: P
     report = collect(course, tmp_path / "exchange")
     assert [] == states(report)
     assert 4 == len(report.refused)
-    assert all("not to s1001; --any-owner" in str(one.reason) for one in report.refused)
+    assert all("not to s1001; --any-owner" in str(refusal.reason) for refusal in report.refused)
     report = collect(course, tmp_path / "exchange", any_owner=True)
     assert [("s1001", "earlier"), ("s1001", "new")] == states(report)
     assert {
@@ -201,10 +203,10 @@ def test_an_exchange_has_every_attempt_and_its_owner(course: Course, tmp_path: P
         f"submitted/s1001/{NAME}/timestamp.txt": b"2026-02-12 10:00:00.000000 UTC\n",
     } == tree(course.root, "submitted")
     kept = course.list_earlier_attempts("s1001", NAME)
-    assert [datetime(2026, 2, 12, 9, tzinfo=UTC)] == [one.submitted_at for one in kept]
+    assert [datetime(2026, 2, 12, 9, tzinfo=UTC)] == [handin.submitted_at for handin in kept]
     (course.root / "exams.toml").write_text(f"[{NAME}]\nend = 2026-02-12T09:30:00Z\n")
     counts = counting_attempts.find_counting_attempts(course, load_rubric(course.locate_rubric(NAME))).handins
-    assert [kept[0].folder] == [one.folder for one in counts]  # the latest one in time, as usual
+    assert [kept[0].folder] == [handin.folder for handin in counts]  # the latest one in time, as usual
 
 
 def test_folders_are_called_after_anything_that_names_a_student(course: Course, tmp_path: Path) -> None:
@@ -224,9 +226,9 @@ def test_folders_are_called_after_anything_that_names_a_student(course: Course, 
     (source / "all of them" / "akim2.zip").write_bytes(archive({f"deep/down/{BOOK}": "packed"}))
     (source / "all of them" / "Turing, Alan" / NAME / "timestamp.txt").write_text("2026-02-12 09:00 UTC")
     report = collect(course, source)
-    texts = [laid(course, f"s100{one}") for one in range(1, 6)]
+    texts = [laid(course, f"s100{number}") for number in range(1, 6)]
     assert ["by id", "by name", "by login", "by address", "packed"] == texts
-    assert ["when something was handed in" not in str(one.reason) for one in report.refused] == [True]
+    assert ["when something was handed in" not in str(refusal.reason) for refusal in report.refused] == [True]
     assert "--from nbgrader believes it" in str(report.refused[0].reason)
     report = collect(course, source, platform="nbgrader")
     assert () == report.refused
@@ -261,14 +263,14 @@ def test_names_of_a_portal_and_of_people_are_the_course_s_to_state(course: Cours
     )
     assert "first" == laid(course, "s1001")
     assert {("s1001", "new"), ("s1001", "earlier"), ("s1002", "new")} == set(states(report))
-    assert ["portal.zip: readme.txt"] == [one.place for one in report.refused]
+    assert ["portal.zip: readme.txt"] == [refusal.place for refusal in report.refused]
     assert "none of a download of portal" in str(report.refused[0].reason)
 
 
 def test_settings_that_cannot_be_are_refused_with_their_place(course: Course, tmp_path: Path) -> None:
     """Invalid groups, regular expressions, zones, students and platforms are rejected with their place."""
     source = written(tmp_path / "x.zip", {"a" * 60 + "!": "text"})
-    for text, told in (
+    for text, message in (
         ("[[pattern]]\nname = 'p'\npath = '(?P<ide>.)(?P<file>.)'", "no group 'ide'; did you mean 'id'"),
         ("[[pattern]]\nname = 'p'\npath = '(?P<file>.'", "not a regular expression"),
         ("[[pattern]]\nname = 'p'\npath = '(?P<file>.)'", "expected the group file and one of"),
@@ -281,7 +283,7 @@ def test_settings_that_cannot_be_are_refused_with_their_place(course: Course, tm
         (course.root / "collect.toml").write_text(text)
         with pytest.raises(CourseError, match=r"collect\.toml") as caught:
             collect(course, source)
-        assert told in str(caught.value)
+        assert message in str(caught.value)
     (course.root / "collect.toml").unlink()
     with pytest.raises(CourseError, match="'moodel' is not known; did you mean 'moodle'"):
         collect(course, source, platform="moodel")
@@ -333,7 +335,7 @@ def test_what_could_harm_is_refused_by_itself(course: Course, tmp_path: Path) ->
         f"submitted/s1002/{NAME}/{BOOK}": b"alan",
     } == tree(course.root)
     begin = "moodle.zip: Ada Lovelace: "
-    found = {one.place.removeprefix(begin): str(one.reason) for one in report.refused}
+    reasons = {refusal.place.removeprefix(begin): str(refusal.reason) for refusal in report.refused}
     expected = {
         "ada.zip/../../../evil.py": "leads out",
         "ada.zip//etc/evil": "absolute place",
@@ -353,9 +355,9 @@ def test_what_could_harm_is_refused_by_itself(course: Course, tmp_path: Path) ->
         "bomb.zip/zeros.bin": "at most 200 times",
         "broken.zip": "not a zip archive",
     }
-    assert set(expected) == set(found)
-    for place, told in expected.items():
-        assert told in found[place], (place, found[place])
+    assert set(expected) == set(reasons)
+    for place, message in expected.items():
+        assert message in reasons[place], (place, reasons[place])
     assert not (tmp_path / "evil.py").exists()
     assert not (course.root.parent / "evil.py").exists()
 
@@ -373,7 +375,7 @@ def test_links_and_second_names_in_folders_are_not_followed(course: Course, tmp_
     os.mkfifo(source / "s1002" / "pipe")
     report = collect(course, source)
     assert ["it is a link", "it is no regular file", "it has 2 names on this disk", "it is a link"] == [
-        str(one.reason) for one in report.refused
+        str(refusal.reason) for refusal in report.refused
     ]
     assert {} == tree(course.root)
 
@@ -408,7 +410,7 @@ def test_a_time_that_becomes_known_is_entered(course: Course, tmp_path: Path) ->
     (tmp_path / "grades.csv").write_text(WORKSHEET)
     report = collect(course, source, worksheet=tmp_path / "grades.csv")
     assert ("s1001", "unchanged") in states(report)
-    stamps = [one.submitted_at for one in course.list_handins(NAME) if one.student == "s1001"]
+    stamps = [handin.submitted_at for handin in course.list_handins(NAME) if handin.student == "s1001"]
     assert [datetime(2026, 2, 12, 9, 20, tzinfo=UTC)] == stamps
     assert [] == course.list_earlier_attempts("s1001", NAME)
 
@@ -424,10 +426,10 @@ def test_without_a_class_list_folders_are_ids(tmp_path: Path) -> None:
     (course.root / "submitted" / "bob").symlink_to(tmp_path)
     report = collect(course, source)
     assert {"ada": "new", "bob": "left"} == dict(states(report))
-    assert ["=evil"] == [one.label for one in report.unmatched]
+    assert ["=evil"] == [entry.label for entry in report.unmatched]
     assert "as a spreadsheet's formula does" in str(report.unmatched[0].suggestion)
     assert ["submitted/bob is a link or a file; expected a folder"] == [
-        str(one.reason) for one in report.refused
+        str(refusal.reason) for refusal in report.refused
     ]
 
 
@@ -437,11 +439,11 @@ def test_a_source_that_is_none_stops_no_other_one(course: Course, tmp_path: Path
     good = written(tmp_path / "moodle.zip", {f"Ada Lovelace_7_assignsubmission_file_/{BOOK}": "ada"})
     report = collect(course, tmp_path / "broken.zip", good)
     assert [("s1001", "new")] == states(report)
-    assert ["broken.zip"] == [one.place for one in report.refused]
+    assert ["broken.zip"] == [refusal.place for refusal in report.refused]
 
 
 @pytest.mark.parametrize(
-    ("files", "told"),
+    ("files", "messages"),
     [
         pytest.param({BOOK: ""}, {BOOK: "The file is empty."}, id="empty"),
         pytest.param({BOOK: "<!DOCTYPE html><html>"}, {BOOK: "The file is an HTML page"}, id="login-page"),
@@ -455,13 +457,13 @@ def test_a_source_that_is_none_stops_no_other_one(course: Course, tmp_path: Path
     ],
 )
 def test_what_will_not_be_graded_is_named_when_it_is_collected(
-    course: Course, tmp_path: Path, files: dict[str, str], told: dict[str, str]
+    course: Course, tmp_path: Path, files: dict[str, str], messages: dict[str, str]
 ) -> None:
     """Files that cannot be graded are kept and reported on collection, so that staff can ask for others."""
     source = written(tmp_path / "class.zip", {f"s1001/{name}": text for name, text in files.items()})
     report = collect(course, source)
-    assert ["new"] == [one.state for one in report.attempts]
-    found = {one.place.rpartition(": ")[2]: str(one.reason) for one in report.concerns}
-    assert set(told) == set(found)
-    assert all(text in found[name] for name, text in told.items())
-    assert bool(told) is report.attention
+    assert ["new"] == [attempt.state for attempt in report.attempts]
+    reasons = {concern.place.rpartition(": ")[2]: str(concern.reason) for concern in report.concerns}
+    assert set(messages) == set(reasons)
+    assert all(text in reasons[name] for name, text in messages.items())
+    assert bool(messages) is report.attention

@@ -14,18 +14,18 @@ from autograder.course import Course
 @pytest.fixture
 def course(tmp_path: Path) -> Course:
     """Return a course with three entries."""
-    made = Course(tmp_path)
+    new_course = Course(tmp_path)
     for number in range(3):
-        course_log.add_entry(made, "publish", "small", {"number": number})
-    return made
+        course_log.add_entry(new_course, "publish", "small", {"number": number})
+    return new_course
 
 
 def test_an_entry_says_who_when_and_what(course: Course) -> None:
     """Entries are in order, with their facts unchanged; another assignment has no entries."""
-    found = course_log.read_entries(course, "small")
-    assert [0, 1, 2] == [one.facts["number"] for one in found]
+    entries = course_log.read_entries(course, "small")
+    assert [0, 1, 2] == [entry.facts["number"] for entry in entries]
     assert {("publish", "small", course_log.get_user())} == {
-        (one.action, one.assignment, one.who) for one in found
+        (entry.action, entry.assignment, entry.who) for entry in entries
     }
     assert () == course_log.read_entries(course, "large")
     assert 0o600 == (course.private / "log.jsonl").stat().st_mode & 0o777

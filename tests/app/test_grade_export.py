@@ -80,19 +80,19 @@ def test_marks_that_are_not_final_are_left_out(export: Export, tmp_path: Path) -
     to = tmp_path / "grades.jsonl"
     done = export("jsonl", to)
     assert (("ada",), ("bob",)) == (done.entered, done.provisional)
-    [line] = [json.loads(one) for one in to.read_text().splitlines()]
+    [line] = [json.loads(text) for text in to.read_text().splitlines()]
     assert ("Ada", "Lovelace", 2.5, 13, "final", "2026-02-12T09:20:30Z") == tuple(
         line[key] for key in ("first_name", "last_name", "total", "possible", "state", "submitted_at")
     )
-    questions = {one["id"]: one for one in line["questions"]}
+    questions = {question["id"]: question for question in line["questions"]}
     assert ["@well: done"] == questions["thoughts"]["comments"]
     assert [("formula", 0, False), ("why", 0.5, True)] == [
-        (one["id"], one["points"], one["marked"]) for one in questions["mlp"]["items"]
+        (item["id"], item["points"], item["marked"]) for item in questions["mlp"]["items"]
     ]
     both = export("jsonl", to, provisional=True)
     assert (("ada", "bob"), ()) == (both.entered, both.provisional)
-    found = [json.loads(one) for one in to.read_text().splitlines()]
-    assert ["final", "provisional"] == [one["state"] for one in found]
+    lines = [json.loads(text) for text in to.read_text().splitlines()]
+    assert ["final", "provisional"] == [entry["state"] for entry in lines]
 
 
 def test_export_enters_students_whose_comments_are_unread(course: Course, tmp_path: Path) -> None:
@@ -139,12 +139,12 @@ def test_moodle_gets_its_worksheet_and_pages(export: Export, course: Course, tmp
     assert "– @well: done" in rows[0]["Feedback comments"]
     with zipfile.ZipFile(pages) as archive:
         assert [f"Ada Lovelace_7_assignsubmission_file_/{NAME}.html"] == archive.namelist()
-    for told in (
+    for message in (
         "these marks have no place in the file: bob",
         "without a mark, and left as they are: ida",
         f"no page yet: bob; run: autograder feedback {NAME}",
     ):
-        assert told in done.remarks
+        assert message in done.remarks
 
 
 def test_what_does_not_go_together_writes_nothing(export: Export, tmp_path: Path) -> None:

@@ -71,10 +71,10 @@ def test_moodle_s_worksheet_is_filled() -> None:
 
     Totals are capped at the maximum, unmatched rows stay empty, and no cell is a formula.
     """
-    made = grade_files.fill_moodle_worksheet(
+    filled = grade_files.fill_moodle_worksheet(
         WORKSHEET.encode(), [LINE, OTHER], REGISTER, scaled=False, comments=True
     )
-    before, after = rows(WORKSHEET.encode()), rows(made.content)
+    before, after = rows(WORKSHEET.encode()), rows(filled.content)
     assert ["8.13", "13.00", "", ""] == [row[5] for row in after[1:]]
     assert "mlp: 2.5 / 4<br>– Parameters: Only &lt;one&gt; half.<br>– Well done" == after[1][10]
     assert "'=HYPERLINK(1) @Turing" == after[2][1]
@@ -82,17 +82,17 @@ def test_moodle_s_worksheet_is_filled() -> None:
     changed = {
         (at, column)
         for at, row in enumerate(after)
-        for column, one in enumerate(row)
-        if one != before[at][column]
+        for column, value in enumerate(row)
+        if value != before[at][column]
     }
     assert {(1, 5), (1, 10), (2, 5), (2, 10), (2, 1)} == changed
-    assert ("s1", "s2") == made.entered
-    assert () == made.missing
+    assert ("s1", "s2") == filled.entered
+    assert () == filled.missing
     assert [
         "s2: 14.50 is more than the maximum, 13.00: entered as that",
         "Nobody Known: left as it is: nobody on the class list has a similar name",
         "without a mark, and left as they are: s3",
-    ] == list(made.remarks)
+    ] == list(filled.remarks)
 
 
 def test_a_german_worksheet_stays_german() -> None:
@@ -102,43 +102,43 @@ def test_a_german_worksheet_stays_german() -> None:
     """
     with pytest.raises(CourseError, match=r"maximum is 26, and the assignment has 13 points; .* --scale"):
         grade_files.fill_moodle_worksheet(GERMAN.encode(), [LINE], REGISTER, scaled=False, comments=False)
-    made = grade_files.fill_moodle_worksheet(
+    filled = grade_files.fill_moodle_worksheet(
         GERMAN.encode(), [LINE, OTHER], REGISTER, scaled=True, comments=False
     )
-    assert made.content.startswith("﻿ID;Vollständiger Name;".encode())
-    found = rows(made.content, ";")
-    assert ["16,25", "1,00"] == [row[2] for row in found[1:]]
-    assert "alt" == found[1][5]
-    assert ("s2",) == made.missing
-    assert "the worksheet says that it cannot be changed" in made.remarks[0]
+    assert filled.content.startswith("﻿ID;Vollständiger Name;".encode())
+    table = rows(filled.content, ";")
+    assert ["16,25", "1,00"] == [row[2] for row in table[1:]]
+    assert "alt" == table[1][5]
+    assert ("s2",) == filled.missing
+    assert "the worksheet says that it cannot be changed" in filled.remarks[0]
     with pytest.raises(CourseError, match="no line names the columns"):
         grade_files.fill_moodle_worksheet(b"a,b\n1,2\n", [LINE], REGISTER, scaled=True, comments=False)
 
 
 def test_moodle_s_feedback_archive_has_its_own_names() -> None:
     """Folders are named as in a download of submissions, so that Moodle finds the students."""
-    made = grade_files.pack_moodle_feedback(
+    packed = grade_files.pack_moodle_feedback(
         read_worksheet(WORKSHEET.encode()), {"s1": b"<p>ada", "s2": b"<p>alan"}, REGISTER, "warmup"
     )
-    with zipfile.ZipFile(io.BytesIO(made.content)) as archive:
-        found = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(io.BytesIO(packed.content)) as archive:
+        pages = {name: archive.read(name) for name in archive.namelist()}
     assert {
         "Ada Lovelace_71_assignsubmission_file_/warmup.html": b"<p>ada",
         "=HYPERLINK(1) @Turing_72_assignsubmission_file_/warmup.html": b"<p>alan",
-    } == found
+    } == pages
 
 
 def test_what_was_written_is_read_by_what_reads_downloads() -> None:
     """The archive, worksheet, gradebook and list are matched to the same students when they are read back."""
     sheet = read_worksheet(WORKSHEET.encode())
-    made = grade_files.pack_moodle_feedback(sheet, {"s1": b"", "s2": b""}, REGISTER, "warmup")
-    with zipfile.ZipFile(io.BytesIO(made.content)) as archive:
+    packed = grade_files.pack_moodle_feedback(sheet, {"s1": b"", "s2": b""}, REGISTER, "warmup")
+    with zipfile.ZipFile(io.BytesIO(packed.content)) as archive:
         names = archive.namelist()
     moodle = filename_patterns.choose_pattern(names, (), "", lambda name: False)
     assert moodle is not None
-    found = [filename_patterns.read_name(moodle, name, None) for name in names]
+    results = [filename_patterns.read_name(moodle, name, None) for name in names]
     assert [("71", "warmup.html"), ("72", "warmup.html")] == [
-        (one.identity.number, one.file) for one in found if one
+        (result.identity.number, result.file) for result in results if result
     ]
     filled = grade_files.fill_moodle_worksheet(
         WORKSHEET.encode(), [LINE, OTHER], REGISTER, scaled=False, comments=True
@@ -147,8 +147,8 @@ def test_what_was_written_is_read_by_what_reads_downloads() -> None:
         filled.content, [LINE, OTHER], REGISTER, scaled=False, comments=True
     )
     assert filled == again
-    assert [one.identity for one in sheet.rows] == [
-        one.identity for one in read_worksheet(filled.content).rows
+    assert [row.identity for row in sheet.rows] == [
+        row.identity for row in read_worksheet(filled.content).rows
     ]
     for written_list in (
         grade_files.make_canvas_gradebook([LINE, OTHER], REGISTER, "Warmup"),
@@ -157,7 +157,7 @@ def test_what_was_written_is_read_by_what_reads_downloads() -> None:
     ):
         listed = read_class_list(written_list.content).students
         assert [("s1", "Ada", "Lovelace"), ("s2", "=HYPERLINK(1)", "@Turing")] == [
-            (one.id, one.first_name, one.last_name) for one in listed
+            (student.id, student.first_name, student.last_name) for student in listed
         ]
 
 
@@ -188,7 +188,7 @@ def test_canvas_gets_a_gradebook() -> None:
     assert ("s2",) == filled.missing
     assert "without a mark, and left as they are: s3" in filled.remarks
     assert "Kim, Alex: left out: nobody on the class list has a similar name" in filled.remarks
-    assert [] == [one for one in filled.remarks if one.startswith(":") or "new assignment" in one]
+    assert [] == [remark for remark in filled.remarks if remark.startswith(":") or "new assignment" in remark]
 
 
 def test_canvas_counts_by_its_own_maximum_and_columns() -> None:
@@ -252,9 +252,9 @@ def test_canvas_takes_the_column_that_the_title_states(title: str, column: str) 
     """The Canvas number or the exact name selects the column; an unknown number matches no column."""
     columns = ["probe (12)", "probe (13)", *(["probe"] if title == "probe" else [])]
     downloaded = f"{CANVAS_HEAD},{','.join(columns)}\n" + '"Lovelace, Ada",4001,s1,alovelace,One,5,5\n'
-    made = grade_files.make_canvas_gradebook([LINE], REGISTER, title, downloaded.encode())
-    assert (column or title) == rows(made.content)[0][5]
-    assert bool(column) == (not any("has no column" in remark for remark in made.remarks))
+    gradebook = grade_files.make_canvas_gradebook([LINE], REGISTER, title, downloaded.encode())
+    assert (column or title) == rows(gradebook.content)[0][5]
+    assert bool(column) == (not any("has no column" in remark for remark in gradebook.remarks))
 
 
 @pytest.mark.parametrize("cell", ["EX", "ex", " EX "])
@@ -264,10 +264,10 @@ def test_canvas_keeps_excused_students_excused(cell: str) -> None:
         f"{CANVAS_HEAD},Warmup (4711)\n    Points Possible,,,,,13\n"
         f'"Lovelace, Ada",4001,s1,alovelace,One,{cell}\n"@Turing",,s2,,One,3\n'
     )
-    made = grade_files.make_canvas_gradebook([LINE, OTHER], REGISTER, "Warmup", downloaded.encode())
-    assert [cell.strip(), "13.00"] == [row[5] for row in rows(made.content)[2:]]
-    assert (("s2",), ("s1",)) == (made.entered, made.missing)
-    assert f"s1: left as it is: excused in Canvas ({cell.strip()}); clear it there first" in made.remarks
+    gradebook = grade_files.make_canvas_gradebook([LINE, OTHER], REGISTER, "Warmup", downloaded.encode())
+    assert [cell.strip(), "13.00"] == [row[5] for row in rows(gradebook.content)[2:]]
+    assert (("s2",), ("s1",)) == (gradebook.entered, gradebook.missing)
+    assert f"s1: left as it is: excused in Canvas ({cell.strip()}); clear it there first" in gradebook.remarks
 
 
 @pytest.mark.parametrize(
@@ -286,22 +286,24 @@ def test_canvas_rows_above_the_possible_points_are_of_no_student(above: str) -> 
         f"{CANVAS_HEAD},Warmup (4711)\n{above}\n"
         '"Lovelace, Ada",4001,s1,alovelace,One,\n    Points Possible,,,,,13\n"@Turing",,s2,,One,\n'
     )
-    made = grade_files.make_canvas_gradebook([LINE, OTHER], REGISTER, "Warmup", downloaded.encode())
-    assert ["    Points Possible", "Lovelace, Ada", "'@Turing"] == [row[0] for row in rows(made.content)[1:]]
-    assert "13" == rows(made.content)[1][5]
-    assert ("s1", "s2") == made.entered
-    assert not any("left out" in remark for remark in made.remarks)
-    assert ["s1", "s2"] == [one.id for one in read_class_list(downloaded.encode()).students]
+    gradebook = grade_files.make_canvas_gradebook([LINE, OTHER], REGISTER, "Warmup", downloaded.encode())
+    assert ["    Points Possible", "Lovelace, Ada", "'@Turing"] == [
+        row[0] for row in rows(gradebook.content)[1:]
+    ]
+    assert "13" == rows(gradebook.content)[1][5]
+    assert ("s1", "s2") == gradebook.entered
+    assert not any("left out" in remark for remark in gradebook.remarks)
+    assert ["s1", "s2"] == [student.id for student in read_class_list(downloaded.encode()).students]
 
 
 def test_plain_lists_are_for_any_program() -> None:
     """Names that look like formulas are escaped; ILIAS uses semicolons and a byte order mark."""
-    made = grade_files.make_csv([LINE, OTHER], REGISTER)
+    written = grade_files.make_csv([LINE, OTHER], REGISTER)
     assert [
         list(grade_files.PLAIN_COLUMNS),
         ["alovelace", "Lovelace", "Ada", "s1", "ada@example.org", "8.13", "13", "2.7", "yes", "final"],
         ["", "'@Turing", "'=HYPERLINK(1)", "s2", "ada@example.org", "14.50", "13", "2.7", "yes", "final"],
-    ] == rows(made.content)
+    ] == rows(written.content)
     ilias = grade_files.make_csv([LINE], REGISTER, separator=";", marked=True).content
     assert ilias.startswith("﻿login;last_name;".encode())
 
@@ -309,7 +311,7 @@ def test_plain_lists_are_for_any_program() -> None:
 @given(st.lists(st.lists(st.text(max_size=12), min_size=2, max_size=2), max_size=5), st.sampled_from(",;\t"))
 def test_no_cell_acts_and_every_cell_comes_back(cells: list[list[str]], separator: str) -> None:
     """No spreadsheet takes any cell for a formula, and every cell is read back unchanged."""
-    kept = [[one.replace("\0", "").strip() for one in row] for row in cells]
+    kept = [[value.replace("\0", "").strip() for value in row] for row in cells]
     kept = [row for row in kept if any(row) and not row[0].casefold().startswith("endhissheet")]
     data = write_table(CsvTable(("Identifier", "Grade"), tuple(map(tuple, kept)), (), separator))
     for row in rows(data, separator):
@@ -317,7 +319,7 @@ def test_no_cell_acts_and_every_cell_comes_back(cells: list[list[str]], separato
             assert not cell.lstrip().startswith(("=", "@")), cell
     table = parse_table(data, {}, (("identifier",), ("grade",)))
     harmless = [
-        [one if not one.startswith(("'", '="')) else strip_guard(guard_value(one)) for one in row]
+        [value if not value.startswith(("'", '="')) else strip_guard(guard_value(value)) for value in row]
         for row in kept
     ]
-    assert harmless == [[strip_guard(one) for one in row] for row in table.rows]
+    assert harmless == [[strip_guard(value) for value in row] for row in table.rows]

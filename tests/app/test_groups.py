@@ -48,13 +48,13 @@ def graded(course: Course) -> Iterator[tuple[Course, MemoryStore]]:
     """Return the class, graded in memory."""
     with MemoryStore() as store:
         outcomes = grade_class(course, NAME, store=opening(store)).outcomes
-        assert ["ada", "bob", "cleo", "dan", "eve", "zoe"] == sorted(one.student for one in outcomes)
+        assert ["ada", "bob", "cleo", "dan", "eve", "zoe"] == sorted(outcome.student for outcome in outcomes)
         yield course, store
 
 
 def points(course: Course, store: MemoryStore) -> dict[str, Decimal]:
     """Return everyone's total."""
-    return {who: one.total for who, one in collect_standings(course, NAME, store=opening(store)).rows.items()}
+    return {who: row.total for who, row in collect_standings(course, NAME, store=opening(store)).rows.items()}
 
 
 def test_all_members_have_the_marks_of_their_submission(graded: tuple[Course, MemoryStore]) -> None:
@@ -67,13 +67,13 @@ def test_all_members_have_the_marks_of_their_submission(graded: tuple[Course, Me
     late = Decimal(9) * 20 / 100
     expected = dict.fromkeys(("ada", "bob", "cleo"), full - late) | {"dan": wrong, "eve": wrong, "zoe": full}
     assert expected == points(course, store)
-    found = store.load_results(NAME)
+    results = store.load_results(NAME)
     assert {"": ["ada", "dan", "zoe"], "ada": ["bob", "cleo"], "dan": ["eve"]} == {
-        by: [who for who, one in found.items() if one.score.by == by] for by in ("", "ada", "dan")
+        by: [who for who, result in results.items() if result.score.by == by] for by in ("", "ada", "dan")
     }
     again = grade_class(course, NAME, store=opening(store)).outcomes
-    assert (6, False) == (len(again), any(one.fresh for one in again))
-    assert found == store.load_results(NAME)
+    assert (6, False) == (len(again), any(outcome.fresh for outcome in again))
+    assert results == store.load_results(NAME)
 
 
 def test_pages_name_the_group(graded: tuple[Course, MemoryStore]) -> None:
@@ -104,7 +104,7 @@ def test_a_person_marks_a_group_once(graded: tuple[Course, MemoryStore]) -> None
     store.give_mark(NAME, "cleo", WHY, PersonMark(Decimal("0.25")))
     remarks = collect_standings(course, NAME, store=opening(store)).roll.remarks
     assert [f"bob, cleo share {WHY[1]}, but people gave each of them another mark"] == [
-        one for one in remarks if "share" in one
+        remark for remark in remarks if "share" in remark
     ]
     assert Decimal("0.25") == points(course, store)["cleo"] - before["cleo"]
 
@@ -119,7 +119,7 @@ def test_times_that_change_hold_at_once(graded: tuple[Course, MemoryStore]) -> N
     roll = collect_standings(course, NAME, store=opening(store)).roll
     course.exams.write_text(EXAMS)
     assert ["graded before times or groups changed: ada, bob, cleo; run: autograder grade small-exam"] == [
-        one for one in roll.remarks if "graded before" in one
+        remark for remark in roll.remarks if "graded before" in remark
     ]
 
 
@@ -133,7 +133,9 @@ def test_grade_names_group_lines_that_cannot_be_meant(course: Course) -> None:
     heard = Heard()
     grade_class(course, NAME, store=opening(MemoryStore()), watch=heard)
     course.groups.write_text(before)
-    assert any("'zoi' of 'green' is nobody in the class; did you mean 'zoe'?" in one for one in heard.told)
+    assert any(
+        "'zoi' of 'green' is nobody in the class; did you mean 'zoe'?" in message for message in heard.told
+    )
 
 
 @pytest.mark.parametrize(
@@ -148,5 +150,7 @@ def test_grade_names_group_lines_that_cannot_be_meant(course: Course) -> None:
 )
 def test_the_lowest_shares_are_dropped(shares: list[tuple[int, int]], drop: int, lowest: list[int]) -> None:
     """The lowest shares of the possible points are dropped; if two are equal, the later assignment is."""
-    parts = [TotalPart(str(at), Decimal(one), Decimal(of), True, True) for at, (one, of) in enumerate(shares)]
+    parts = [
+        TotalPart(str(at), Decimal(earned), Decimal(of), True, True) for at, (earned, of) in enumerate(shares)
+    ]
     assert lowest == [at for at, part in enumerate(mark_dropped(parts, drop)) if part.dropped]

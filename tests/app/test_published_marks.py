@@ -82,7 +82,9 @@ def test_a_page_with_another_mark_needs_a_reason() -> None:
     plan = plan_pages(published, now, "", LATER)
     assert ({"ada", "gone"}, {"bob", "eve", "new"}) == (plan.left, plan.now.keys())
     assert {"bob": (MarkChange(THEN, Decimal(3), Decimal(4), "13 counts"),)} == plan.changes
-    assert any("ada was shown 3 of 5, grade 2.0 since 2031-02-03 04:05 UTC" in one for one in plan.refused)
+    assert any(
+        "ada was shown 3 of 5, grade 2.0 since 2031-02-03 04:05 UTC" in refusal for refusal in plan.refused
+    )
     after = update_published(published, plan, {"bob", "new"}, LATER)
     assert (THEN, {}, SHOWN) == (after.at, after.agreed, after.shown["ada"])
     assert plan.now["bob"] == after.shown["bob"]
@@ -98,7 +100,7 @@ def test_a_change_is_told_for_good() -> None:
     assert once.changes == plan.changes["ada"]
     again = moved(SHOWN, mlp_formula="1/2")
     plan = plan_pages(PublishedMarks(THEN, {"ada": once}), {"ada": again}, "second " * 1_000, LATER)
-    assert ["first", ("second " * 1_000)[:1_000]] == [one.reason for one in plan.changes["ada"]]
+    assert ["first", ("second " * 1_000)[:1_000]] == [change.reason for change in plan.changes["ada"]]
 
 
 def test_a_page_shows_items_and_what_was_given_besides() -> None:
@@ -108,9 +110,9 @@ def test_a_page_shows_items_and_what_was_given_besides() -> None:
     assert {"task3-b.formula": "1/1", "task3-b.why": "open/1", "mha.plain": "3/3", "given": "0"}.items() <= (
         plain.parts.items()
     )
-    given = make_shown_mark(score, RUBRIC, compute_standing(score, RUBRIC, None, Decimal(1)), LATER)
-    assert plain.is_changed_by(given)
-    assert "1" == given.parts["given"]
+    shown = make_shown_mark(score, RUBRIC, compute_standing(score, RUBRIC, None, Decimal(1)), LATER)
+    assert plain.is_changed_by(shown)
+    assert "1" == shown.parts["given"]
     mark = {("exam", "task3-b-why"): PersonMark(Decimal("0.5"), Decimal("-0.5"))}
     by_person = make_shown_mark(score, RUBRIC, compute_standing(score, RUBRIC, mark), LATER)
     assert ("0.5/1", "0.5") == (by_person.parts["task3-b/task3-b-why"], by_person.parts["taken"])

@@ -82,7 +82,7 @@ def test_regrading_runs_no_known_endless_loop(tmp_path: Path, endings: Counter[E
     trial = class_regrade.regrade_class(course, NAME, workers=1)
     done = class_regrade.regrade_class(course, NAME, choice=APPLY, workers=1)
     assert endings.total() == first
-    moved = {one.move.student: one.move.by for one in trial.moved}
+    moved = {moved_student.move.student: moved_student.move.by for moved_student in trial.moved}
     assert moved == {"eve": Decimal("0.25"), "zoe": Decimal("0.25")}
     assert len(done.moved) == 2
     after = read_items(course)
@@ -118,8 +118,8 @@ def read_results(course: Course) -> dict[str, object]:
                 graded.digest,
                 graded.timeouts,
                 [
-                    [run and (run.error, run.ending, run.outputs) for run in one.runs]
-                    for one in graded.notebooks
+                    [run and (run.error, run.ending, run.outputs) for run in notebook.runs]
+                    for notebook in graded.notebooks
                 ],
             )
             for student, graded in book.load_results(NAME).items()

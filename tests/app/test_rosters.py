@@ -55,7 +55,7 @@ def test_lists_of_platforms_are_read(data: bytes, expected: Student) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "message"),
     [
         (b"PK\x03\x04", "save the list as CSV"),
         (b"colour,size\nred,1\n", "no line names the columns"),
@@ -70,11 +70,11 @@ def test_lists_of_platforms_are_read(data: bytes, expected: Student) -> None:
         (b"id,first_name\n=1+1,A\n", "line 2: '=1+1' cannot be an id"),
     ],
 )
-def test_lists_that_cannot_be_are_refused(data: bytes, told: str) -> None:
+def test_lists_that_cannot_be_are_refused(data: bytes, message: str) -> None:
     """The error gives the line and the remedy."""
     with pytest.raises(CourseError) as caught:
         read_students(data)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_list_is_entered_into_the_course_s_own(course: Course, tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_list_is_entered_into_the_course_s_own(course: Course, tmp_path: Path)
     assert tried == done
     assert ("SIS User ID", ()) == (done.id_column, done.left_out)
     assert [("King", "Lovelace")] == [(old.last_name, new.last_name) for old, new in done.change.changed]
-    assert ["s9"] == [one.id for one in done.change.absent]
+    assert ["s9"] == [student.id for student in done.change.absent]
     assert (
         "id,first_name,last_name,email,group,login,platform_id\n"
         "s1,Ada,Lovelace,,A,alovelace,4001\n"
@@ -117,4 +117,4 @@ def test_the_column_of_ids_can_be_chosen(course: Course, tmp_path: Path) -> None
         import_roster(course, path, id_column="Usrname")
     course.roster.unlink()
     assert "Email address" == import_roster(course, path, id_column="email address").id_column
-    assert ["a@example.org"] == [one.id for one in read_roster(course.roster)]
+    assert ["a@example.org"] == [student.id for student in read_roster(course.roster)]

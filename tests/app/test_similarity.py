@@ -18,9 +18,9 @@ COPIED = "import numpy as np\ndef softmax(a):\n    b = np.exp(a - a.max())\n    
 @pytest.fixture
 def course(tmp_path: Path) -> Course:
     """Make a course in which ada and bob form a group, each with a folder; zoe copied from ada."""
-    made = small_course(tmp_path / "course")
-    made.groups.write_text("group,student\nred,ada\nred,bob\nred,cleo\n")
-    return made
+    new_course = small_course(tmp_path / "course")
+    new_course.groups.write_text("group,student\nred,ada\nred,bob\nred,cleo\n")
+    return new_course
 
 
 def hand_in(course: Course, student: str, *names: str) -> None:
@@ -34,8 +34,8 @@ def hand_in(course: Course, student: str, *names: str) -> None:
 
 def compared(course: Course) -> tuple[set[str], set[tuple[str, ...]], tuple[str, ...]]:
     """Return the compared students, the pairs, and the remarks."""
-    found = find_similar(course, NAME)
-    return set(found.works), {one.students for one in found.pairs}, found.remarks
+    comparison = find_similar(course, NAME)
+    return set(comparison.works), {pair.students for pair in comparison.pairs}, comparison.remarks
 
 
 def test_a_group_is_not_alike_to_itself(course: Course) -> None:

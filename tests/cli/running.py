@@ -30,9 +30,9 @@ def environment(**more: str) -> dict[str, str]:
 
 @functools.cache
 def _warm(system: str = "") -> Warm:
-    made = Warm(environment(PYTHONPATH=python_path(str(ROOT))), system)
-    atexit.register(made.close)
-    return made
+    program = Warm(environment(PYTHONPATH=python_path(str(ROOT))), system)
+    atexit.register(program.close)
+    return program
 
 
 def run(
@@ -51,7 +51,7 @@ def run(
         output, errors = Path(folder) / "output", Path(folder) / "errors"
         output.touch()
         errors.touch()
-        asked = {
+        request = {
             "words": command,
             "folder": str(cwd),
             "environment": environment(),
@@ -59,7 +59,7 @@ def run(
             "errors": str(errors),
         }
         try:
-            code = _warm(system).run(asked, killed_after)
+            code = _warm(system).run(request, killed_after)
         except TimeoutError:
             _warm.cache_clear()  # the next test starts a new program
             raise
@@ -85,6 +85,6 @@ def only_object(output: str) -> dict[str, Any]:
     """Return the only JSON object of the output."""
     lines = output.splitlines()
     assert 1 == len(lines), output
-    found = json.loads(lines[0])
-    assert isinstance(found, dict)
-    return found
+    content = json.loads(lines[0])
+    assert isinstance(content, dict)
+    return content

@@ -167,7 +167,7 @@ class ScriptedClass(Struct, frozen=True):
 
     def totals(self, name: str, worth_13: str = "0.5") -> dict[str, Decimal]:
         """Return every student's total, by id."""
-        return {who: one.total(POSSIBLE[name]) for who, one in self.stands(name, worth_13).items()}
+        return {who: standing.total(POSSIBLE[name]) for who, standing in self.stands(name, worth_13).items()}
 
 
 def scripted_class(students: int) -> ScriptedClass:
@@ -222,12 +222,12 @@ def _cost(name: str, late: timedelta, left: int) -> tuple[Decimal, int] | None:
     if late <= GRACE:
         return Decimal(0), 0
     used = min(-(-late // DAY), left, MOST_SLIP_DAYS)
-    rest = max(late - used * DAY, timedelta(0))
-    if rest > CLOSED_AFTER:
+    remaining = max(late - used * DAY, timedelta(0))
+    if remaining > CLOSED_AFTER:
         return None
     if name == SMALL:
-        return Decimal(min(10 * -(-rest // DAY), 50)), used
-    return Decimal(20 if rest > DAY else 5 if rest else 0), used
+        return Decimal(min(10 * -(-remaining // DAY), 50)), used
+    return Decimal(20 if remaining > DAY else 5 if remaining else 0), used
 
 
 # ---------------------------------------------------------------- answers and their points
@@ -272,8 +272,8 @@ def answers_of(name: str, group: Group, attempt: Attempt) -> dict[str, str]:
     """Return the answers by grade_id; missing cells are left as released."""
     profile = group.profile
     if name == CALLING:
-        found = {"weights": _WEIGHTS[0][0]} if attempt.is_draft else _calling(profile)
-        return {f"{function}-answer": source for function, source in found.items()}
+        sources = {"weights": _WEIGHTS[0][0]} if attempt.is_draft else _calling(profile)
+        return {f"{function}-answer": source for function, source in sources.items()}
     if attempt.is_draft:
         return {"layers-answer": "layers = 12"}
     first, _, second, _ = _FORMULAS[profile % 4]
@@ -313,8 +313,8 @@ def points_of(name: str, profile: int, *, is_draft: bool, worth_13: str) -> dict
             "twice": "0" if is_draft else _TWICE[profile // 3 % 2][1],
         }
     elif is_draft:
-        rest = ("mlp", "model", "activation", "places", "softmax", "thoughts")
-        worth = {"layers": "1", **dict.fromkeys(rest, "0")}
+        worthless = ("mlp", "model", "activation", "places", "softmax", "thoughts")
+        worth = {"layers": "1", **dict.fromkeys(worthless, "0")}
     else:
         _, formula, _, model = _FORMULAS[profile % 4]
         activation, summed = _choices(profile)

@@ -92,7 +92,7 @@ class MarkedSheet(Struct, frozen=True):
     """By cell and answer, the number of students with it."""
     imported: int
     """Exit code."""
-    told: Mapping[str, Any]
+    report: Mapping[str, Any]
     """The imported marks."""
 
 
@@ -186,7 +186,7 @@ def make_files(folder: Path, class_: ScriptedClass) -> ScriptedFiles:
             for student in group.members
         ],
     )
-    listed = [(one.first_name, one.last_name, one.id, _email(one)) for one in class_.students]
+    listed = [(person.first_name, person.last_name, person.id, _email(person)) for person in class_.students]
     _rows(files.participants, ("First name", "Last name", "ID number", "Email address"), listed)
     for name in class_.groups:
         release = files.course / "release" / name
@@ -218,7 +218,7 @@ def _archive(
     books: dict[str, bytes],
 ) -> dict[str, bytes]:
     """Write the archive of everyone's last attempt with Moodle's file names."""
-    found = {
+    files = {
         f"{_called(class_, student)}_{student.number}_assignsubmission_file_/{book}": with_sources(
             data, answers_of(name, group, attempt)
         )
@@ -226,7 +226,7 @@ def _archive(
         for book, data in books.items()
     }
     guest = f"{GUEST}_6999_assignsubmission_file_"
-    return {**found, **{f"{guest}/{book}": data for book, data in books.items()}}
+    return {**files, **{f"{guest}/{book}": data for book, data in books.items()}}
 
 
 def _sheet(
@@ -234,11 +234,11 @@ def _sheet(
 ) -> Iterator[tuple[str, ...]]:
     for student in class_.students:
         moment = ENDS[name] + latest[student][1].after if student in latest else None
-        known = ("", "") if student is class_.students[0] else (student.id, _email(student))
+        identity = ("", "") if student is class_.students[0] else (student.id, _email(student))
         yield (
             f"Participant {student.number}",
             _called(class_, student),
-            *known,
+            *identity,
             "Submitted for grading" if moment else "No submission",
             "",
             f"{POSSIBLE[name]}.00",
@@ -256,7 +256,7 @@ class ScriptedStep(Struct, frozen=True):
     name: str
     seconds: float
     foreseen: Any
-    found: Any
+    actual: Any
 
 
 def scripted_term(files: ScriptedFiles, class_: ScriptedClass, run: Run) -> Iterator[ScriptedStep]:
@@ -296,8 +296,8 @@ def scripted_term(files: ScriptedFiles, class_: ScriptedClass, run: Run) -> Iter
     )
     for name, step in steps:
         started = time.monotonic()
-        foreseen, found = step()
-        yield ScriptedStep(name, time.monotonic() - started, foreseen, found)
+        foreseen, actual = step()
+        yield ScriptedStep(name, time.monotonic() - started, foreseen, actual)
 
 
 class _Script:
@@ -317,13 +317,13 @@ class _Script:
 
     def roster(self) -> tuple[Any, Any]:
         """Import the class list: every student is new."""
-        code, told = self._told("roster", str(self._files.participants))
-        return (0, [one.id for one in self._class.students]), (code, told["added"])
+        code, report = self._told("roster", str(self._files.participants))
+        return (0, [student.id for student in self._class.students]), (code, report["added"])
 
     def first_download(self, name: str) -> tuple[Any, Any]:
         """Collect: all attempts are new except unmatched ones; students without a submission are listed."""
-        known = self._class.students if name == CALLING else self._class.students[1:]
-        states = {one.id: "new" for one in self._class.latest(name, 0) if one in known}
+        students = self._class.students if name == CALLING else self._class.students[1:]
+        states = {student.id: "new" for student in self._class.latest(name, 0) if student in students}
         strangers = {GUEST} | ({CALLED_OTHERWISE} if name == SMALL else set())
         return self._collected(name, 0, states, strangers)
 
@@ -331,58 +331,76 @@ class _Script:
         """Collect again: only the student who was not matched before is new."""
         with (self._files.course / "collect.toml").open("a") as file:
             file.write(f'[students]\n"{CALLED_OTHERWISE}" = "{self._class.students[0].id}"\n')
-        states = {one.id: "unchanged" for one in self._class.latest(SMALL, 0)}
+        states = {student.id: "unchanged" for student in self._class.latest(SMALL, 0)}
         return self._collected(SMALL, 0, {**states, self._class.students[0].id: "new"}, {GUEST})
 
     def second_download(self, name: str) -> tuple[Any, Any]:
         """Collect the second download: later attempts are new and replace the earlier ones."""
         before = self._class.latest(name, 0)
         states = {
-            student.id: "unchanged" if before.get(student) == found else "new"
-            for student, found in self._class.latest(name, 1).items()
+            student.id: "unchanged" if before.get(student) == last else "new"
+            for student, last in self._class.latest(name, 1).items()
         }
-        foreseen, found = self._collected(name, 1, states, {GUEST})
-        replaced = {student for student, one in before.items() if one != self._class.latest(name, 1)[student]}
+        foreseen, collected = self._collected(name, 1, states, {GUEST})
+        replaced = {
+            student for student, last in before.items() if last != self._class.latest(name, 1)[student]
+        }
         earlier = self._files.course.glob(f"earlier/*/{name}/*")
-        return (foreseen, {one.id for one in replaced}), (found, {path.parents[1].name for path in earlier})
+        return (foreseen, {student.id for student in replaced}), (
+            collected,
+            {path.parents[1].name for path in earlier},
+        )
 
     def _collected(
         self, name: str, download: int, states: dict[str, str], strangers: set[str]
     ) -> tuple[Any, Any]:
-        code, told = self._told(*self._files.collect(name, download))
+        code, report = self._told(*self._files.collect(name, download))
         moments = {
-            one.id: (ENDS[name] + attempt.after).isoformat()
-            for one, (_, attempt) in self._class.latest(name, download).items()
-            if one.id in states
+            student.id: (ENDS[name] + attempt.after).isoformat()
+            for student, (_, attempt) in self._class.latest(name, download).items()
+            if student.id in states
         }
-        found_moments = {one["student"]: _in_berlin(one["handed_in"]) for one in told["attempts"]}
-        absent = [one.id for one in self._class.students if one.id not in states]
+        found_moments = {
+            attempt["student"]: _in_berlin(attempt["handed_in"]) for attempt in report["attempts"]
+        }
+        absent = [student.id for student in self._class.students if student.id not in states]
         return (1, states, moments, strangers, {}, absent), (
             code,
-            {one["student"]: one["state"] for one in told["attempts"]},
+            {attempt["student"]: attempt["state"] for attempt in report["attempts"]},
             found_moments,
-            {one["called"] for one in told["unmatched"]},
-            told["refused"],
-            told["absent"],
+            {entry["called"] for entry in report["unmatched"]},
+            report["refused"],
+            report["absent"],
         )
 
     def grade(self, name: str) -> tuple[Any, Any]:
         """Grade: the result contains everyone's automatic points, without manual marks."""
         foreseen = {}
-        for who, one in self._class.stands(name).items():
-            given = {} if one.is_refused else answers_of(name, one.group, one.group.way.attempts[one.attempt])
-            by_people = sum((Decimal(MARKED.get(text, "0")) for text in given.values()), Decimal(0))
-            foreseen[who] = float(one.earned - by_people)
-        code, told = self._told(*self._files.grade(name))
-        return (0, foreseen, [], {}), (code, told["points"], told["held"], told["not graded for the name"])
+        for who, standing in self._class.stands(name).items():
+            written = (
+                {}
+                if standing.is_refused
+                else answers_of(name, standing.group, standing.group.way.attempts[standing.attempt])
+            )
+            by_people = sum((Decimal(MARKED.get(text, "0")) for text in written.values()), Decimal(0))
+            foreseen[who] = float(standing.earned - by_people)
+        code, report = self._told(*self._files.grade(name))
+        return (0, foreseen, [], {}), (
+            code,
+            report["points"],
+            report["held"],
+            report["not graded for the name"],
+        )
 
     def marks(self) -> tuple[Any, Any]:
         """Mark: equal answers share one row; afterwards every written answer has a mark."""
         texts = Counter(
             (cell, text)
-            for one in self._class.stands(SMALL).values()
-            if not one.is_refused
-            for cell, text in answers_of(SMALL, one.group, one.group.way.attempts[one.attempt]).items()
+            for standing in self._class.stands(SMALL).values()
+            if not standing.is_refused
+            for cell, text in answers_of(
+                SMALL, standing.group, standing.group.way.attempts[standing.attempt]
+            ).items()
             if text in MARKED
         )
         sheet = self._files.mark(self._run)
@@ -390,48 +408,50 @@ class _Script:
             sheet.exported,
             sheet.counts,
             sheet.imported,
-            [*sheet.told["errors"], *sheet.told["refused"]],
-            sum(one["answers"] for one in sheet.told["changes"]),
+            [*sheet.report["errors"], *sheet.report["refused"]],
+            sum(change["answers"] for change in sheet.report["changes"]),
         )
 
     def grades(self, name: str, worth_13: str = "0.5") -> tuple[Any, Any]:
         """List grades: questions, late penalty and total of every group member."""
         possible, foreseen = POSSIBLE[name], {}
-        for who, one in self._class.stands(name, worth_13).items():
-            questions = {question: float(points) for question, points in one.questions.items()}
-            sums = float(one.late(possible)), float(one.total(possible))
-            foreseen[who] = (questions, *sums, "final", one.group.name)
-        code, told = self._told("grades", name)
-        found = {
-            one["student"]: (
-                one["questions"],
-                one["late"],
-                one["total"],
-                one["state"],
-                one["group"],
+        for who, standing in self._class.stands(name, worth_13).items():
+            questions = {question: float(points) for question, points in standing.questions.items()}
+            sums = float(standing.late(possible)), float(standing.total(possible))
+            foreseen[who] = (questions, *sums, "final", standing.group.name)
+        code, report = self._told("grades", name)
+        rows = {
+            row["student"]: (
+                row["questions"],
+                row["late"],
+                row["total"],
+                row["state"],
+                row["group"],
             )
-            for one in told["students"]
+            for row in report["students"]
         }
-        return (0, foreseen), (code, found)
+        return (0, foreseen), (code, rows)
 
     def publish(self, name: str) -> tuple[Any, Any]:
         """Publish: a page for every student with a result, and two for staff."""
         stands = self._class.stands(name)
-        code, told = self._told("feedback", name, "--publish")
+        code, report = self._told("feedback", name, "--publish")
         pages = self._files.course.glob(f"feedback/*/{name}/{name}.html")
         return (0, len(stands) + 1, set(stands)), (
             code,
-            told["pages"],
-            {one.parents[1].name for one in pages},
+            report["pages"],
+            {page.parents[1].name for page in pages},
         )
 
     def statistics(self) -> tuple[Any, Any]:
         """Compute statistics: the mean of the totals, and the figures of an item with a frequent mistake."""
         totals = self._class.totals(SMALL)
-        layers = [one.questions.get("layers", Decimal(0)) for one in self._class.stands(SMALL).values()]
-        code, told = self._told("statistics", SMALL)
-        [item] = [one for one in told["items"] if one["question"] == "layers"]
-        mistakes = {one["code"]: one["students"] for one in item["mistakes"]}
+        layers = [
+            standing.questions.get("layers", Decimal(0)) for standing in self._class.stands(SMALL).values()
+        ]
+        code, report = self._told("statistics", SMALL)
+        [item] = [item_report for item_report in report["items"] if item_report["question"] == "layers"]
+        mistakes = {mistake["code"]: mistake["students"] for mistake in item["mistakes"]}
         foreseen = (
             0,
             len(totals),
@@ -442,9 +462,9 @@ class _Script:
         )
         return foreseen, (
             code,
-            told["students"],
-            told["mean"],
-            sorted(told["points"].values()),
+            report["students"],
+            report["mean"],
+            sorted(report["points"].values()),
             (item["full"], item["none"], mistakes.get("embedding-counted", 0)),
             item["mean"],
         )
@@ -457,8 +477,8 @@ class _Script:
     def regrade_on_trial(self) -> tuple[Any, Any]:
         """Preview a regrade: students with 13 layers gain points, other totals and files are unchanged."""
         self._files.change_rubric()
-        code, told = self._told("regrade", SMALL, "--dry-run", "--workers", "2")
-        return (0, *self._regraded(), False), (code, *_moved(told), told["applied"])
+        code, report = self._told("regrade", SMALL, "--dry-run", "--workers", "2")
+        return (0, *self._regraded(), False), (code, *_moved(report), report["applied"])
 
     def _regraded(self) -> tuple[Any, ...]:
         moves = self._moves()
@@ -472,12 +492,12 @@ class _Script:
 
     def regrade(self) -> tuple[Any, Any]:
         """Apply the regrade: it matches the preview, with one entry in the log."""
-        code, told = self._told(*self._files.regrade(SMALL))
+        code, report = self._told(*self._files.regrade(SMALL))
         log = (self._files.course / ".autograder" / "log.jsonl").read_text("utf-8").splitlines()
         entries = [json.loads(line) for line in log]
-        moved = [set(one["facts"]["moved"]) for one in entries if one["action"] == "regrade"]
+        moved = [set(entry["facts"]["moved"]) for entry in entries if entry["action"] == "regrade"]
         return (0, *self._regraded(), True, [set(self._moves())]), (
-            code, *_moved(told), told["applied"], moved,
+            code, *_moved(report), report["applied"], moved,
         )  # fmt: skip
 
     def pages_after(self) -> tuple[Any, Any]:
@@ -490,26 +510,27 @@ class _Script:
     def export(self, name: str, worth_13: str = "0.5") -> tuple[Any, Any]:
         """Export: only grades and comments of the worksheet change; everyone's page is packed."""
         totals, to = self._class.totals(name, worth_13), self._files.downloads / f"{name}-filled.csv"
-        code, told = self._told(*self._files.export(name, to))
+        code, report = self._told(*self._files.export(name, to))
         before, after = (_table(path) for path in (self._files.worksheet(name, 1), to))
-        ids = {f"Participant {one.number}": one.id for one in self._class.students}
+        ids = {f"Participant {student.number}": student.id for student in self._class.students}
         kept = [column for column in _SHEET if column not in ("Grade", "Feedback comments")]
         grades = {ids[row["Identifier"]]: row["Grade"] for row in after}
         foreseen = {
-            one.id: f"{totals[one.id]:.2f}" if one.id in totals else "" for one in self._class.students
+            student.id: f"{totals[student.id]:.2f}" if student.id in totals else ""
+            for student in self._class.students
         }
         commented = {ids[row["Identifier"]] for row in after if row["Feedback comments"]}
         packed = sorted(
-            f"{_called(self._class, one)}_{one.number}_assignsubmission_file_/{name}.html"
-            for one in self._class.students
-            if one.id in totals
+            f"{_called(self._class, student)}_{student.number}_assignsubmission_file_/{name}.html"
+            for student in self._class.students
+            if student.id in totals
         )
         with zipfile.ZipFile(to.with_suffix(".zip")) as archive:
             pages = sorted(archive.namelist())
         return (0, foreseen, [], set(totals), _only(before, kept), packed), (
             code,
             grades,
-            [*told["provisional"], *told["missing"]],
+            [*report["provisional"], *report["missing"]],
             commented,
             _only(after, kept),
             pages,
@@ -517,33 +538,33 @@ class _Script:
 
     def similar(self) -> tuple[Any, Any]:
         """Compare submissions: the copied one is listed first."""
-        groups = {one.profile: one for one in self._class.groups[CALLING]}
+        groups = {group.profile: group for group in self._class.groups[CALLING]}
         stands = self._class.stands(CALLING)
         counts = {
-            profile: one.who(one.way.attempts[stands[one.members[0].id].attempt]).id
-            for profile, one in groups.items()
-            if one.way.attempts
+            profile: group.who(group.way.attempts[stands[group.members[0].id].attempt]).id
+            for profile, group in groups.items()
+            if group.way.attempts
         }
-        code, told = self._told("similar", CALLING)
-        works = sum(bool(one.way.attempts) for one in self._class.groups[CALLING])
-        return (0, works, {counts[one] for one in COPIED}), (
-            code, told["works"], set(told["pairs"][0]["students"]),
+        code, report = self._told("similar", CALLING)
+        works = sum(bool(group.way.attempts) for group in self._class.groups[CALLING])
+        return (0, works, {counts[profile] for profile in COPIED}), (
+            code, report["works"], set(report["pairs"][0]["students"]),
         )  # fmt: skip
 
     def totals(self) -> tuple[Any, Any]:
         """Sum both assignments; a missing submission has no points."""
         small, calling = self._class.totals(SMALL, WORTH_13), self._class.totals(CALLING)
         foreseen = {
-            one.id: float(small.get(one.id, Decimal(0)) + calling.get(one.id, Decimal(0)))
-            for one in self._class.students
+            student.id: float(small.get(student.id, Decimal(0)) + calling.get(student.id, Decimal(0)))
+            for student in self._class.students
         }
-        code, told = self._told("grades")
-        found = {one["student"]: one["points"] for one in told["students"]}
+        code, report = self._told("grades")
+        points = {row["student"]: row["points"] for row in report["students"]}
         return (0, foreseen, {float(sum(POSSIBLE.values()))}, {True}), (
             code,
-            found,
-            {one["possible"] for one in told["students"]},
-            {one["final"] for one in told["students"]},
+            points,
+            {row["possible"] for row in report["students"]},
+            {row["final"] for row in report["students"]},
         )
 
 
@@ -557,11 +578,18 @@ def _mean(points: Sequence[Decimal]) -> float:
     return float((sum(points, Decimal(0)) / len(points)).quantize(Decimal("0.01")))
 
 
-def _moved(told: dict[str, Any]) -> tuple[Any, ...]:
-    moves = {one["student"]: (one["before"], one["after"]) for one in told["moved"]}
-    items = [item for one in told["moved"] for item in one["items"]]
+def _moved(report: dict[str, Any]) -> tuple[Any, ...]:
+    moves = {row["student"]: (row["before"], row["after"]) for row in report["moved"]}
+    items = [item for row in report["moved"] for item in row["items"]]
     places = {f"{item['question']}.{item['item']}" for item in items}
-    return moves, places, {tuple(item["why"]) for item in items}, told["same"], told["gain"], told["lose"]
+    return (
+        moves,
+        places,
+        {tuple(item["why"]) for item in items},
+        report["same"],
+        report["gain"],
+        report["lose"],
+    )
 
 
 def _table(path: Path) -> list[dict[str, str]]:

@@ -46,7 +46,9 @@ def test_from_a_course_to_marks_in_two_commands(tmp_path: Path) -> None:
         into.mkdir(parents=True)
         (into / "layers.ipynb").write_text(json.dumps(handed["layers"]), "utf-8")
     adopted = only_object(run("adopt", str(tmp_path), "--json").stdout)["adopted"]
-    assert [(one["name"], one["tests"], one["not_outside"]) for one in adopted] == [("layers", 15, [])]
+    assert [(question["name"], question["tests"], question["not_outside"]) for question in adopted] == [
+        ("layers", 15, [])
+    ]
     gradebook(tmp_path / "old.db", recorded["marks"])
     options = ("grade", "layers", "--course", str(tmp_path), "--against", str(tmp_path / "old.db"))
     same = run(*options)

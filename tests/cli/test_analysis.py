@@ -21,10 +21,12 @@ def test_statistics_as_table_and_json(course: Path) -> None:
     assert STUDENTS == plain["students"] == len(plain["points"])
     ids = {folder.name for folder in (course / "submitted").iterdir()}
     page = course / "staff" / f"{ASSIGNMENT}-statistics.html"
-    assert not [one for one in ids if one in page.read_text("utf-8") or one in plain["points"]]
+    assert not [
+        student for student in ids if student in page.read_text("utf-8") or student in plain["points"]
+    ]
     named = only_object(run(*words, "--json", "--names").stdout)
     assert ids >= set(named["points"])
-    assert all(f"../feedback/{one}/" in page.read_text("utf-8") for one in named["points"])
+    assert all(f"../feedback/{student}/" in page.read_text("utf-8") for student in named["points"])
 
 
 def test_similar_as_table_and_json(course: Path) -> None:
@@ -38,7 +40,7 @@ def test_similar_as_table_and_json(course: Path) -> None:
     assert "a place to look, never a verdict" in table.stdout
     assert f"for staff: {course}/staff/{ASSIGNMENT}-similar.html" in table.stdout
     plain = only_object(run(*words, "--json").stdout)
-    shares = [one["stands_out"] for one in plain["pairs"]]
+    shares = [pair["stands_out"] for pair in plain["pairs"]]
     assert sorted(shares, reverse=True) == shares
     assert len(shares) <= 3
     refused = run(*words, "--given", "gone.py")

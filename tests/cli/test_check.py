@@ -28,12 +28,12 @@ ANSWERS = {
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make a student's folder, with an answered notebook."""
-    made = tmp_path_factory.mktemp("student")
+    student_folder = tmp_path_factory.mktemp("student")
     course = Course.from_folder(ROOT)
     files = release_generation.build_release_files(course, rubrics.load_rubric(course.locate_rubric(NAME)))
     for file, data in files.items():
-        made.joinpath(file).write_bytes(data if file == FILE_NAME else with_sources(data, ANSWERS))
-    return made
+        student_folder.joinpath(file).write_bytes(data if file == FILE_NAME else with_sources(data, ANSWERS))
+    return student_folder
 
 
 def test_a_complete_notebook_ends_well(folder: Path) -> None:
@@ -53,7 +53,7 @@ def test_json_says_the_same(folder: Path) -> None:
     (line,) = done.stdout.splitlines()
     said = json.loads(line)
     assert (NAME, NAME, True) == (said["assignment"], said["notebook"], said["complete"])
-    (mlp,) = [one for one in said["questions"] if one["question"] == "mlp"]
+    (mlp,) = [question for question in said["questions"] if question["question"] == "mlp"]
     assert "ready" == mlp["state"]
     assert "mlp_parameters wird gelesen als " == mlp["lines"][0]["text"]
     assert "8*d_model^2" == mlp["lines"][0]["reading"]

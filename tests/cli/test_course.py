@@ -64,7 +64,7 @@ def files(course: Path, folder: str) -> dict[str, str]:
 
 def alive_in_group(group: int) -> list[int]:
     """Return the processes of a process group that still run."""
-    found = []
+    processes = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
@@ -72,8 +72,8 @@ def alive_in_group(group: int) -> list[int]:
             except OSError:
                 continue
             if int(process_group) == group and state != "Z":
-                found.append(int(entry.name))
-    return found
+                processes.append(int(entry.name))
+    return processes
 
 
 def test_the_demo_writes_a_whole_course(graded: Path) -> None:
@@ -176,7 +176,9 @@ def test_doctor_as_json() -> None:
     assert 0 == done.returncode, done.stderr
     report = only_object(done.stdout)
     assert report["healthy"] is True
-    assert {"no network", "system call filter", "bounded memory"} <= {one["name"] for one in report["layers"]}
+    assert {"no network", "system call filter", "bounded memory"} <= {
+        layer["name"] for layer in report["layers"]
+    }
 
 
 @pytest.mark.apart

@@ -47,16 +47,16 @@ def test_the_late_one_is_named_and_extra_time_is_minded(course: Path) -> None:
 
     Extensions apply, and no points are lost.
     """
-    found = figures(course)
-    assert (STUDENTS, 0) == (found["known before"], found["graded now"])
-    lines = found["handed in late"]
+    summary = figures(course)
+    assert (STUDENTS, 0) == (summary["known before"], summary["graded now"])
+    lines = summary["handed in late"]
     assert isinstance(lines, list)
     assert [LATE_ONE] == [line.partition(":")[0] for line in lines]
     assert (
         "Submitted 4 min 7 s after the deadline (2026-02-12 11:30 (Europe/Berlin)). It was graded" in lines[0]
     )
-    assert "time of handing in not known" not in found
-    points = found["points"]
+    assert "time of handing in not known" not in summary
+    points = summary["points"]
     assert isinstance(points, dict)
     assert 0 < float(points[LATE_ONE])
 
@@ -91,7 +91,7 @@ def test_pages_show_the_time_and_the_tasks(
     table = re.search(r'<table class="tasks">.*?</table>', other, re.DOTALL)
     assert table
     assert [23, 21, 20, 16, 10, 90] == [
-        int(found) for found in re.findall(r'<td class="num">(\d+)</td><td', table[0])
+        int(number) for number in re.findall(r'<td class="num">(\d+)</td><td', table[0])
     ]
     assert all(word in table[0] for word in words)
     assert "Computer Science" in text + other
@@ -100,9 +100,9 @@ def test_pages_show_the_time_and_the_tasks(
 def test_grades_say_who_was_late(course: Path) -> None:
     """The list of grades goes to an office, so it shows open decisions on late submissions."""
     done = run("grades", ASSIGNMENT, "--course", str(course), "--csv")
-    told = {row["student"]: row["time"] for row in csv.DictReader(io.StringIO(done.stdout))}
-    assert [LATE_ONE] == [student for student, time in told.items() if time]
-    assert told[LATE_ONE].startswith("Submitted 4 min 7 s after the deadline")
+    times = {row["student"]: row["time"] for row in csv.DictReader(io.StringIO(done.stdout))}
+    assert [LATE_ONE] == [student for student, time in times.items() if time]
+    assert times[LATE_ONE].startswith("Submitted 4 min 7 s after the deadline")
     assert "late" in run("grades", ASSIGNMENT, "--course", str(course)).stdout
 
 
@@ -112,7 +112,7 @@ def test_a_late_one_is_provisional_until_somebody_decides(course: Path) -> None:
 
     def row() -> dict[str, str]:
         done = run("grades", ASSIGNMENT, "--course", str(course), "--csv")
-        return next(one for one in csv.DictReader(io.StringIO(done.stdout)) if one["student"] == LATE_ONE)
+        return next(line for line in csv.DictReader(io.StringIO(done.stdout)) if line["student"] == LATE_ONE)
 
     assert "provisional: staff decide how the submission time counts" == row()["state"]
     assert "how the time of submission counts" in page(course, LATE_ONE)
@@ -170,12 +170,14 @@ def test_times_that_cannot_be_believed_wait_for_a_person(course: Path) -> None:
     before = figures(course)["points"]
     for student, (text, _) in DOUBTED.items():
         stamp(course, student, text)
-    found = figures(course)
-    assert before == found["points"]
-    lines = found["time of handing in not known"]
+    summary = figures(course)
+    assert before == summary["points"]
+    lines = summary["time of handing in not known"]
     assert isinstance(lines, list)
     assert list(DOUBTED) == [line.partition(":")[0] for line in lines]
-    assert [] == [line for line, (_, told) in zip(lines, DOUBTED.values(), strict=True) if told not in line]
+    assert [] == [
+        line for line, (_, message) in zip(lines, DOUBTED.values(), strict=True) if message not in line
+    ]
     page(course, OTHER)
     for student in DOUBTED:
         written = (course / "feedback" / student / ASSIGNMENT / f"{ASSIGNMENT}.html").read_text("utf-8")
@@ -188,32 +190,32 @@ def test_times_that_cannot_be_believed_wait_for_a_person(course: Path) -> None:
 @pytest.mark.slow
 def test_the_last_attempt_in_time_is_graded(course: Path) -> None:
     """An earlier attempt that staff kept is graded instead of a late one; both staff and student are told."""
-    own, other = (course / "submitted" / student / ASSIGNMENT for student in (LATE_ONE, OTHER))
+    folder_of_late_one, other = (course / "submitted" / student / ASSIGNMENT for student in (LATE_ONE, OTHER))
     kept = course / "earlier" / LATE_ONE / ASSIGNMENT / "first"
     kept.mkdir(parents=True)
     (kept / f"{ASSIGNMENT}.ipynb").write_bytes((other / f"{ASSIGNMENT}.ipynb").read_bytes())
     (kept / "timestamp.txt").write_text("2026-02-12 10:29:00 UTC")
-    found = figures(course)
-    points, lines = found["points"], found["graded by an earlier attempt"]
+    summary = figures(course)
+    points, lines = summary["points"], summary["graded by an earlier attempt"]
     assert isinstance(points, dict)
     assert isinstance(lines, list)
     assert points[OTHER] == points[LATE_ONE]
     assert "Another one was submitted 4 min 7 s after the deadline" in lines[0]
     assert "This is your last attempt in time" in page(course, LATE_ONE)
-    assert own.is_dir()
+    assert folder_of_late_one.is_dir()
 
 
 def test_a_schedule_with_an_error_stops_before_anything_is_graded(course: Path) -> None:
     """A misspelt student or time zone is reported with its place before grading starts."""
     schedule = (course / "exams.toml").read_text()
-    for old, new, told in (
+    for old, new, message in (
         (EXTRA_ONE, "s10006", "has an extension, but is not on the class list; did you mean"),
         ("Europe/Berlin", "Europe/Berlim", "the zone 'Europe/Berlim' cannot be told"),
     ):
         (course / "exams.toml").write_text(schedule.replace(old, new))
         done = run("grade", ASSIGNMENT, "--course", str(course))
         assert 0 != done.returncode
-        assert told in " ".join(done.stderr.split())
+        assert message in " ".join(done.stderr.split())
 
 
 def test_without_a_class_list_ids_that_nobody_knows_are_named(course: Path) -> None:

@@ -62,14 +62,14 @@ def test_caret_points_at_the_place() -> None:
 
 def test_json_is_one_object() -> None:
     """One object contains reading, LaTeX, MathML, verdict and code."""
-    told = only_object(formula("12 d", "--equals", EQUALS, "--json").stdout)
+    report = only_object(formula("12 d", "--equals", EQUALS, "--json").stdout)
     assert {"different", "12*d_model", r"12 \cdot d_{\text{model}}"} == {
-        told["verdict"],
-        told["reading"],
-        told["latex"],
+        report["verdict"],
+        report["reading"],
+        report["latex"],
     }
-    assert told["mathml"].startswith("<math")
-    assert "diagnosis.several-factors" == told["code"]
+    assert report["mathml"].startswith("<math")
+    assert "diagnosis.several-factors" == report["code"]
 
 
 @pytest.mark.slow

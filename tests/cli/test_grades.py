@@ -30,18 +30,20 @@ def test_grades_follow_what_people_gave(course: Path) -> None:
     """Before manual marking there are ranges, afterwards one grade within them; printing writes nothing."""
     before = (course / "gradebook.db").read_bytes()
     done = run("grades", ASSIGNMENT, "--course", str(course), "--json")
-    first = {one["student"]: one for one in only_object(done.stdout)["students"]}
+    first = {student["student"]: student for student in only_object(done.stdout)["students"]}
     assert STUDENTS == len(first)
     assert before == (course / "gradebook.db").read_bytes()
-    assert "provisional" in {one["state"] for one in first.values()}
+    assert "provisional" in {student["state"] for student in first.values()}
     mark_all(course, 0.5)
     done = run("grades", ASSIGNMENT, "--course", str(course), "--json")
-    for one in only_object(done.stdout)["students"]:
-        was = first[one["student"]]
-        decided = "final" if not one["time"] else "provisional: staff decide how the submission time counts"
-        assert (decided, 0.0, one["grade"]) == (one["state"], one["open"], one["best_grade"])
-        assert float(was["grade"]) >= float(one["grade"]) >= float(was["best_grade"])
-        assert was["total"] <= one["total"] <= was["total"] + was["open"]
+    for student in only_object(done.stdout)["students"]:
+        was = first[student["student"]]
+        decided = (
+            "final" if not student["time"] else "provisional: staff decide how the submission time counts"
+        )
+        assert (decided, 0.0, student["grade"]) == (student["state"], student["open"], student["best_grade"])
+        assert float(was["grade"]) >= float(student["grade"]) >= float(was["best_grade"])
+        assert was["total"] <= student["total"] <= was["total"] + was["open"]
 
 
 def test_csv_has_every_question_and_agrees_with_nbgrader(course: Path) -> None:
@@ -50,9 +52,9 @@ def test_csv_has_every_question_and_agrees_with_nbgrader(course: Path) -> None:
     done = run("grades", ASSIGNMENT, "--course", str(course), "--csv")
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     sums = ("student", "points", "late", "bonus", "total", "open")
-    known = (*sums, "grade", "best_grade", "passed", "state", "time", "group")
+    other_columns = (*sums, "grade", "best_grade", "passed", "state", "time", "group")
     for row in rows:
-        questions = [float(value) for name, value in row.items() if name not in known]
+        questions = [float(value) for name, value in row.items() if name not in other_columns]
         assert pytest.approx(float(row["points"])) == sum(questions)
     exported = run_cold("export", cwd=course, program="nbgrader")
     assert 0 == exported.returncode, exported.stderr

@@ -37,9 +37,9 @@ def given(course: Path) -> dict[tuple[str, str], float]:
         JOIN base_cell b ON b.id = g.cell_id WHERE g.manual_score IS NOT NULL
     """
     with sqlite3.connect(course / "gradebook.db") as connection:
-        found = {(row[0], row[1]): row[2] for row in connection.execute(query)}
+        points = {(row[0], row[1]): row[2] for row in connection.execute(query)}
     connection.close()
-    return found
+    return points
 
 
 def test_from_the_sheet_to_the_grades(course: Path, tmp_path: Path) -> None:
@@ -57,18 +57,18 @@ def test_from_the_sheet_to_the_grades(course: Path, tmp_path: Path) -> None:
     saved(path, rows)
     before = given(course)
     tried = run("mark", "import", str(path), "--course", str(course), "--dry-run", "--json")
-    told = only_object(tried.stdout)
-    assert (0, False, [], []) == (tried.returncode, told["entered"], told["errors"], told["refused"])
+    trial = only_object(tried.stdout)
+    assert (0, False, [], []) == (tried.returncode, trial["entered"], trial["errors"], trial["refused"])
     assert before == given(course)
     done = run("mark", "import", str(path), "--course", str(course))
     assert 0 == done.returncode, done.stderr
-    assert len(told["changes"]) == len(given(course)) - len(before)
+    assert len(trial["changes"]) == len(given(course)) - len(before)
     waiting = tmp_path / "rest.csv"
     assert 0 == run("mark", "export", *words, str(waiting), "--waiting").returncode
     assert [] == rows_of(waiting)
     assert 0 == run("mark", "import", str(path), "--course", str(course)).returncode  # everything is stored
     stands = only_object(run("grades", ASSIGNMENT, "--course", str(course), "--json").stdout)
-    assert {0.0} == {one["open"] for one in stands["students"]}
+    assert {0.0} == {student["open"] for student in stands["students"]}
 
 
 def test_exit_codes_tell(course: Path, tmp_path: Path) -> None:

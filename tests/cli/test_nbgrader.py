@@ -35,8 +35,8 @@ def test_nbgrader_generates_the_same_cells(repository: Path) -> None:
     theirs = json.loads(release.read_text("utf-8"))
     for folder in ("rubrics", "reference"):
         shutil.copytree(ROOT / folder, repository / folder)
-    made = run("generate", ASSIGNMENT, "--language", "all", cwd=repository)
-    assert 0 == made.returncode, made.stderr
+    generated = run("generate", ASSIGNMENT, "--language", "all", cwd=repository)
+    assert 0 == generated.returncode, generated.stderr
     ours = json.loads(release.read_text("utf-8"))
     pairs = [(a["source"], b["source"]) for a, b in zip(theirs["cells"], ours["cells"], strict=True)]
     filled = [their for their, our in pairs if their != our]
@@ -61,8 +61,8 @@ def test_nbgrader_lists_the_students(graded: Path) -> None:
     assert 0 == done.returncode
     with (graded / "roster.csv").open(encoding="utf-8", newline="") as file:
         expected = {
-            f"{one['id']} ({one['last_name']}, {one['first_name']}) -- {one['email']}, None"
-            for one in csv.DictReader(file)
+            f"{student['id']} ({student['last_name']}, {student['first_name']}) -- {student['email']}, None"
+            for student in csv.DictReader(file)
         }
     assert expected == listed
 
@@ -120,12 +120,12 @@ def test_the_shipped_configuration_is_that_of_new_courses() -> None:
 @pytest.mark.slow
 def test_a_course_that_does_not_switch_it_off_is_told(course: Path) -> None:
     """An older configuration, with which one click would replace all automatic scores, gives a warning."""
-    told = "nbgrader_config.py: nbgrader's own autograde, one click in formgrader, is not switched off"
-    assert told not in run("grades", ASSIGNMENT, cwd=course).stderr
+    message = "nbgrader_config.py: nbgrader's own autograde, one click in formgrader, is not switched off"
+    assert message not in run("grades", ASSIGNMENT, cwd=course).stderr
     (course / "nbgrader_config.py").write_text('c.CourseDirectory.source_directory = "assignments"\n')
-    assert told in run("grades", ASSIGNMENT, cwd=course).stderr
+    assert message in run("grades", ASSIGNMENT, cwd=course).stderr
     (course / "nbgrader_config.py").unlink()
-    assert told not in run("grades", ASSIGNMENT, cwd=course).stderr
+    assert message not in run("grades", ASSIGNMENT, cwd=course).stderr
 
 
 @pytest.mark.slow

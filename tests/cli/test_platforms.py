@@ -40,17 +40,17 @@ def test_a_class_is_collected_with_a_report(tmp_path: Path) -> None:
     assert 1 == done.returncode
     assert "1 new: it lies in submitted/" in done.stdout
     assert "on the class list, with nothing handed in: s1002, s1003, s1004, s1005" in done.stdout
-    for told in (
+    for message in (
         "moodle.zip: Alan Turning is of nobody: did you mean s1002 (Alan Turing)?; not collected (1 files)",
         "moodle.zip: Ada Lovelace_7_assignsubmission_file_/../evil was not taken: its place leads out",
         f"s1001: answers.ipynb was taken as {BOOK}",
     ):
-        assert told in done.stderr
+        assert message in done.stderr
     again = only_object(run(*words, "--json").stdout)
     assert [("s1001", "unchanged", {"answers.ipynb": BOOK})] == [
-        (one["student"], one["state"], one["renamed"]) for one in again["attempts"]
+        (attempt["student"], attempt["state"], attempt["renamed"]) for attempt in again["attempts"]
     ]
-    assert ["Alan Turning"] == [one["called"] for one in again["unmatched"]]
+    assert ["Alan Turning"] == [entry["called"] for entry in again["unmatched"]]
     unknown = run(*words, "--from", "moodel")
     assert (3, True) == (unknown.returncode, "did you mean 'moodle'" in unknown.stderr)
 
@@ -75,16 +75,16 @@ def test_names_are_printed_readably(tmp_path: Path, encoding: str) -> None:
         command, env=environment(PYTHONIOENCODING=encoding), capture_output=True, check=False, timeout=300
     )
     assert 1 == done.returncode
-    printed, told = done.stdout.decode(encoding), done.stderr.decode(encoding)
+    printed, errors = done.stdout.decode(encoding), done.stderr.decode(encoding)
     name, other, file, place = "Grace Müller-Hopper", "Łukasz ⟨U+202E⟩ecarG", "Lösung.ipynb", "李/../x"
     if encoding == "ascii":
         name, other, file, place = (
-            one.encode("ascii", "backslashreplace").decode() for one in (name, other, file, place)
+            text.encode("ascii", "backslashreplace").decode() for text in (name, other, file, place)
         )
     assert name[:9] in printed
     assert (name in printed) or encoding == "ascii"  # the table may wrap the longer name
     for expected in (f"{other} is of nobody", f"{file} was taken as {BOOK}", f"{place} was not taken"):
-        assert expected in told
+        assert expected in errors
 
 
 def test_a_class_list_is_imported(tmp_path: Path) -> None:
@@ -100,11 +100,11 @@ def test_a_class_list_is_imported(tmp_path: Path) -> None:
     assert "new: s1, s2 (2)" in done.stdout
     assert "nobody is new, and nothing has changed" in run(*words).stdout
     path.write_text("First name,Last name,ID number\nAda,King,s1\nX,Y,=1\n")
-    found = run(*words, "--json")
-    assert 1 == found.returncode
-    told = only_object(found.stdout)
+    shown = run(*words, "--json")
+    assert 1 == shown.returncode
+    report = only_object(shown.stdout)
     assert {"added": [], "changed": ["s1"], "absent": ["s2"]} == {
-        key: told[key] for key in ("added", "changed", "absent")
+        key: report[key] for key in ("added", "changed", "absent")
     }
 
 
@@ -112,8 +112,8 @@ def test_a_class_list_is_imported(tmp_path: Path) -> None:
 def test_grades_of_a_class_become_files_for_platforms(course: Path, tmp_path: Path) -> None:
     """The grades are written to Moodle's worksheet, Canvas's gradebook, and lines of JSON."""
     stands = only_object(run("grades", ASSIGNMENT, "--course", str(course), "--json").stdout)
-    totals = {one["student"]: one["total"] for one in stands["students"]}
-    people = {one.id: one for one in _people(Course.from_folder(course))}
+    totals = {student["student"]: student["total"] for student in stands["students"]}
+    people = {student.id: student for student in _people(Course.from_folder(course))}
     sheet = tmp_path / "grades.csv"
     head = "Identifier,Full name,ID number,Grade,Maximum grade,Feedback comments\n"
     body = [f"Participant {at},{people[who].name},{who},,90.00,\n" for at, who in enumerate(totals, start=70)]
@@ -122,7 +122,7 @@ def test_grades_of_a_class_become_files_for_platforms(course: Path, tmp_path: Pa
     refused = run(*words, "--format", "moodle", "--to", str(tmp_path / "x.csv"))
     assert (3, True) == (refused.returncode, "name it with --fill FILE" in refused.stderr)
     left = only_object(run(*words, "--format", "csv", "--to", str(tmp_path / "final.csv"), "--json").stdout)
-    waiting = {one["student"] for one in stands["students"] if one["state"] != "final"}
+    waiting = {student["student"] for student in stands["students"] if student["state"] != "final"}
     assert waiting
     assert waiting == set(left["provisional"])
     filled = tmp_path / "filled.csv"
@@ -139,8 +139,8 @@ def test_grades_of_a_class_become_files_for_platforms(course: Path, tmp_path: Pa
     assert all(row["Feedback comments"] for row in rows)
     lines = tmp_path / "grades.jsonl"
     assert 0 == run(*words, "--format", "jsonl", "--to", str(lines), "--provisional").returncode
-    found = [json.loads(line) for line in lines.read_text("utf-8").splitlines()]
-    assert totals == {one["student"]: one["total"] for one in found}
+    entries = [json.loads(line) for line in lines.read_text("utf-8").splitlines()]
+    assert totals == {student["student"]: student["total"] for student in entries}
 
 
 def _people(course: Course) -> list:  # type: ignore[type-arg]

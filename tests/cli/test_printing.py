@@ -22,11 +22,11 @@ def course(tmp_path: Path) -> Path:
 
 def test_an_html_page_where_it_was_asked_for(course: Path) -> None:
     """The suffix of --output selects the format; the release is not changed."""
-    made = course / "sheet.html"
-    done = run("print", NAME, "--language", "de", "--output", str(made), cwd=course)
+    page = course / "sheet.html"
+    done = run("print", NAME, "--language", "de", "--output", str(page), cwd=course)
     assert (0, "") == (done.returncode, done.stderr)
-    assert f"wrote {made}" in done.stdout
-    assert "Matrikelnummer" in made.read_text("utf-8")
+    assert f"wrote {page}" in done.stdout
+    assert "Matrikelnummer" in page.read_text("utf-8")
     assert not (course / "release").exists()
 
 

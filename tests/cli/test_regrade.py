@@ -32,8 +32,8 @@ def test_a_trial_as_table_and_json(course: Path) -> None:
     assert "different now: rubric, layers.number: mistake changed" in done.stdout
     assert "nothing was changed" in done.stdout
     assert "3.5 → 3.75" in done.stdout
-    told = only_object(run(*words, "--json").stdout)
-    assert (1, 0.25, False) == (len(told["moved"]), told["moved"][0]["by"], told["applied"])
+    report = only_object(run(*words, "--json").stdout)
+    assert (1, 0.25, False) == (len(report["moved"]), report["moved"][0]["by"], report["applied"])
 
 
 def test_published_marks_are_refused_and_then_moved(course: Path) -> None:

@@ -46,10 +46,10 @@ def empty(tmp_path: Path) -> Course:
     """Return a course with two assignments, one of them released, and a submission folder of Bob's."""
     start_assignment(tmp_path, NAME, ["written"])
     start_assignment(tmp_path, "captions", ["written"])
-    made = Course.from_folder(tmp_path)
-    release_generation.generate_release(made, NAME)
-    put(made, f"submitted/bob/{NAME}/{NAME}.ipynb")
-    return made
+    course = Course.from_folder(tmp_path)
+    release_generation.generate_release(course, NAME)
+    put(course, f"submitted/bob/{NAME}/{NAME}.ipynb")
+    return course
 
 
 def put(course: Course, place: str) -> None:
@@ -60,7 +60,7 @@ def put(course: Course, place: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "told"),
+    ("place", "message"),
     [
         ("submitted/ivo/Captioning/captioning.ipynb", "submitted/ivo/Captioning is not graded; expected"),
         (
@@ -101,11 +101,11 @@ def put(course: Course, place: str) -> None:
         ),
     ],
 )
-def test_an_error_in_a_name_is_told(empty: Course, place: str, told: str) -> None:
+def test_an_error_in_a_name_is_told(empty: Course, place: str, message: str) -> None:
     """Wrong case, misspelt names or a nested folder give one remark with the expected path."""
     put(empty, place)
     (sentence,) = misplaced(empty, NAME)
-    assert told in sentence
+    assert message in sentence
 
 
 @pytest.mark.parametrize(
@@ -137,14 +137,14 @@ def test_several_notebooks_are_told_to_be_joined(empty: Course) -> None:
         put(empty, f"submitted/ivo/captioning/captioning-{half}.ipynb")
     said = misplaced(empty, NAME)
     assert 2 == len(said)
-    assert all(one.endswith(": rename the right one, or join them") for one in said)
+    assert all(message.endswith(": rename the right one, or join them") for message in said)
 
 
 def test_a_folder_that_is_a_link_is_told(empty: Course) -> None:
     """Links below submitted/ are never followed; a class behind one would be left out silently."""
     (empty.root / "submitted" / "eve").symlink_to(empty.root / "submitted" / "bob")
-    told = ["submitted/eve is a link and is not graded: put the folder itself there"]
-    assert told == misplaced(empty, NAME)
+    messages = ["submitted/eve is a link and is not graded: put the folder itself there"]
+    assert messages == misplaced(empty, NAME)
 
 
 def test_numbers_tell_assignments_apart(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_a_list_that_nobody_reads_is_told(empty: Course, name: str, wanted: str)
 def test_whoever_is_gone_counts_nowhere_and_is_told(course: Path) -> None:
     """A result without a folder is in no grade, page or mean; it is reported until the folder is back."""
     everybody = only_object(run("grades", ASSIGNMENT, "--json", cwd=course).stdout)["students"]
-    ghost, *others = (one["student"] for one in everybody)
+    ghost, *remaining = (student["student"] for student in everybody)
     shutil.move(course / "submitted" / ghost / ASSIGNMENT, course / "kept")
     shutil.rmtree(course / "feedback" / ghost, ignore_errors=True)
     done = run("grade", ASSIGNMENT, cwd=course)
@@ -236,21 +236,21 @@ def test_whoever_is_gone_counts_nowhere_and_is_told(course: Path) -> None:
     assert "nbgrader db student remove --force" in done.stderr
     assert f"in roster.csv, but not in submitted/<student>/{ASSIGNMENT}: {ghost} (1 in all)" in done.stderr
     listed = run("grades", ASSIGNMENT, "--json", cwd=course)
-    found = only_object(listed.stdout)
-    assert (others, [ghost]) == ([one["student"] for one in found["students"]], found["gone"])
+    report = only_object(listed.stdout)
+    assert (remaining, [ghost]) == ([student["student"] for student in report["students"]], report["gone"])
     assert f"is gone: {ghost} (" in listed.stderr
     rows = csv.DictReader(io.StringIO(run("grades", ASSIGNMENT, "--csv", cwd=course).stdout))
-    assert others == [row["student"] for row in rows]
+    assert remaining == [row["student"] for row in rows]
     assert f"is gone: {ghost} (" in run("feedback", ASSIGNMENT, cwd=course).stderr
     summary = (course / "staff" / f"{ASSIGNMENT}.html").read_text("utf-8")
     assert f"is gone: {ghost} (" in summary
-    assert f"Students: <b>{len(others)}</b>" in summary
+    assert f"Students: <b>{len(remaining)}</b>" in summary
     assert f'<th scope="row">{ghost}' not in summary
     assert not (course / "feedback" / ghost / ASSIGNMENT).exists()
     removed = run_cold("db", "student", "remove", ghost, "--force", cwd=course, program="nbgrader")
     assert 0 == removed.returncode, removed.stderr
     after = run("grades", ASSIGNMENT, "--json", cwd=course)
-    assert found["students"] == only_object(after.stdout)["students"]
+    assert report["students"] == only_object(after.stdout)["students"]
     assert f"is gone: {ghost} (" in after.stderr
     assert "nbgrader db student remove" not in after.stderr
     shutil.move(course / "kept", course / "submitted" / ghost / ASSIGNMENT)
@@ -288,9 +288,9 @@ def test_a_folder_of_nobody_is_told(course: Path) -> None:
     done = run("grade", ASSIGNMENT, "--json", cwd=course)
     assert 0 == done.returncode, done.stderr
     remarks = only_object(done.stdout)["remarks"]
-    (told,) = (one for one in remarks if "is of nobody in roster.csv" in one)
-    assert told.startswith(f"submitted/{student}x/{ASSIGNMENT} is of nobody")
-    assert f"did you mean '{student}'?" in told
+    (message,) = (remark for remark in remarks if "is of nobody in roster.csv" in remark)
+    assert message.startswith(f"submitted/{student}x/{ASSIGNMENT} is of nobody")
+    assert f"did you mean '{student}'?" in message
     run("feedback", ASSIGNMENT, cwd=course)
     assert f"{student}x/{ASSIGNMENT} is of nobody" in (course / "staff" / f"{ASSIGNMENT}.html").read_text(
         "utf-8"

@@ -33,5 +33,5 @@ def loaded(program: str) -> set[str]:
 
 def test_help_imports_nothing_heavy() -> None:
     """Apart from the page's libraries, only our modules, msgspec and the standard library are imported."""
-    own = loaded("from autograder.cli import main\nmain()") - loaded(SMALLEST)
-    assert set() == own - sys.stdlib_module_names - {"autograder", "msgspec", "typing_extensions"}
+    imported = loaded("from autograder.cli import main\nmain()") - loaded(SMALLEST)
+    assert set() == imported - sys.stdlib_module_names - {"autograder", "msgspec", "typing_extensions"}

@@ -28,13 +28,13 @@ NEED_CONFINEMENT = (
 
 def test_points_of_a_run_have_no_superfluous_zeros() -> None:
     """Points have no trailing zeros, and whole hundreds are not printed as a power of ten."""
-    found = {
+    facts = {
         "points waiting": Decimal("2190.0"),
         "mean": Decimal("61.50"),
         "seconds": 1.5,
         "who": ["a", "b"],
     }
-    table = report.make_summary_table(found, "this run")
+    table = report.make_summary_table(facts, "this run")
     assert ["2190", "61.5", "1.5", "a\nb"] == list(table.columns[1].cells)
     assert Decimal(0) == compute_run_statistics([], 0.0)["mean points"]
 

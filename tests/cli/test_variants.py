@@ -30,7 +30,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / ".autograder" / "secret").chmod(0o600)
     with (root / "roster.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(
-            [["id", "first_name", "last_name", "email"], *([one, "", "", ""] for one in STUDENTS[:2])]
+            [["id", "first_name", "last_name", "email"], *([student, "", "", ""] for student in STUDENTS[:2])]
         )
     return root
 

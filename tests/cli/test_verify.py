@@ -121,9 +121,14 @@ def test_without_a_name_every_assignment_is_verified(small: Course) -> None:
     assert "12 are stated, but the parts add up to 13" in done.stdout
     written = only_object(done.stdout)
     assert {"broken": 1, NAME: 0} == {
-        one["assignment"]: len(one["findings"]) for one in written["assignments"]
+        assignment["assignment"]: len(assignment["findings"]) for assignment in written["assignments"]
     }
-    assert 0 < next(one for one in written["assignments"] if one["assignment"] == NAME)["seconds"]
+    assert (
+        0
+        < next(assignment for assignment in written["assignments"] if assignment["assignment"] == NAME)[
+            "seconds"
+        ]
+    )
 
 
 @pytest.mark.slow

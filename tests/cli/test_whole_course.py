@@ -20,11 +20,11 @@ def test_every_way_to_hand_in_occurs() -> None:
     for groups in class_.groups.values():
         assert set(WAYS) == {group.way for group in groups}
         assert {1, 2, 3} == {len(group.members) for group in groups}
-        assert sorted(one.id for one in class_.students) == sorted(
-            one.id for group in groups for one in group.members
+        assert sorted(student.id for student in class_.students) == sorted(
+            student.id for group in groups for student in group.members
         )
     spent = {
-        group.name: {class_.stands("calling")[one.id].is_refused for one in group.members}
+        group.name: {class_.stands("calling")[member.id].is_refused for member in group.members}
         for group in class_.groups["calling"]
         if group.way.attempts
     }
@@ -37,6 +37,6 @@ def test_a_course_from_the_platform_and_back(tmp_path: Path) -> None:
     class_ = scripted_class(STUDENTS)
     steps = 0
     for step in scripted_term(make_files(tmp_path, class_), class_, run):
-        assert step.foreseen == step.found, step.name
+        assert step.foreseen == step.actual, step.name
         steps += 1
     assert 23 == steps

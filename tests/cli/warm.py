@@ -74,7 +74,9 @@ def _own_modules() -> list[str]:
     """
     root = Path(autograder.__path__[0])
     parts = (path.relative_to(root.parent).with_suffix("").parts for path in sorted(root.rglob("*.py")))
-    names = (".".join(one[:-1] if one[-1] == "__init__" else one) for one in parts)
+    names = (
+        ".".join(path_parts[:-1] if path_parts[-1] == "__init__" else path_parts) for path_parts in parts
+    )
     return [name for name in names if not name.startswith(NOT_IMPORTED) and not name.endswith("__main__")]
 
 
@@ -86,17 +88,17 @@ def _command() -> None:
         main()
 
 
-def _become(asked: dict[str, Any]) -> None:
-    for descriptor, path in enumerate([os.devnull, asked["output"], asked["errors"]]):
+def _become(request: dict[str, Any]) -> None:
+    for descriptor, path in enumerate([os.devnull, request["output"], request["errors"]]):
         opened = os.open(path, os.O_RDWR)
         os.dup2(opened, descriptor)
         os.close(opened)
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - as long as the command lives
     os.environ.clear()
-    os.environ.update(asked["environment"])
-    os.chdir(asked["folder"])
-    sys.argv[:] = asked["words"]
-    sys.path[0] = os.path.dirname(asked["words"][0])  # noqa: PTH120 - the text that stands there in a program
+    os.environ.update(request["environment"])
+    os.chdir(request["folder"])
+    sys.argv[:] = request["words"]
+    sys.path[0] = os.path.dirname(request["words"][0])  # noqa: PTH120 - the text that stands there in a program
 
 
 def _end(main: Callable[[], None]) -> NoReturn:
@@ -131,27 +133,27 @@ class Warm:
             bufsize=0,  # select would not see an answer that was read ahead
         )
 
-    def run(self, asked: dict[str, Any], seconds: float | None = None) -> int:
+    def run(self, request: dict[str, Any], seconds: float | None = None) -> int:
         """Run a command, and return its exit code.
 
         Args:
-            asked: the command, in the format of `_become`.
+            request: the command, in the format of `_become`.
             seconds: time after which it is killed; None: never.
         """
         assert self._program.stdin
         assert self._program.stdout
-        self._program.stdin.write(f"{json.dumps(asked)}\n".encode())
-        child = self._answer(asked)
+        self._program.stdin.write(f"{json.dumps(request)}\n".encode())
+        child = self._answer(request)
         if seconds is not None and not select.select([self._program.stdout], [], [], seconds)[0]:
             with suppress(ProcessLookupError):  # it may end just now
                 os.kill(child, signal.SIGKILL)
-        return self._answer(asked)
+        return self._answer(request)
 
-    def _answer(self, asked: dict[str, Any]) -> int:
+    def _answer(self, request: dict[str, Any]) -> int:
         assert self._program.stdout
         if not select.select([self._program.stdout], [], [], LONGEST_SECONDS)[0]:
             self._program.kill()
-            raise TimeoutError(f"{asked['words']}: not done after {LONGEST_SECONDS} seconds")
+            raise TimeoutError(f"{request['words']}: not done after {LONGEST_SECONDS} seconds")
         answer = self._program.stdout.readline()
         assert answer, "the program that runs the commands has ended; why stands in the captured output"
         return int(answer)

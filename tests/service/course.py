@@ -110,12 +110,12 @@ def worth(question: str, item: str, points: str) -> Callable[[str], str]:
     """Return an edit of a rubric's text that changes the points of an item and the sums."""
 
     def edit(text: str) -> str:
-        head, name, rest = text.partition(f'id = "{question}"\n')
-        own, item_name, behind = rest.partition(f'id = "{item}"\n')
-        stated = re.search(r"^points = (\S+)$", behind, flags=re.M)
-        assert stated, (question, item)
-        more = Decimal(points) - Decimal(stated[1])
-        return _raised(head, more) + name + _raised(own, more) + item_name + _raised(behind, more)
+        head, name, after_question = text.partition(f'id = "{question}"\n')
+        own_part, item_name, behind = after_question.partition(f'id = "{item}"\n')
+        match = re.search(r"^points = (\S+)$", behind, flags=re.M)
+        assert match, (question, item)
+        more = Decimal(points) - Decimal(match[1])
+        return _raised(head, more) + name + _raised(own_part, more) + item_name + _raised(behind, more)
 
     return edit
 
@@ -123,7 +123,7 @@ def worth(question: str, item: str, points: str) -> Callable[[str], str]:
 def _raised(text: str, more: Decimal) -> str:
     """Return the text with its first number of points increased."""
     return re.sub(
-        r"^points = (\S+)$", lambda found: f"points = {Decimal(found[1]) + more}", text, count=1, flags=re.M
+        r"^points = (\S+)$", lambda match: f"points = {Decimal(match[1]) + more}", text, count=1, flags=re.M
     )
 
 

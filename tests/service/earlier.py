@@ -66,8 +66,8 @@ def create_tables() -> None:
     from django.db.migrations.executor import MigrationExecutor
 
     executor = MigrationExecutor(connection)
-    others = [leaf for leaf in executor.loader.graph.leaf_nodes() if leaf[0] != "service"]
-    executor.migrate([*others, ("service", EARLIER)])
+    other_leaves = [leaf for leaf in executor.loader.graph.leaf_nodes() if leaf[0] != "service"]
+    executor.migrate([*other_leaves, ("service", EARLIER)])
     fill_tables(executor.loader.project_state([("service", EARLIER)]).apps)
 
 

@@ -23,7 +23,11 @@ RUBRIC = "rubrics/small.toml"
 _ENVIRONMENT = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": "/dev/null",
-    **{f"GIT_{who}_{what}": "x@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+    **{
+        f"GIT_{who}_{field}": "x@example.org"
+        for who in ("AUTHOR", "COMMITTER")
+        for field in ("NAME", "EMAIL")
+    },
 }
 
 
@@ -39,27 +43,27 @@ class Repository:
         path.mkdir(parents=True)
         self.run("init", "--bare", "--quiet", "--initial-branch=main")
 
-    def run(self, *arguments: str, given: bytes = b"") -> str:
+    def run(self, *arguments: str, content: bytes = b"") -> str:
         """Run Git, and return what it prints."""
         command = ["git", f"--git-dir={self.path}", *arguments]
         environment = {**os.environ, **_ENVIRONMENT}
-        done = subprocess.run(command, input=given, env=environment, capture_output=True, check=True)
+        done = subprocess.run(command, input=content, env=environment, capture_output=True, check=True)
         return done.stdout.decode().strip()
 
     def write_blob(self, data: bytes) -> str:
         """Store a content; return its id."""
-        return self.run("hash-object", "-w", "--stdin", given=data)
+        return self.run("hash-object", "-w", "--stdin", content=data)
 
     def write_tree(self, *entries: tuple[int, str, str]) -> str:
         """Store a tree of modes, names and ids, whatever they are; return its id."""
         raw = b"".join(f"{mode:o} {name}\0".encode() + bytes.fromhex(to) for mode, name, to in entries)
-        return self.run("hash-object", "-t", "tree", "-w", "--stdin", "--literally", given=raw)
+        return self.run("hash-object", "-t", "tree", "-w", "--stdin", "--literally", content=raw)
 
     def commit_tree(self, tree: str, branch: str = "main") -> str:
         """Make a tree the commit of a branch; return the commit's id."""
-        made = self.run("commit-tree", tree, "-m", "x")
-        self.run("update-ref", f"refs/heads/{branch}", made)
-        return made
+        commit = self.run("commit-tree", tree, "-m", "x")
+        self.run("update-ref", f"refs/heads/{branch}", commit)
+        return commit
 
     def commit(self, files: Mapping[str, bytes], branch: str = "main") -> str:
         """Make files the commit of a branch; return the commit's id."""
@@ -70,9 +74,9 @@ class Repository:
         inside: dict[str, dict[str, bytes]] = {}
         entries = []
         for path, data in files.items():
-            name, _, rest = path.partition("/")
-            if rest:
-                inside.setdefault(name, {})[rest] = data
+            name, _, remainder = path.partition("/")
+            if remainder:
+                inside.setdefault(name, {})[remainder] = data
             else:
                 entries.append((0o100644, name, self.write_blob(data)))
         entries += [(0o40000, name, self.write_files(below)) for name, below in inside.items()]
@@ -101,14 +105,14 @@ def serve_repositories(folder: Path, certificate: Path, key: Path) -> Iterator[t
 
     Below ``/moved/`` everything is redirected to its place, below ``/closed/`` a password is needed.
     """
-    asked: list[str] = []
+    paths: list[str] = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.do_POST()
 
         def do_POST(self) -> None:
-            asked.append(self.path)
+            paths.append(self.path)
             if self.path.startswith("/moved/"):
                 self.send_response(302)
                 self.send_header("Content-Length", "0")
@@ -134,9 +138,11 @@ def serve_repositories(folder: Path, certificate: Path, key: Path) -> Iterator[t
                 "CONTENT_TYPE": self.headers.get("Content-Type", ""),
                 "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
             }
-            given = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+            request_body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
             command = ["git", "-c", "safe.directory=*", "http-backend"]
-            done = subprocess.run(command, input=given, env=environment, capture_output=True, check=False)
+            done = subprocess.run(
+                command, input=request_body, env=environment, capture_output=True, check=False
+            )
             head, _, body = done.stdout.partition(b"\r\n\r\n")
             fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n") if ": " in line)
             self.send_response(int(fields.pop("Status", "200").partition(" ")[0]))
@@ -155,7 +161,7 @@ def serve_repositories(folder: Path, certificate: Path, key: Path) -> Iterator[t
     serving = threading.Thread(target=server.serve_forever, daemon=True)
     serving.start()
     try:
-        yield server.server_address[1], asked
+        yield server.server_address[1], paths
     finally:
         server.shutdown()
         server.server_close()

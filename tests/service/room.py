@@ -41,9 +41,9 @@ class Room(Struct, frozen=True, eq=False):
         """Return a cell with its items."""
         from autograder.service.marking import answers
 
-        found = answers.find_cell(self.assignment.rubric, essays.NAME, cell)
-        assert found is not None
-        return found
+        markable = answers.find_cell(self.assignment.rubric, essays.NAME, cell)
+        assert markable is not None
+        return markable
 
     def row(self, student: str, cell: str = "scale") -> CellMark:
         """Return the current mark of an answer."""
@@ -55,8 +55,8 @@ class Room(Struct, frozen=True, eq=False):
         """Return the account of a marker."""
         from autograder.service.models import Account
 
-        found, _ = Account.objects.get_or_create(username=f"{self.offer.course.slug}-{name}")
-        return found
+        user, _ = Account.objects.get_or_create(username=f"{self.offer.course.slug}-{name}")
+        return user
 
     def assign(self, *names: str, cell: str | None = "scale") -> int:
         """Assign the unmarked answers of a cell, or of all cells, to markers."""
@@ -74,18 +74,18 @@ class Room(Struct, frozen=True, eq=False):
         names = rows.values_list("student", "assignee__username")
         return {student: (name or "").removeprefix(f"{self.offer.course.slug}-") for student, name in names}
 
-    def save(self, student: str, by: str, cell: str = "scale", **given: Any) -> CellMark:
+    def save(self, student: str, by: str, cell: str = "scale", **fields: Any) -> CellMark:
         """Save marks for an answer with its current revision."""
         from autograder.service.marking import mark_entry
 
         row = self.row(student, cell)
-        items = {name: Decimal(points) for name, points in given.pop("items", {}).items()}
-        revision = given.pop("revision", row.revision)
-        settles = given.pop("settles", False)
+        items = {name: Decimal(points) for name, points in fields.pop("items", {}).items()}
+        revision = fields.pop("revision", row.revision)
+        settles = fields.pop("settles", False)
         (saved,) = mark_entry.save_marks(
             {row.pk: revision},
             self.cell(cell),
-            mark_entry.GivenMarks(items, **given),
+            mark_entry.GivenMarks(items, **fields),
             self.account(by),
             settles=settles,
         )
@@ -103,10 +103,17 @@ class Room(Struct, frozen=True, eq=False):
         """Return counts of each cell: waiting, suggested, done, flagged, conflicts and total."""
         from autograder.service.marking import queue
 
-        found = queue.count_answers(self.offer, self.assignment.rubric, self.account(by))
+        cells = queue.count_answers(self.offer, self.assignment.rubric, self.account(by))
         return {
-            one.place.cell: (one.waiting, one.suggested, one.done, one.flagged, one.conflict, one.total)
-            for one in found
+            cell_counts.place.cell: (
+                cell_counts.waiting,
+                cell_counts.suggested,
+                cell_counts.done,
+                cell_counts.flagged,
+                cell_counts.conflict,
+                cell_counts.total,
+            )
+            for cell_counts in cells
         }
 
 

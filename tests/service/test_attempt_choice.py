@@ -35,17 +35,17 @@ def staff(offer: Offer) -> Account:
     """Return an account that can choose attempts."""
     from autograder.service.models import Account
 
-    made: Account = Account.objects.create(username=f"head-{offer.pk}")
-    return made
+    account: Account = Account.objects.create(username=f"head-{offer.pk}")
+    return account
 
 
 def counting(offer: Offer, rubric: Rubric, student: str = "ada") -> Handin:
     """Return the counting attempt."""
     from autograder.service import attempts
 
-    found = attempts.find_counting_attempt(offer, student, rubric)
-    assert found is not None
-    return found
+    handin = attempts.find_counting_attempt(offer, student, rubric)
+    assert handin is not None
+    return handin
 
 
 def damaged(files: dict[str, bytes], data: bytes) -> dict[str, bytes]:
@@ -71,10 +71,10 @@ def test_an_attempt_that_cannot_be_read_replaces_no_other_one(
     course.graded_without_a_box(offer)
     course.handed_in(offer, "ada", damaged(files, data))
     course.graded_without_a_box(offer)
-    found = counting(offer, rubric)
-    assert str(first.pk) == found.folder.name
+    handin = counting(offer, rubric)
+    assert str(first.pk) == handin.folder.name
     assert first.digest == recorded(offer)
-    (message,) = found.list_messages("en")
+    (message,) = handin.list_messages("en")
     assert "cannot be read, so this one counts" in render_message(message, "en")
     last = course.handed_in(offer, "ada", course.answered(folder, layers_answer="layers = 1"))
     assert str(last.pk) == counting(offer, rubric).folder.name
@@ -87,8 +87,10 @@ def test_whether_a_file_can_be_read_is_found_out_once(
     from autograder.service import attempts
 
     parsed: list[int] = []
-    known = attempts.find_notebook_fault
-    monkeypatch.setattr(attempts, "find_notebook_fault", lambda data: parsed.append(len(data)) or known(data))
+    find_fault = attempts.find_notebook_fault
+    monkeypatch.setattr(
+        attempts, "find_notebook_fault", lambda data: parsed.append(len(data)) or find_fault(data)
+    )
     files = course.released(folder)
     course.handed_in(offer, "ada", files)
     counting(offer, rubric)
@@ -115,9 +117,9 @@ def test_what_staff_choose_counts_and_is_logged(
 
     attempt_choice.choose_attempt(first, " The second one was a test. ", rubric, staff)
     course.graded_without_a_box(offer)
-    found = counting(offer, rubric)
-    assert (str(first.pk), first.digest) == (found.folder.name, recorded(offer))
-    assert "The second one was a test." in render_message(found.list_messages("en")[0], "en")
+    handin = counting(offer, rubric)
+    assert (str(first.pk), first.digest) == (handin.folder.name, recorded(offer))
+    assert "The second one was a test." in render_message(handin.list_messages("en")[0], "en")
     entry = AuditEntry.objects.filter(course=offer.course, action="choose attempt").get()
     assert (staff.username, {"ada": ["ada 2"]}) == (entry.who, entry.before)
     assert {"counts": {"ada": ["ada 1"]}, "reason": "The second one was a test."} == entry.after
@@ -154,11 +156,11 @@ def test_of_several_choices_the_newest_counts_for_the_whole_group(
     offer.groups = {"red": ["ada", "bob"]}
     offer.save()
     files = course.released(folder)
-    chosen: list[Attempt] = [course.handed_in(offer, one, files) for one in ("ada", "bob", "ada")]
+    chosen: list[Attempt] = [course.handed_in(offer, student, files) for student in ("ada", "bob", "ada")]
     for attempt in chosen:
         attempt_choice.choose_attempt(attempt, "Agreed with the group.", rubric, staff)
-        told = {counting(offer, rubric, one).folder.name for one in ("ada", "bob")}
-        assert {str(attempt.pk)} == told
+        counting_ids = {counting(offer, rubric, student).folder.name for student in ("ada", "bob")}
+        assert {str(attempt.pk)} == counting_ids
     attempt_choice.choose_attempt(chosen[0], "Agreed again.", rubric, staff)
     assert str(chosen[0].pk) == counting(offer, rubric, "bob").folder.name
 

@@ -113,7 +113,7 @@ def test_a_submission_commits_with_its_job(
 
 
 @pytest.mark.parametrize(
-    ("student", "files", "told"),
+    ("student", "files", "message"),
     [
         ("../ada", {"a.ipynb": b"{}"}, "is not a valid student ID"),
         ("ada", {}, "Choose a file first"),
@@ -124,10 +124,10 @@ def test_a_submission_commits_with_its_job(
     ],
 )
 def test_what_cannot_be_taken_is_refused(
-    offer: Offer, student: str, files: dict[str, bytes], told: str
+    offer: Offer, student: str, files: dict[str, bytes], message: str
 ) -> None:
     """The error states the reason, and nothing is stored."""
-    with pytest.raises(ServiceError, match=told):
+    with pytest.raises(ServiceError, match=message):
         course.handed_in(offer, student, files)
     assert not offer.attempts.exists()
 
@@ -265,11 +265,11 @@ def test_the_last_attempt_counts_in_whichever_order_they_are_graded(offer: Offer
     second = course.handed_in(offer, "ada", course.answered(folder, layers_answer="layers = 11"))
     rubric = rubric_of(first, folder)
     store = DatabaseStore(offer.course)
-    for one in (second, first):
-        claimed = attempts.claim_attempt(one.pk)
+    for attempt in (second, first):
+        claimed = attempts.claim_attempt(attempt.pk)
         assert claimed is not None
-        assert attempts.keep_result(claimed, graded(one), rubric, "e" * 64)
-    assert {"ada": second.digest} == {who: found.digest for who, found in store.load_results(NAME).items()}
+        assert attempts.keep_result(claimed, graded(attempt), rubric, "e" * 64)
+    assert {"ada": second.digest} == {who: result.digest for who, result in store.load_results(NAME).items()}
     first.refresh_from_db()
     assert ("graded", True) == (first.state, first.result_id is not None)
 
@@ -287,9 +287,9 @@ def test_times_decide_which_attempt_counts(offer: Offer, folder: Path, rule: str
     both = [course.handed_in(offer, "ada", course.released(folder)) for _ in range(2)]
     moved(both[0], submitted_at=now - datetime.timedelta(hours=1))
     rubric = rubric_of(both[0], folder)
-    found = attempts.find_counting_attempt(offer, "ada", rubric)
-    assert found is not None
-    assert str(both[counts].pk) == found.folder.name
+    handin = attempts.find_counting_attempt(offer, "ada", rubric)
+    assert handin is not None
+    assert str(both[counts].pk) == handin.folder.name
     refused = attempts.select_files_to_grade(both[1], rubric).notebooks["code"]
     assert (rule == "refuse") is (not isinstance(refused, bytes))
 
@@ -364,8 +364,8 @@ def test_worker_without_a_sandbox_claims_nothing(attempt: Attempt, monkeypatch: 
         raise SandboxUnavailable("unshare is refused")
 
     monkeypatch.setattr(worker, "start_sandbox", refuse)
-    with pytest.raises(SandboxUnavailable), worker.Worker() as made:
-        made.grade_attempt(attempt.pk)
+    with pytest.raises(SandboxUnavailable), worker.Worker() as new_worker:
+        new_worker.grade_attempt(attempt.pk)
     attempt.refresh_from_db()
     assert (attempt.state, attempt.tries) == ("waiting", 0)
 
@@ -392,14 +392,14 @@ def test_the_workers_marks_are_those_of_the_command(
     assert {("graded", "")} == set(offer.attempts.values_list("state", "problem"))
     expected = MemoryStore()
     grade_class(open_course(folder), NAME, store=lambda _, *, new: expected)
-    found = DatabaseStore(offer.course).load_results(NAME)
-    assert {who: one.score for who, one in expected.load_results(NAME).items()} == {
-        who: one.score for who, one in found.items()
+    results = DatabaseStore(offer.course).load_results(NAME)
+    assert {who: result.score for who, result in expected.load_results(NAME).items()} == {
+        who: result.score for who, result in results.items()
     }
-    assert {who: one.digest for who, one in expected.load_results(NAME).items()} == {
-        who: one.digest for who, one in found.items()
+    assert {who: result.digest for who, result in expected.load_results(NAME).items()} == {
+        who: result.digest for who, result in results.items()
     }
-    assert len({one.score.points for one in found.values()}) > 2
+    assert len({result.score.points for result in results.values()}) > 2
 
 
 @pytest.mark.slow

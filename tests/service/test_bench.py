@@ -83,10 +83,10 @@ class Attempts:
 def handed(service_database: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> Attempts:
     """Return the attempts of a course for this module."""
     folder = tmp_path_factory.mktemp("bench")
-    made = small_course.small_course(folder)
+    course = small_course.small_course(folder)
     rubric = folder / "rubrics" / f"{small_course.NAME}.toml"
     small_course.changed(rubric, "[assignment.limits]\ncell_seconds = 2\ncall_seconds = 2\n", LIMITS)
-    generate_release(made, small_course.NAME)
+    generate_release(course, small_course.NAME)
     return Attempts(folder)
 
 
@@ -94,8 +94,8 @@ def handed(service_database: EmbeddedPostgres, tmp_path_factory: pytest.TempPath
 def bench() -> Iterator[Bench]:
     """Provide a bench for all tests of the module, and check that it leaves no control groups."""
     before = set(control_groups())
-    with Bench(per_minute=10_000) as made:
-        yield made
+    with Bench(per_minute=10_000) as new_bench:
+        yield new_bench
     assert set() == set(control_groups()) - before
 
 
@@ -159,7 +159,7 @@ def test_each_person_sees_their_own_inputs(bench: Bench, handed: Attempts) -> No
     for source, who in (("double(1)", "a"), ("double(2)", "b"), ("double(3)", "a")):
         asked(bench, attempt, source, who=who)
     tried = bench.list_last_tries(attempt, who="a", notebook="code")
-    assert [("double(3)", "6"), ("double(1)", "2")] == [(one.source, one.value) for one in tried]
+    assert [("double(3)", "6"), ("double(1)", "2")] == [(entry.source, entry.value) for entry in tried]
     assert () == bench.list_last_tries(attempt, who="c", notebook="code")
 
 
@@ -273,8 +273,8 @@ def test_processes_end_with_their_box(bench: Bench, handed: Attempts) -> None:
     attempt = handed.of(HOSTILE_REPR)
     settled(bench, attempt)
     before = len(descendants(os.getpid()))
-    made = asked(bench, attempt, "many()")
-    assert int(made.value or 0) <= 16
+    result = asked(bench, attempt, "many()")
+    assert int(result.value or 0) <= 16
     until = time.monotonic() + 300
     while len(descendants(os.getpid())) > before + 4:
         assert time.monotonic() < until
@@ -285,12 +285,12 @@ def test_nobody_kills_what_they_came_from(bench: Bench, handed: Attempts, honest
     """Signals cannot kill the first process of a box or the fork server, and other notebooks still work."""
     attempt = handed.of(HOSTILE_REPR)
     settled(bench, honest)
-    zygotes = [one.pid for one in bench._pool._running.values()]  # type: ignore[attr-defined]
+    zygotes = [process.pid for process in bench._pool._running.values()]  # type: ignore[attr-defined]
     for target in ("os.getppid()", "1", "-1", "os.getpid()"):
         asked(bench, attempt, f"os.kill({target}, signal.SIGKILL)")
         assert "6" == asked(bench, attempt, "2 * 3").value
     assert "8" == asked(bench, honest, "double(4)").value
-    assert zygotes == [one.pid for one in bench._pool._running.values()]  # type: ignore[attr-defined]
+    assert zygotes == [process.pid for process in bench._pool._running.values()]  # type: ignore[attr-defined]
 
 
 def test_a_notebook_that_takes_everything_over_speaks_for_itself_alone(
@@ -349,10 +349,10 @@ def test_what_computes_on_is_taken_off(handed: Attempts, monkeypatch: pytest.Mon
         "    while True: pass\n"
         "threading.Thread(target=on, daemon=True).start()\n"
     )
-    with Bench(boxes=1) as own:
-        settled(own, attempt)
+    with Bench(boxes=1) as bench:
+        settled(bench, attempt)
         until = time.monotonic() + 300
-        while (opened := own.open_notebook(attempt, "code")).standing is not BenchStatus.FAILED:
+        while (opened := bench.open_notebook(attempt, "code")).standing is not BenchStatus.FAILED:
             assert time.monotonic() < until
             time.sleep(0.05)
         assert Ending.PROCESSOR_TIME is opened.ending
@@ -377,9 +377,9 @@ def test_a_long_input_is_refused(bench: Bench, honest: Attempt) -> None:
 @pytest.mark.usefixtures("proven")
 def test_inputs_are_counted_for_each_person(handed: Attempts, honest: Attempt) -> None:
     """The limit applies per marker."""
-    with Bench(per_minute=2) as own:
-        settled(own, honest)
-        standings = [own.try_input(honest, "1", who=who, notebook="code").standing for who in "aaab"]
+    with Bench(per_minute=2) as bench:
+        settled(bench, honest)
+        standings = [bench.try_input(honest, "1", who=who, notebook="code").standing for who in "aaab"]
     assert BenchStatus.OFTEN is standings[2]
     assert BenchStatus.OFTEN not in (*standings[:2], standings[3])
 
@@ -388,35 +388,35 @@ def test_inputs_are_counted_for_each_person(handed: Attempts, honest: Attempt) -
 def test_few_notebooks_are_kept(handed: Attempts) -> None:
     """The least recently used notebooks are closed, and reopened on demand."""
     attempts = [handed.of(HONEST) for _ in range(3)]
-    with Bench(most=2, boxes=1) as own:
+    with Bench(most=2, boxes=1) as bench:
         for attempt in attempts:
-            asked(own, attempt, "double(1)")
-        assert () == own.list_last_tries(attempts[0], who="ta", notebook="code")
-        assert 1 == len(own.list_last_tries(attempts[1], who="ta", notebook="code"))
-        assert "2" == asked(own, attempts[0], "double(1)").value
+            asked(bench, attempt, "double(1)")
+        assert () == bench.list_last_tries(attempts[0], who="ta", notebook="code")
+        assert 1 == len(bench.list_last_tries(attempts[1], who="ta", notebook="code"))
+        assert "2" == asked(bench, attempts[0], "double(1)").value
 
 
 @pytest.mark.usefixtures("proven")
 def test_memory_bounds_what_is_kept(handed: Attempts) -> None:
     """If one notebook needs all memory, it is the only one, with a single box."""
     attempts = [handed.of(HONEST) for _ in range(2)]
-    with Bench(memory_mb=1, boxes=3) as own:
+    with Bench(memory_mb=1, boxes=3) as bench:
         for attempt in attempts:
-            settled(own, attempt)
+            settled(bench, attempt)
             time.sleep(0.2)
-        assert 1 == sum(1 for _ in own._iterate_boxes())
-        assert "2" == asked(own, attempts[1], "double(1)").value
+        assert 1 == sum(1 for _ in bench._iterate_boxes())
+        assert "2" == asked(bench, attempts[1], "double(1)").value
 
 
 @pytest.mark.usefixtures("proven")
 def test_what_nobody_uses_is_let_go(handed: Attempts, monkeypatch: pytest.MonkeyPatch) -> None:
     """Idle notebooks are closed with their sandbox."""
     monkeypatch.setattr("autograder.service.bench._LOOK_SECONDS", 0.05)
-    with Bench(idle_seconds=0.2, boxes=1) as own:
+    with Bench(idle_seconds=0.2, boxes=1) as bench:
         attempt = handed.of(HONEST)
-        asked(own, attempt, "double(1)")
+        asked(bench, attempt, "double(1)")
         until = time.monotonic() + 300
-        while own._notebooks or own._pool._running:
+        while bench._notebooks or bench._pool._running:
             assert time.monotonic() < until
             time.sleep(0.05)
 
@@ -431,9 +431,9 @@ def test_nothing_runs_before_the_sandbox_is_proven(
 
     monkeypatch.setattr("autograder.service.bench.selftest.ensure", hole)
     monkeypatch.setattr("autograder.sandbox.pool.PersistentSandbox.open", None)
-    with Bench() as own:
+    with Bench() as bench:
         until = time.monotonic() + 300
-        while (opened := own.open_notebook(honest, "code")).standing is BenchStatus.PREPARING:
+        while (opened := bench.open_notebook(honest, "code")).standing is BenchStatus.PREPARING:
             assert time.monotonic() < until
             time.sleep(0.02)
         assert BenchStatus.UNAVAILABLE is opened.standing
@@ -448,13 +448,13 @@ def test_a_machine_that_cannot_confine_runs_nothing(
         raise SandboxUnavailable("no namespaces")
 
     monkeypatch.setattr("autograder.sandbox.pool.Pool.get_sandbox", refused)
-    with Bench() as own:
-        own.open_notebook(honest, "code")
+    with Bench() as bench:
+        bench.open_notebook(honest, "code")
         until = time.monotonic() + 300
-        while own.open_notebook(honest, "code").standing is not BenchStatus.UNAVAILABLE:
+        while bench.open_notebook(honest, "code").standing is not BenchStatus.UNAVAILABLE:
             assert time.monotonic() < until
             time.sleep(0.02)
-        assert BenchStatus.UNAVAILABLE is own.try_input(honest, "1", who="ta", notebook="code").standing
+        assert BenchStatus.UNAVAILABLE is bench.try_input(honest, "1", who="ta", notebook="code").standing
 
 
 def test_nothing_of_the_service_is_to_be_seen(bench: Bench, honest: Attempt) -> None:
@@ -478,9 +478,11 @@ def test_it_ends_while_cells_run(handed: Attempts) -> None:
     """Closing the bench stops running cells quickly."""
     attempt = handed.of("import time\ntime.sleep(60)")
     before = threading.enumerate()
-    own = Bench()
-    own.open_notebook(attempt, "code")
+    bench = Bench()
+    bench.open_notebook(attempt, "code")
     time.sleep(1.5)
-    own.close()
-    assert BenchStatus.UNAVAILABLE is own.open_notebook(attempt, "code").standing
-    assert not [one for one in threading.enumerate() if one.name.startswith("bench") and one not in before]
+    bench.close()
+    assert BenchStatus.UNAVAILABLE is bench.open_notebook(attempt, "code").standing
+    assert not [
+        thread for thread in threading.enumerate() if thread.name.startswith("bench") and thread not in before
+    ]

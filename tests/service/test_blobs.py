@@ -38,13 +38,13 @@ class Bucket:
                 self._send(200 if self.path in bucket.objects else 404, b"")
 
             def do_GET(self) -> None:
-                found = bucket.objects.get(self.path)
-                self._send(404 if found is None else 200, found or b"")
+                content = bucket.objects.get(self.path)
+                self._send(404 if content is None else 200, content or b"")
 
             def _send(self, status: int, data: bytes) -> None:
                 self.send_response(status)
-                known = bucket.objects.get(self.path, b"")
-                self.send_header("Content-Length", str(len(known) if self.command == "HEAD" else len(data)))
+                content = bucket.objects.get(self.path, b"")
+                self.send_header("Content-Length", str(len(content) if self.command == "HEAD" else len(data)))
                 self.send_header("ETag", '"x"')
                 self.end_headers()
                 self.wfile.write(data)
@@ -65,13 +65,17 @@ class Bucket:
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
     """Provide a bucket and its credentials."""
-    made = Bucket()
-    given = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_EC2_METADATA_DISABLED": "true"}
-    given |= {"AWS_REQUEST_CHECKSUM_CALCULATION": "when_required", "AWS_DEFAULT_REGION": "eu-central-1"}
-    for name, value in given.items():
+    new_bucket = Bucket()
+    environment = {
+        "AWS_ACCESS_KEY_ID": "a",
+        "AWS_SECRET_ACCESS_KEY": "b",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+    environment |= {"AWS_REQUEST_CHECKSUM_CALCULATION": "when_required", "AWS_DEFAULT_REGION": "eu-central-1"}
+    for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    yield made
-    made.close()
+    yield new_bucket
+    new_bucket.close()
 
 
 @pytest.fixture(autouse=True)
@@ -96,8 +100,8 @@ def kept(data: bytes) -> bytes | None:
     """Return the contents stored in the database."""
     from autograder.service.models import Blob
 
-    found = Blob.objects.get(digest=digest(data)).data
-    return None if found is None else bytes(found)
+    content = Blob.objects.get(digest=digest(data)).data
+    return None if content is None else bytes(content)
 
 
 @pytest.mark.slow
@@ -111,14 +115,18 @@ def test_what_is_new_goes_to_the_store(
     old, new, other = (f"{where}: {name}: {service_course.slug}".encode() for name in ("old", "new", "other"))
     assert [digest(old)] == blobs.store_blobs([old])
     monkeypatch.setenv(NAMED, f"file://{tmp_path}/blobs" if where == "a folder" else bucket.address)
-    assert [digest(one) for one in (old, new, new, other)] == blobs.store_blobs([old, new, new, other])
-    assert [old, None, None] == [kept(one) for one in (old, new, other)]
-    assert {digest(one): one for one in (old, new)} == blobs.load_blobs([digest(old), digest(new)])
+    assert [digest(content) for content in (old, new, new, other)] == blobs.store_blobs(
+        [old, new, new, other]
+    )
+    assert [old, None, None] == [kept(content) for content in (old, new, other)]
+    assert {digest(content): content for content in (old, new)} == blobs.load_blobs(
+        [digest(old), digest(new)]
+    )
     if where == "a folder":
         files = {path.name: path.read_bytes() for path in (tmp_path / "blobs").rglob("*") if path.is_file()}
         assert {digest(new): new, digest(other): other} == files
     else:
-        places = {f"/exams/attempts/{digest(one)[:2]}/{digest(one)}" for one in (new, other)}
+        places = {f"/exams/attempts/{digest(content)[:2]}/{digest(content)}" for content in (new, other)}
         assert places == bucket.objects.keys()
 
 
@@ -133,13 +141,13 @@ def test_large_contents_come_in_parts(
     if where == "a folder":
         monkeypatch.setenv(NAMED, f"file://{tmp_path}/blobs")
     large = f"{where} {service_course.slug} ".encode() * 200
-    found = blobs.store_blobs(iter([large, b"", large[:1000], large]))
-    assert [digest(one) for one in (large, b"", large[:1000], large)] == found
+    digests = blobs.store_blobs(iter([large, b"", large[:1000], large]))
+    assert [digest(content) for content in (large, b"", large[:1000], large)] == digests
     assert {digest(large): len(large), digest(b""): 0} == blobs.load_sizes([digest(large), digest(b"")])
     for data in (large, b"", large[:1000]):
         parts = list(blobs.iterate_parts(digest(data)))
         assert data == b"".join(parts)
-        assert {1000} >= {len(one) for one in parts[:-1]}
+        assert {1000} >= {len(part) for part in parts[:-1]}
     if where == "a folder":
         (tmp_path / "blobs" / digest(large)[:2] / digest(large)).write_bytes(large[:-1])
         with pytest.raises(ServiceError, match="other data"):
@@ -166,8 +174,8 @@ def test_a_course_in_a_store(
     assert course.released(folder).items() <= versions.load_released_files(offer.version, "ada").items()
     assert AttemptFile.objects.get(attempt=attempt, name="notes.txt").blob.data is None
     at = Small(service_course, offer, folder)
-    own = at.client().get(f"{at.base}a/{offer.assignment}/1/files/notes.txt")
-    assert files["notes.txt"] == own.getvalue()
+    response = at.client().get(f"{at.base}a/{offer.assignment}/1/files/notes.txt")
+    assert files["notes.txt"] == response.getvalue()
 
 
 def test_a_store_that_fails_is_told(

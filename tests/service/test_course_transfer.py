@@ -74,9 +74,9 @@ def handed_in(root: Path) -> dict[str, bytes]:
 
 def kept(root: Path) -> tuple[object, ...]:
     """Return the results, marks, decisions and standings in a folder's gradebook."""
-    found = open_course(root)
-    with open_store(assignments.load_assignment(found, NAME), new=False) as book:
-        rows = collect_standings(found, NAME).rows
+    course = open_course(root)
+    with open_store(assignments.load_assignment(course, NAME), new=False) as book:
+        rows = collect_standings(course, NAME).rows
         return (
             book.load_results(NAME),
             book.load_marks(NAME),
@@ -109,10 +109,10 @@ def test_a_course_comes_back_as_it_went(graded: Path, service_course: CourseReco
     """Results, marks, comments, decisions, lists, dates, standings and all submitted files are preserved."""
     left = moved(service_course, graded, tmp_path / "left").root
     wanted = handed_in(graded)
-    found = handed_in(left)
-    stamps = {path: data for path, data in found.items() if path not in wanted}
+    files = handed_in(left)
+    stamps = {path: data for path, data in files.items() if path not in wanted}
     assert ["submitted/eve/small/timestamp.txt"] == list(stamps)  # the time of the import
-    assert wanted == {path: data for path, data in found.items() if path not in stamps}
+    assert wanted == {path: data for path, data in files.items() if path not in stamps}
     assert kept(graded) == kept(left)
     assert (graded / "bonus.csv").read_bytes() == (left / "bonus.csv").read_bytes()
     everybody = LISTS["roster.csv"].replace("zoe", "eve,,,\nzoe")
@@ -173,12 +173,12 @@ def test_files_of_another_name_are_taken_over_under_the_name_they_are_graded_by(
     root = course.small(tmp_path / "folder")
     files = course.answered(root, layers_answer="layers = 1")
     names = {"formulas (1).ipynb": "formulas.ipynb", "code.ipynb.txt": "code.ipynb"}
-    put(root / "submitted" / "ada" / NAME, {came: files[asked] for came, asked in names.items()})
+    put(root / "submitted" / "ada" / NAME, {came: files[expected] for came, expected in names.items()})
     service_course.secret = open_course(root).load_secret()
     service_course.save()
     course_transfer.import_course(open_course(root), service_course.slug, course.SIGNER)
     rows = AttemptFile.objects.filter(attempt__offer__course=service_course)
-    assert files == {one.name: bytes(one.blob.data) for one in rows.select_related("blob")}
+    assert files == {row.name: bytes(row.blob.data) for row in rows.select_related("blob")}
 
 
 @pytest.mark.slow
@@ -214,7 +214,7 @@ def test_what_the_service_graded_is_not_graded_again(
     thread.join()
     left = course_transfer.export_course(record, tmp_path / "left")
     again = grade_class(left, NAME)
-    assert [("ada", False)] == [(one.student, one.fresh) for one in again.outcomes]
+    assert [("ada", False)] == [(outcome.student, outcome.fresh) for outcome in again.outcomes]
 
 
 def test_only_an_empty_folder_is_written(service_course: CourseRecord, tmp_path: Path) -> None:

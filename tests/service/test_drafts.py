@@ -124,7 +124,7 @@ def test_upload_takes_the_folder_that_new_began(
 
 
 @pytest.mark.parametrize(
-    ("extra", "told"),
+    ("extra", "message"),
     [
         ({RUBRIC: None}, "expected one rubric"),
         ({"rubrics/other.toml": b""}, "the archive has 2"),
@@ -137,11 +137,11 @@ def test_upload_takes_the_folder_that_new_began(
     ],
 )
 def test_upload_refuses_archives_with_other_files(
-    record: CourseRecord, by: Account, folder: Path, extra: dict[str, bytes | None], told: str
+    record: CourseRecord, by: Account, folder: Path, extra: dict[str, bytes | None], message: str
 ) -> None:
     """The message names the file, and no draft is stored."""
     files = {name: data for name, data in {**sources(folder), **extra}.items() if data is not None}
-    with pytest.raises(ServiceError, match=told):
+    with pytest.raises(ServiceError, match=message):
         uploaded(record, by, files)
     assert not record.drafts.exists()
 
@@ -194,10 +194,10 @@ def test_check_names_a_missing_notebook_by_its_place_in_the_course(
     assert claimed is not None
     drafts.check_draft(claimed, Isolation.NAMESPACES)
     claimed.refresh_from_db()
-    told = str(claimed.findings)
-    assert "code.ipynb" in told
-    assert "autograder-draft-" not in told
-    assert "hand it in" not in told
+    findings = str(claimed.findings)
+    assert "code.ipynb" in findings
+    assert "autograder-draft-" not in findings
+    assert "hand it in" not in findings
 
 
 def test_check_reports_what_is_wrong(record: CourseRecord, by: Account, folder: Path) -> None:
@@ -326,7 +326,7 @@ def test_an_assignment_is_fetched_and_becomes_the_same_version(
     """Its archive stays: a second check needs no repository. A new request gets the newest commit."""
     from autograder.service import drafts
 
-    made = repository.commit({**sources(folder), "rubrics/other.toml": b"", "roster.csv": b""})
+    commit = repository.commit({**sources(folder), "rubrics/other.toml": b"", "roster.csv": b""})
     draft = requested(record, by, repository)
     assert ("waiting", "", None) == (draft.step, draft.git_commit, draft.archive)
     claimed = drafts.claim_draft(draft.pk)
@@ -334,7 +334,7 @@ def test_an_assignment_is_fetched_and_becomes_the_same_version(
     assert "fetching" == claimed.step
     drafts.check_draft(claimed, Isolation.NAMESPACES)
     draft.refresh_from_db()
-    assert ("passed", [], made) == (draft.step, draft.findings, draft.git_commit)
+    assert ("passed", [], commit) == (draft.step, draft.findings, draft.git_commit)
     assert draft.archive_id is not None
     offer, _ = drafts.offer_draft(draft, by)
     assert offer.version == passed(record, by, folder).version

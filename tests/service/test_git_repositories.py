@@ -39,19 +39,19 @@ def fetch(address: str | Path, ref: str = "", folder: str = "") -> tuple[str, di
     """Fetch the assignment; return the commit, and the contents by path."""
     from autograder.service import git_repositories
 
-    stated = f"file://{address}" if isinstance(address, Path) else address
-    source = git_repositories.check_source(git_repositories.GitSource(stated, ref, folder))
+    url = f"file://{address}" if isinstance(address, Path) else address
+    source = git_repositories.check_source(git_repositories.GitSource(url, ref, folder))
     fetched = git_repositories.fetch_assignment(source, "small")
     with fetched as (commit, archive), zipfile.ZipFile(archive) as packed:
         return commit, {info.filename: packed.read(info) for info in packed.infolist()}
 
 
-def refuse(code: str, *asked: Any) -> ServiceError:
+def refuse(code: str, *source: Any) -> ServiceError:
     """Check that a source is refused with this sentence."""
     from autograder.service.refusals import RequestRefused
 
     with pytest.raises(RequestRefused) as refused:
-        fetch(*asked)
+        fetch(*source)
     assert code == refused.value.code, str(refused.value)
     assert render_phrase(refused.value.text, "de") != str(refused.value)
     return refused.value
@@ -89,10 +89,10 @@ def test_fetch_finds_branches_tags_and_folders(repository: Repository) -> None:
     from autograder.service import git_repositories
 
     repository.commit({"x": b"x"})
-    made = repository.commit({f"courses/dl/{path}": data for path, data in FILES.items()}, "winter/2026")
-    repository.run("tag", "-a", "v1", "-m", "x", made)
+    commit = repository.commit({f"courses/dl/{path}": data for path, data in FILES.items()}, "winter/2026")
+    repository.run("tag", "-a", "v1", "-m", "x", commit)
     for ref in ("winter/2026", "v1", "refs/heads/winter/2026"):
-        assert (made, dict(FILES)) == fetch(repository.path, ref, "courses/dl/")
+        assert (commit, dict(FILES)) == fetch(repository.path, ref, "courses/dl/")
     refuse("git-no-rubric", repository.path, "v1")
     refuse("git-no-ref", repository.path, "summer")
     refuse("git-no-rubric", repository.path)
@@ -109,9 +109,9 @@ def test_fetch_finds_branches_tags_and_folders(repository: Repository) -> None:
 def test_fetch_reads_a_folder_with_its_files_checked_out(repository: Repository, tmp_path: Path) -> None:
     """The repository is in its folder `.git`; an empty one has nothing to fetch."""
     refuse("git-no-ref", repository.path)
-    made = repository.commit(FILES)
+    commit = repository.commit(FILES)
     shutil.copytree(repository.path, tmp_path / "allowed" / "clone" / ".git")
-    assert made == fetch(tmp_path / "allowed" / "clone")[0]
+    assert commit == fetch(tmp_path / "allowed" / "clone")[0]
     refuse("git-no-repository", tmp_path / "allowed")
     refuse("git-no-repository", tmp_path / "allowed" / "missing")
     refuse("git-no-repository", tmp_path / "allowed" / ("x" * 300))
@@ -289,13 +289,13 @@ def test_nothing_of_a_repository_runs(
         hook.chmod(0o755)
     for key in ("uploadpack.packObjectsHook", "core.fsmonitor", "core.sshCommand", "filter.evil.smudge"):
         repository.run("config", key, touch)
-    own = tmp_path / "configuration"
-    own.write_text(
+    configuration = tmp_path / "configuration"
+    configuration.write_text(
         f'[filter "evil"]\nsmudge = "{touch}"\n[uploadpack]\npackObjectsHook = "{touch}"\n'
         f'[url "file:///nonexistent"]\ninsteadOf = "{repository.path}"\n'
     )
     for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG"):
-        monkeypatch.setenv(name, str(own))
+        monkeypatch.setenv(name, str(configuration))
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
     monkeypatch.setenv("GIT_ASKPASS", touch)
     assert FILES == fetch(repository.path)[1]
@@ -369,16 +369,16 @@ def hosts(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """The addresses of hosts, as look-ups of this process find them; Git's own would find none."""
     from autograder.service import outgoing
 
-    known = {HOST: "127.0.0.1"}
+    addresses = {HOST: "127.0.0.1"}
 
     def look_up(host: str, port: int, **_: Any) -> list[Any]:
-        if host not in known:
+        if host not in addresses:
             raise OSError("unknown")
-        return [(None, None, None, "", (known[host], port))]
+        return [(None, None, None, "", (addresses[host], port))]
 
     monkeypatch.setattr(outgoing, "socket", SimpleNamespace(getaddrinfo=look_up, SOCK_STREAM=1))
     monkeypatch.setenv(outgoing.PRIVATE, "1")
-    return known
+    return addresses
 
 
 @pytest.mark.usefixtures("hosts")
@@ -386,20 +386,20 @@ def test_fetch_by_https_connects_to_the_checked_address_alone(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the certificate of the host; a redirect and a question for a password end it."""
-    made = repository.commit(FILES)
+    commit = repository.commit(FILES)
     certificate, key = make_certificate(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")
-    with serve_repositories(repository.path.parent, certificate, key) as (port, asked):
+    with serve_repositories(repository.path.parent, certificate, key) as (port, paths):
         place = f"https://{HOST}:{port}"
-        assert (made, dict(FILES)) == fetch(f"{place}/course.git")
-        assert (made, dict(FILES)) == fetch(f"https://GIT.example.org:{port}/course.git", "main")
+        assert (commit, dict(FILES)) == fetch(f"{place}/course.git")
+        assert (commit, dict(FILES)) == fetch(f"https://GIT.example.org:{port}/course.git", "main")
         refuse("git-no-ref", f"{place}/course.git", "summer")
         refuse("git-no-repository", f"{place}/other.git")
         refuse("git-no-repository", f"{place}/closed/course.git")
-        asked.clear()
+        paths.clear()
         refuse("git-redirect", f"{place}/moved/course.git")
-        assert ["/moved/course.git/info/refs?service=git-upload-pack"] == asked
+        assert ["/moved/course.git/info/refs?service=git-upload-pack"] == paths
         monkeypatch.delenv("SSL_CERT_FILE")
         assert "certificate" in str(refuse("git-failed", f"{place}/course.git"))
 

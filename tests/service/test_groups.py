@@ -51,14 +51,14 @@ def hand_in(offer: Offer, folder: Path, student: str, days: float, **answers: st
     from autograder import rubric as rubrics
     from autograder.service import attempts
 
-    made = course.handed_in(offer, student, course.answered(folder, **answers))
-    made.submitted_at = END + datetime.timedelta(days=days)
-    made.save()
-    claimed = attempts.claim_attempt(made.pk)
+    attempt = course.handed_in(offer, student, course.answered(folder, **answers))
+    attempt.submitted_at = END + datetime.timedelta(days=days)
+    attempt.save()
+    claimed = attempts.claim_attempt(attempt.pk)
     assert claimed is not None
     rubric = rubrics.load_rubric(open_course(folder).locate_rubric(NAME))
-    assert attempts.keep_result(claimed, course.canned(rubric, made), rubric, "e" * 64)
-    return made
+    assert attempts.keep_result(claimed, course.canned(rubric, attempt), rubric, "e" * 64)
+    return attempt
 
 
 def stands(offer: Offer) -> dict[str, tuple[Decimal, Decimal]]:
@@ -66,8 +66,8 @@ def stands(offer: Offer) -> dict[str, tuple[Decimal, Decimal]]:
     from autograder.service.standings import load_standings
 
     with closing(AssignmentCache()) as loaded:
-        found = load_standings(offer, loaded.load_assignment(offer.version))
-    return {who: (one.total, one.late) for who, one in found.items()}
+        standings = load_standings(offer, loaded.load_assignment(offer.version))
+    return {who: (standing.total, standing.late) for who, standing in standings.items()}
 
 
 def test_an_attempt_counts_for_all_members(offer: Offer, folder: Path) -> None:
@@ -80,12 +80,12 @@ def test_an_attempt_counts_for_all_members(offer: Offer, folder: Path) -> None:
     last = hand_in(offer, folder, "bob", 0.5, layers_answer="layers = 12")
     alone = hand_in(offer, folder, "zoe", -1)
     rubric = DatabaseStore(offer.course).load_results(NAME)
-    assert {"ada": "bob", "bob": "", "zoe": ""} == {who: one.score.by for who, one in rubric.items()}
-    assert {Deduction(Decimal(10)), None} == {one.score.deduction for one in rubric.values()}
+    assert {"ada": "bob", "bob": "", "zoe": ""} == {who: result.score.by for who, result in rubric.items()}
+    assert {Deduction(Decimal(10)), None} == {result.score.deduction for result in rubric.values()}
     with closing(AssignmentCache()) as loaded:
-        found = attempts.find_counting_attempts(offer, loaded.load_assignment(offer.version).rubric)
+        handins = attempts.find_counting_attempts(offer, loaded.load_assignment(offer.version).rubric)
     assert {"ada": str(last.pk), "bob": str(last.pk), "zoe": str(alone.pk)} == {
-        who: one.folder.name for who, one in found.items()
+        who: handin.folder.name for who, handin in handins.items()
     }
     totals = stands(offer)
     assert totals["ada"] == totals["bob"]
@@ -120,12 +120,12 @@ def test_slip_days_are_a_bank_over_the_offers(offer: Offer, folder: Path) -> Non
     Attempt.objects.filter(pk=used.pk).update(submitted_at=END + datetime.timedelta(hours=30))
     hand_in(offer, folder, "ada", 0.5)
     with closing(AssignmentCache()) as loaded:
-        found = attempts.find_counting_attempts(offer, loaded.load_assignment(offer.version).rubric)
-    timings = {who: one.timing for who, one in found.items()}
+        handins = attempts.find_counting_attempts(offer, loaded.load_assignment(offer.version).rubric)
+    timings = {who: handin.timing for who, handin in handins.items()}
     assert {"ada": (0, 0, Deduction(Decimal(10))), "bob": (1, 1, None)} == {
-        who: (one.slip.used, one.slip.left, one.deduction)
-        for who, one in timings.items()
-        if one is not None and one.slip is not None
+        who: (timing.slip.used, timing.slip.left, timing.deduction)
+        for who, timing in timings.items()
+        if timing is not None and timing.slip is not None
     }
     assert Decimal(0) == stands(offer)["bob"][1] < stands(offer)["ada"][1]
 
@@ -141,14 +141,14 @@ def test_what_is_refused_of_one_member_counts_for_the_other(offer: Offer, folder
         "students": {"ada": {"late": "accept"}},
     }
     offer.save()
-    made = hand_in(offer, folder, "ada", 1)
+    attempt = hand_in(offer, folder, "ada", 1)
     with closing(AssignmentCache()) as loaded:
         rubric = loaded.load_assignment(offer.version).rubric
-    handed = attempts.select_files_to_grade(made, rubric)
-    assert all(isinstance(one, bytes) for one in handed.notebooks.values())
+    handed = attempts.select_files_to_grade(attempt, rubric)
+    assert all(isinstance(notebook, bytes) for notebook in handed.notebooks.values())
     codes = {
-        who: {item.code == "late" for item in one.score.items}
-        for who, one in DatabaseStore(offer.course).load_results(NAME).items()
+        who: {item.code == "late" for item in result.score.items}
+        for who, result in DatabaseStore(offer.course).load_results(NAME).items()
     }
     assert {"ada": {False}, "bob": {True}} == codes
 
@@ -165,11 +165,15 @@ def test_a_course_leaves_with_its_groups(offer: Offer, folder: Path, tmp_path: P
     left = export_course(offer.course, tmp_path / "left")
     with closing(AssignmentCache()) as loaded:
         rubric = loaded.load_assignment(offer.version).rubric
-    found = {one.student: one for one in find_counting_attempts(left, rubric).handins}
+    handins = {handin.student: handin for handin in find_counting_attempts(left, rubric).handins}
     before = attempts.find_counting_attempts(offer, rubric)
-    assert ["ada", "bob", "cleo", "dan", "zoe"] == list(found) == sorted(before)
-    for who, one in before.items():
-        assert (one.owner, one.group, one.timing) == (found[who].owner, found[who].group, found[who].timing)
+    assert ["ada", "bob", "cleo", "dan", "zoe"] == list(handins) == sorted(before)
+    for who, handin in before.items():
+        assert (handin.owner, handin.group, handin.timing) == (
+            handins[who].owner,
+            handins[who].group,
+            handins[who].timing,
+        )
 
 
 def test_marks_are_shared_when_they_are_published(offer: Offer, folder: Path) -> None:

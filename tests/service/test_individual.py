@@ -120,12 +120,12 @@ def grade_waiting(offer: Offer, judge: Callable[[Attempt, Rubric], GradingResult
         waiting = list(offer.attempts.filter(state="waiting").order_by("submitted_at"))
         if not waiting:
             return done
-        for one in waiting:
-            claimed = attempts.claim_attempt(one.pk)
+        for attempt in waiting:
+            claimed = attempts.claim_attempt(attempt.pk)
             assert claimed is not None
             rubric = versions.load_rubric(claimed.version)
             assert attempts.keep_result(claimed, judge(claimed, rubric), rubric, "e" * 64)
-            done.append(one.student)
+            done.append(attempt.student)
     raise AssertionError("grading does not come to an end")
 
 
@@ -133,11 +133,11 @@ def marks(offer: Offer) -> Marks:
     """Return everybody's points."""
     from autograder.service.store import DatabaseStore
 
-    def points(one: GradingResult, question: str) -> int:
-        return int(sum(item.points for item in one.score.items if item.question == question))
+    def points(result: GradingResult, question: str) -> int:
+        return int(sum(item.points for item in result.score.items if item.question == question))
 
     results = DatabaseStore(offer.course).load_results(NAME)
-    return {who: (points(one, "layers"), points(one, "softmax")) for who, one in results.items()}
+    return {who: (points(graded, "layers"), points(graded, "softmax")) for who, graded in results.items()}
 
 
 def test_a_member_has_the_groups_part_and_their_own(offer: Offer, folder: Path) -> None:
@@ -149,10 +149,12 @@ def test_a_member_has_the_groups_part_and_their_own(offer: Offer, folder: Path) 
     assert ["ada", "bob"] == grade_waiting(offer)
     assert {"ada": (1, 3), "bob": (1, 0), "cleo": (1, 0)} == marks(offer)
     results = DatabaseStore(offer.course).load_results(NAME)
-    assert {"ada": "", "bob": "ada", "cleo": "ada"} == {who: one.score.by for who, one in results.items()}
-    told = {item.student.code for item in results["cleo"].score.items if item.question == "softmax"}
-    assert {"refused"} == told
-    assert {"red"} == {one.score.group.name for one in results.values() if one.score.group}
+    assert {"ada": "", "bob": "ada", "cleo": "ada"} == {
+        who: result.score.by for who, result in results.items()
+    }
+    codes = {item.student.code for item in results["cleo"].score.items if item.question == "softmax"}
+    assert {"refused"} == codes
+    assert {"red"} == {result.score.group.name for result in results.values() if result.score.group}
 
 
 def test_who_hands_in_again_changes_what_it_counts_for(offer: Offer, folder: Path) -> None:
@@ -190,8 +192,8 @@ def test_what_comes_while_a_part_is_graded_is_not_lost(offer: Offer, folder: Pat
     from autograder.service import attempts
 
     hand_in(offer, folder, "ada", "formulas", layers_answer="layers = 13")
-    made = hand_in(offer, folder, "bob", "code", days=0.1, softmax_answer=RIGHT)
-    claimed = attempts.claim_attempt(made.pk)
+    attempt = hand_in(offer, folder, "bob", "code", days=0.1, softmax_answer=RIGHT)
+    claimed = attempts.claim_attempt(attempt.pk)
     assert claimed is not None
     rubric = rubric_of(offer)
     early = judged(claimed, rubric)
@@ -216,15 +218,15 @@ def test_parts_are_kept_at_the_same_moment(
         hand_in(offer, folder, "ada", "formulas", "code", layers_answer=f"layers = {layers}")
         hand_in(offer, folder, "bob", "code", days=0.1, softmax_answer=RIGHT)
         hand_in(offer, folder, "cleo", "code", days=0.1, softmax_answer=RIGHT)
-        claimed = [attempts.claim_attempt(one.pk) for one in offer.attempts.filter(state="waiting")]
-        results = [(one, judged(one, rubric)) for one in claimed if one]
+        claimed = [attempts.claim_attempt(attempt.pk) for attempt in offer.attempts.filter(state="waiting")]
+        results = [(attempt, judged(attempt, rubric)) for attempt in claimed if attempt]
         kept: list[bool] = []
 
-        def keep(one: Attempt, result: GradingResult, kept: list[bool] = kept) -> None:
-            kept.append(attempts.keep_result(one, result, rubric, "e" * 64))
+        def keep(attempt: Attempt, result: GradingResult, kept: list[bool] = kept) -> None:
+            kept.append(attempts.keep_result(attempt, result, rubric, "e" * 64))
             connections.close_all()
 
-        threads = [threading.Thread(target=keep, args=one) for one in results]
+        threads = [threading.Thread(target=keep, args=arguments) for arguments in results]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -246,7 +248,8 @@ def test_a_late_part_costs_whose_it_is(offer: Offer, folder: Path) -> None:
     grade_waiting(offer)
     with closing(AssignmentCache()) as loaded:
         late = {
-            who: one.late for who, one in load_standings(offer, loaded.load_assignment(offer.version)).items()
+            who: standing.late
+            for who, standing in load_standings(offer, loaded.load_assignment(offer.version)).items()
         }
     assert Decimal(0) == late["ada"] == late["cleo"] < late["bob"]
 
@@ -276,10 +279,10 @@ def test_a_refused_part_takes_nothing_away(
     grade_waiting(offer)
     assert wanted == marks(offer)
     left = course_transfer.export_course(offer.course, tmp_path / "left")
-    there = {one.student: one for one in find_counting_attempts(left, rubric_of(offer)).handins}
+    there = {handin.student: handin for handin in find_counting_attempts(left, rubric_of(offer)).handins}
     here = attempts.find_counting_attempts(offer, rubric_of(offer))
-    assert {who: (one.owner, one.timing, one.own is None) for who, one in there.items()} == {
-        who: (one.owner, one.timing, one.own is None) for who, one in here.items()
+    assert {who: (handin.owner, handin.timing, handin.own is None) for who, handin in there.items()} == {
+        who: (handin.owner, handin.timing, handin.own is None) for who, handin in here.items()
     }
 
 
@@ -291,20 +294,20 @@ def test_marks_are_shared_of_what_is_shared(offer: Offer, folder: Path) -> None:
     from autograder.service.store import DatabaseStore
 
     hand_in(offer, folder, "ada", "formulas", "code", layers_answer="layers = 12")
-    made = hand_in(offer, folder, "bob", "code", days=0.1, softmax_answer=RIGHT)
+    attempt = hand_in(offer, folder, "bob", "code", days=0.1, softmax_answer=RIGHT)
     grade_waiting(offer)
     store, rubric = DatabaseStore(offer.course), rubric_of(offer)
     why, thoughts = ("formulas", "mlp-why"), ("code", "thoughts")
     for cell in (why, thoughts):
         store.give_mark(NAME, "bob", cell, PersonMark(Decimal(1)))
     assert [] == copy_shared_marks(store, rubric, attempts.list_groups(offer), store.load_results(NAME))
-    given = store.load_marks(NAME)
+    marks_by_student = store.load_marks(NAME)
     assert {"ada": {why}, "bob": {why, thoughts}, "cleo": {why}} == {
-        who: set(one) for who, one in given.items()
+        who: set(cells) for who, cells in marks_by_student.items()
     }
-    assert made == answers.find_attempt(offer, "bob")
-    asked, files = attempts.resolve_graded_files(made, rubric)
-    assert ("ada", {"code.ipynb", "formulas.ipynb"}) == (asked, set(files))
+    assert attempt == answers.find_attempt(offer, "bob")
+    owner, files = attempts.resolve_graded_files(attempt, rubric)
+    assert ("ada", {"code.ipynb", "formulas.ipynb"}) == (owner, set(files))
     assert b"layers = 12" in files["formulas.ipynb"]
     assert RIGHT.splitlines()[0].encode() in files["code.ipynb"]
     assert b"e.sum(-1" in files["code.ipynb"]
@@ -343,15 +346,15 @@ def test_a_version_is_tried_on_what_counts(offer: Offer, folder: Path) -> None:
     for row in trial.results.all():
         mine = grading.claim_result(row.pk)
         assert mine is not None
-        found = judged(mine.attempt, rubric)
+        result = judged(mine.attempt, rubric)
         assert grading.keep_result(
             mine,
-            found,
+            result,
             rubric,
-            ResultKey.from_submission(mine.attempt.student, found.digest, rubric, "e" * 64),
+            ResultKey.from_submission(mine.attempt.student, result.digest, rubric, "e" * 64),
         )
-    told = trials.compute_effect(trial)
-    assert (3, ["ada", "bob", "cleo"]) == (told.total, sorted(one.student for one in told.moved))
+    effect = trials.compute_effect(trial)
+    assert (3, ["ada", "bob", "cleo"]) == (effect.total, sorted(move.student for move in effect.moved))
     trials.apply_trial(trial, by)
     offer.refresh_from_db()
     assert {"ada": (2, 3), "bob": (2, 3), "cleo": (2, 0)} == marks(offer)
@@ -367,11 +370,11 @@ def test_members_can_have_copied_what_is_their_own(offer: Offer, folder: Path) -
         hand_in(offer, folder, who, *names, days=days, softmax_answer=RIGHT)
     grade_waiting(offer)
     with closing(AssignmentCache()) as loaded:
-        found = similarity.compare_submissions(offer, loaded.load_assignment(offer.version))
+        comparison = similarity.compare_submissions(offer, loaded.load_assignment(offer.version))
     assert ({"ada", "bob"}, {("ada", "bob")}, ()) == (
-        set(found.works),
-        {tuple(sorted(one.students)) for one in found.pairs},
-        found.remarks,
+        set(comparison.works),
+        {tuple(sorted(pair.students)) for pair in comparison.pairs},
+        comparison.remarks,
     )
 
 
@@ -393,8 +396,8 @@ def test_a_folder_has_the_same_results(
 
     def work() -> None:
         with Worker() as worker:
-            while found := offer.attempts.filter(state="waiting").order_by("number", "student").first():
-                worker.grade_attempt(found.pk)
+            while attempt := offer.attempts.filter(state="waiting").order_by("number", "student").first():
+                worker.grade_attempt(attempt.pk)
         connections.close_all()
 
     def emptied() -> None:
@@ -409,16 +412,18 @@ def test_a_folder_has_the_same_results(
     emptied()
     assert {"ada": (1, 3), "bob": (1, 3), "cleo": (1, 0)} == marks(offer)
 
-    DatabaseStore(service_course).enroll_students(Student(one) for one in ("ada", "bob", "cleo"))
+    DatabaseStore(service_course).enroll_students(Student(student) for student in ("ada", "bob", "cleo"))
     left = course_transfer.export_course(service_course, tmp_path / "left")
     rubric = rubric_of(offer)
-    there = {one.student: one for one in find_counting_attempts(left, rubric).handins}
+    there = {handin.student: handin for handin in find_counting_attempts(left, rubric).handins}
     here = attempts.find_counting_attempts(offer, rubric)
-    assert {who: (one.owner, one.own is None) for who, one in here.items()} == {
-        who: (one.owner, one.own is None) for who, one in there.items()
+    assert {who: (handin.owner, handin.own is None) for who, handin in here.items()} == {
+        who: (handin.owner, handin.own is None) for who, handin in there.items()
     }
     again = grade_class(left, NAME)
-    assert {"ada": False, "bob": False, "cleo": False} == {one.student: one.fresh for one in again.outcomes}
+    assert {"ada": False, "bob": False, "cleo": False} == {
+        outcome.student: outcome.fresh for outcome in again.outcomes
+    }
 
     CourseRecord.objects.filter(pk=service_course.pk).update(secret=bytes(32))  # another course's secret
     record = course_transfer.import_course(left, f"{service_course.slug}-again", course.SIGNER)

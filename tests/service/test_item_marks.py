@@ -26,15 +26,15 @@ MASKED = 'id = "masked"\npoints = 3'
 
 def changed(why: str = "1", masked: str = "3") -> Rubric:
     """Return the rubric with other points for two of its items."""
-    rest = Decimal(why) - 1
+    more_for_why = Decimal(why) - 1
     more = Decimal(masked) - 3
     toml = (
         TOML.replace('id = "why"\npoints = 1', f'id = "why"\npoints = {why}')
         .replace(MASKED, f'id = "masked"\npoints = {masked}')
-        .replace("points = 17", f"points = {17 + rest + more}")
+        .replace("points = 17", f"points = {17 + more_for_why + more}")
         .replace(
             'id = "task3-b"\nkind = "formula"\npoints = 2',
-            f'id = "task3-b"\nkind = "formula"\npoints = {2 + rest}',
+            f'id = "task3-b"\nkind = "formula"\npoints = {2 + more_for_why}',
         )
         .replace("points = 6", f"points = {6 + more}")
     )
@@ -43,8 +43,11 @@ def changed(why: str = "1", masked: str = "3") -> Rubric:
 
 def of(rubric: Rubric, graded: GradingResult) -> GradingResult:
     """Return the result with the points of another rubric."""
-    worth = {(one.id, item.id): item.points for one in rubric.questions for item in one.items}
-    items = tuple(replace(one, possible=worth[one.question, one.item]) for one in graded.score.items)
+    worth = {(question.id, item.id): item.points for question in rubric.questions for item in question.items}
+    items = tuple(
+        replace(item_result, possible=worth[item_result.question, item_result.item])
+        for item_result in graded.score.items
+    )
     return replace(graded, score=replace(graded.score, items=items))
 
 
@@ -53,10 +56,10 @@ def store(service_course: CourseRecord) -> DatabaseStore:
     """Return a store with the prepared exam and a result of Grace."""
     from autograder.service.store import DatabaseStore
 
-    made = DatabaseStore(service_course)
-    made.prepare_assignment(RUBRIC, {"exam": release()})
-    keep(made, middling(), RUBRIC)
-    return made
+    new_store = DatabaseStore(service_course)
+    new_store.prepare_assignment(RUBRIC, {"exam": release()})
+    keep(new_store, middling(), RUBRIC)
+    return new_store
 
 
 def row(course: CourseRecord, cell: str) -> CellMark:
@@ -100,8 +103,8 @@ def test_another_automatic_result_beside_it_counts_and_is_looked_at(store: Datab
     store.give_mark("exam", "grace", MHA, PersonMark(Decimal("4.5"), items={"masked": Decimal("1.5")}))
     less = of(RUBRIC, middling())
     items = tuple(
-        replace(one, points=Decimal(1)) if (one.question, one.item) == ("mha", "plain") else one
-        for one in less.score.items
+        replace(item, points=Decimal(1)) if (item.question, item.item) == ("mha", "plain") else item
+        for item in less.score.items
     )
     keep(store, replace(less, score=replace(less.score, items=items)), RUBRIC)
     mark = store.load_marks("exam")["grace"][MHA]
@@ -117,7 +120,7 @@ def test_an_item_that_is_gone_takes_its_points_along(store: DatabaseStore) -> No
         head.replace("points = 17", "points = 14").replace("points = 6", "points = 3").encode()
     )
     graded = middling()
-    items = tuple(one for one in graded.score.items if one.item != "masked")
+    items = tuple(item for item in graded.score.items if item.item != "masked")
     keep(store, replace(graded, score=replace(graded.score, items=items)), shorter)
     mark = store.load_marks("exam")["grace"][MHA]
     assert (Decimal(1), {"plain": Decimal(1)}) == (mark.points, mark.items)
@@ -128,10 +131,10 @@ def test_an_item_that_nobody_has_looked_at_asks_for_the_mark_again(store: Databa
     store.give_mark("exam", "grace", MHA, PersonMark(Decimal(1), items={"masked": Decimal(1)}))
     graded = middling()
     items = tuple(
-        replace(one, status=type(one.status).NEEDS_REVIEW, points=Decimal(0))
-        if (one.question, one.item) == ("mha", "plain")
-        else one
-        for one in graded.score.items
+        replace(item, status=type(item.status).NEEDS_REVIEW, points=Decimal(0))
+        if (item.question, item.item) == ("mha", "plain")
+        else item
+        for item in graded.score.items
     )
     keep(store, replace(graded, score=replace(graded.score, items=items)), RUBRIC)
     mark = store.load_marks("exam")["grace"][MHA]

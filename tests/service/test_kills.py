@@ -57,13 +57,13 @@ class Load:
 
     def wait_for_receipt(self) -> None:
         """Wait for another receipt."""
-        known = len(self.receipts)
-        wait_for(lambda: len(self.receipts) > known, 300, "nobody gets a receipt")
+        count = len(self.receipts)
+        wait_for(lambda: len(self.receipts) > count, 300, "nobody gets a receipt")
 
     def _go_on(self, part: int) -> None:
-        chance, own = random.Random(part), STUDENTS[part::2]
+        chance, students = random.Random(part), STUDENTS[part::2]
         while not self._stop.is_set():
-            student = chance.choice(own)
+            student = chance.choice(students)
             answers = CLASS[chance.choice(sorted(CLASS))]
             files = course.answered(self._service.course, **answers)
             try:
@@ -136,8 +136,8 @@ def test_workers_come_and_go(tmp_path: Path) -> None:
             assert time.monotonic() < until, "not all are graded"
             change()
             time.sleep(chance.uniform(2, 6))  # a worker needs some seconds to start
-        for one in workers:
-            _ended(one)
+        for worker in workers:
+            _ended(worker)
         _the_same_marks(service, tmp_path)
 
 
@@ -165,10 +165,10 @@ def _the_same_marks(service: Served, folder: Path) -> None:
     """Compare the marks of the service with those of `autograder grade` for the same files."""
     from tests.cli.running import run
 
-    told = run("backup", str(folder / "left"), "--course", str(service.course), "--as-course", service.slug)
-    assert (0, "") == (told.returncode, told.stderr)
+    result = run("backup", str(folder / "left"), "--course", str(service.course), "--as-course", service.slug)
+    assert (0, "") == (result.returncode, result.stderr)
     left = open_course(folder / "left")
-    found = collect_standings(left, NAME).rows
+    rows = collect_standings(left, NAME).rows
     left.gradebook.unlink()
     grade_class(left, NAME)
-    assert found == collect_standings(left, NAME).rows
+    assert rows == collect_standings(left, NAME).rows

@@ -48,7 +48,7 @@ def test_points_of_items_are_the_cells(room: Room) -> None:
     graded, marks = store.load_student_result(essays.NAME, "ada")
     assert graded is not None
     stands = compute_standing(graded.score, room.assignment.rubric, marks)
-    assert [one.points for one in stands.questions] == [Decimal("2.5"), 0, 0]
+    assert [question.points for question in stands.questions] == [Decimal("2.5"), 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -78,16 +78,16 @@ def test_a_group_is_saved_as_a_whole_or_not_at_all(room: Room) -> None:
     """If one answer was changed in the meantime, none of the group is saved."""
     from autograder.service.marking import mark_entry
 
-    rows = {room.row(one).pk: room.row(one).revision for one in ("ada", "ben")}
-    given = mark_entry.GivenMarks({"claim": Decimal(1), "reason": Decimal(1)})
+    rows = {room.row(student).pk: room.row(student).revision for student in ("ada", "ben")}
+    marks = mark_entry.GivenMarks({"claim": Decimal(1), "reason": Decimal(1)})
     room.save("ben", "other", comment="Wait.")
     before = room.states()
     with pytest.raises(mark_entry.ChangedMeanwhileError):
-        mark_entry.save_marks(rows, room.cell(), given, room.account("ta"))
+        mark_entry.save_marks(rows, room.cell(), marks, room.account("ta"))
     assert room.states() == before
-    rows = {room.row(one).pk: room.row(one).revision for one in ("ada", "ben")}
-    mark_entry.save_marks(rows, room.cell(), given, room.account("ta"))
-    assert {room.row(one).points for one in ("ada", "ben")} == {"2"}
+    rows = {room.row(student).pk: room.row(student).revision for student in ("ada", "ben")}
+    mark_entry.save_marks(rows, room.cell(), marks, room.account("ta"))
+    assert {room.row(student).points for student in ("ada", "ben")} == {"2"}
 
 
 def test_the_order_is_mixed_stable_and_the_same_for_all(room: Room) -> None:
@@ -95,12 +95,12 @@ def test_the_order_is_mixed_stable_and_the_same_for_all(room: Room) -> None:
     from autograder.service.marking import queue
 
     def order(by: str) -> list[str]:
-        found, row = [], None
+        students, row = [], None
         while (row := queue.find_next_answer(room.place(), room.account(by), "all", row)) and (
-            row.student not in found
+            row.student not in students
         ):
-            found.append(row.student)
-        return found
+            students.append(row.student)
+        return students
 
     assert order("a") == order("b")
     assert sorted(order("a")) == sorted(CLASS)
@@ -136,9 +136,9 @@ def test_who_asks_at_the_same_moment_is_sent_elsewhere(room: Room) -> None:
     def asks(by: Account) -> int:
         try:
             start.wait()
-            found = queue.assign_next_answer(place, by, "waiting")
-            assert found is not None
-            return int(found.pk)
+            answer = queue.assign_next_answer(place, by, "waiting")
+            assert answer is not None
+            return int(answer.pk)
         finally:
             connections.close_all()
 
@@ -193,9 +193,12 @@ def test_two_people_mark_without_seeing_each_other(room: Room) -> None:
         room.save("cem", "third", items={"claim": "0", "reason": "0"})
     row = room.save("cem", "head", items={"claim": "2", "reason": "0"}, settles=True)
     assert (row.stage, row.points, row.marked_by) == ("", "2", room.account("head"))
-    known = consistency.measure_consistency(room.place(), room.cell())
-    assert [(one.pairs, one.equal) for one in known.items.values()] == [(2, 2), (2, 1)]
-    assert {one.name.rpartition("-")[2]: one.answers for one in known.markers} == {"first": 2, "second": 2}
+    agreement = consistency.measure_consistency(room.place(), room.cell())
+    assert [(item.pairs, item.equal) for item in agreement.items.values()] == [(2, 2), (2, 1)]
+    assert {marker.name.rpartition("-")[2]: marker.answers for marker in agreement.markers} == {
+        "first": 2,
+        "second": 2,
+    }
     assert mark_entry.load_readings(room.row("cem"))[1].items["reason"]["points"] == "0"
 
 
@@ -266,7 +269,7 @@ def test_random_actions_and_undo_of_all_leave_the_state_as_before(room: Room, se
         if action < 2:
             room.save(student, "ta", cell, items=items, comment=drawn.choice(["", "So."]))
         elif action == 2:
-            two = [room.row(one, cell).pk for one in drawn.sample(sorted(CLASS), 2)]
+            two = [room.row(student, cell).pk for student in drawn.sample(sorted(CLASS), 2)]
             groups.merge_answers(room.place(cell), two, room.account("ta"))
         else:
             groups.take_out_answers(room.place(cell), [room.row(student, cell).pk], room.account("ta"))
@@ -283,9 +286,9 @@ def test_groups_are_equal_near_and_by_people(room: Room) -> None:
     from autograder.service.marking import groups
 
     def found(near: float = 0.0) -> list[tuple[str, list[str]]]:
-        students = {room.row(one).pk: one for one in CLASS}
+        students = {room.row(student).pk: student for student in CLASS}
         several = groups.group_answers(room.offer, room.place(), room.cell(), room.assignment.rubric, near)
-        return [(one.binding, sorted(students[number] for number in one.members)) for one in several]
+        return [(group.binding, sorted(students[number] for number in group.members)) for group in several]
 
     assert found()[0] == ("equal", ["ada", "ben"])
     assert len(found()) == 4
@@ -319,7 +322,7 @@ def test_comments_are_offered_again(room: Room) -> None:
     comments.save_comment(room.place(), "Good.", room.account("ta"))
     comments.save_comment(room.place(), "Good.", room.account("ta"))
     comments.count_use(room.place(), "Good. But say more.")
-    assert [one.text for one in comments.list_offered(room.place())] == ["Good.", "Say why."]
+    assert [comment.text for comment in comments.list_offered(room.place())] == ["Good.", "Say why."]
     assert comments.list_offered(room.place("masks")) == []
 
 
@@ -329,8 +332,8 @@ def test_remarks_on_items_are_saved_shared_and_taken_back(room: Room) -> None:
 
     row = room.save("ada", "ta", items={"claim": "1"}, remarks={"claim": "Which?", "reason": "Why?"})
     assert ({"claim": "Which?", "reason": "Why?"}, True) == (row.remarks, row.touched)
-    given = mark_entry.GivenMarks({}, adds=True, remarks={"reason": "Because?"})
-    mark_entry.save_marks({row.pk: row.revision}, room.cell(), given, room.account("ta"))
+    marks = mark_entry.GivenMarks({}, adds=True, remarks={"reason": "Because?"})
+    mark_entry.save_marks({row.pk: row.revision}, room.cell(), marks, room.account("ta"))
     assert {"claim": "Which?", "reason": "Because?"} == room.row("ada").remarks
     mark_entry.undo_action(room.offer.course_id, room.offer.assignment, room.account("ta"))
     assert {"claim": "Which?", "reason": "Why?"} == room.row("ada").remarks
@@ -371,7 +374,7 @@ def test_assigned_answers_come_first_and_hinder_nobody(room: Room) -> None:
 
     room.assign("eins", "zwei")
     place, eins, guest = room.place(), room.account("eins"), room.account("guest")
-    own = {student for student, name in room.assigned().items() if name == "eins"}
+    assigned_students = {student for student, name in room.assigned().items() if name == "eins"}
 
     def go_through(by: Account, which: str) -> list[str]:
         students, row = [], queue.find_next_answer(place, by, which)
@@ -380,15 +383,21 @@ def test_assigned_answers_come_first_and_hinder_nobody(room: Room) -> None:
             row = queue.find_next_answer(place, by, which, row)
         return students
 
-    assert set(go_through(eins, "mine")) == own == set(go_through(eins, "waiting"))
+    assert set(go_through(eins, "mine")) == assigned_students == set(go_through(eins, "waiting"))
     assert set(go_through(guest, "waiting")) == set(CLASS), "to whom nothing is assigned, marks for others"
     assert go_through(guest, "mine") == []
-    assert queue.count_waiting(place, eins, mine=True) == len(own) < queue.count_waiting(place, eins)
-    for student in own:
+    assert (
+        queue.count_waiting(place, eins, mine=True)
+        == len(assigned_students)
+        < queue.count_waiting(place, eins)
+    )
+    for student in assigned_students:
         room.save(student, "guest", items={"claim": "2", "reason": "1"})
     assert go_through(eins, "mine") == []
-    assert set(go_through(eins, "waiting")) == CLASS.keys() - own, "when the own ones are done, the others'"
-    again = sorted(own)[0]
+    assert set(go_through(eins, "waiting")) == CLASS.keys() - assigned_students, (
+        "when the own ones are done, the others'"
+    )
+    again = sorted(assigned_students)[0]
     essays.recorded(room.offer, room.assignment, [(again, {**CLASS[again], "scale": "Something new."})])
     assert go_through(eins, "mine") == [again]
 
@@ -500,7 +509,7 @@ def test_two_markers_do_not_see_each_others_comments_on_lines(room: Room) -> Non
         room.save(student, "second", items={"claim": "2", "reason": reason}, annotations=(theirs,))
     assert [note["text"] for note in room.row("cem").annotations] == ["Theirs.", "Mine."]
     assert room.row("dia").annotations == []
-    assert [one.annotations[0]["text"] for one in mark_entry.load_readings(room.row("dia"))] == [
+    assert [reading.annotations[0]["text"] for reading in mark_entry.load_readings(room.row("dia"))] == [
         "Mine.",
         "Theirs.",
     ]

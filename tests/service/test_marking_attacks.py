@@ -46,23 +46,23 @@ def undo(room: Room, by: str) -> Any:
     return mark_entry.undo_action(room.offer.course_id, essays.NAME, room.account(by))
 
 
-def refused(code: str, what: Callable[..., Any], *args: Any, **named: Any) -> None:
+def refused(code: str, action: Callable[..., Any], *args: Any, **named: Any) -> None:
     """Assert that an action is rejected with a code."""
     from autograder.service.refusals import ActionRefused
 
     with pytest.raises(ActionRefused) as caught:
-        what(*args, **named)
+        action(*args, **named)
     assert code == caught.value.code
 
 
-def group(room: Room, students: tuple[str, ...], by: str, **given: Any) -> None:
+def group(room: Room, students: tuple[str, ...], by: str, **fields: Any) -> None:
     """Mark several answers at once, as the page of a group does."""
     from autograder.service.marking import mark_entry
 
-    rows = {room.row(one).pk: room.row(one).revision for one in students}
-    items = {name: Decimal(points) for name, points in given.pop("items", {}).items()}
+    rows = {room.row(student).pk: room.row(student).revision for student in students}
+    items = {name: Decimal(points) for name, points in fields.pop("items", {}).items()}
     mark_entry.save_marks(
-        rows, room.cell(), mark_entry.GivenMarks(items, adds=True, **given), room.account(by), settles=True
+        rows, room.cell(), mark_entry.GivenMarks(items, adds=True, **fields), room.account(by), settles=True
     )
 
 
@@ -74,19 +74,19 @@ def rerecorded(room: Room, rubric: Rubric) -> None:
     changed = replace(room.assignment, rubric=rubric)
     store = DatabaseStore(room.offer.course)
     for student, answers in CLASS.items():
-        one = essays.graded(changed, student, answers)
+        result = essays.graded(changed, student, answers)
         store.record_results(
-            [GradedEntry(ResultKey.from_submission(student, one.digest, rubric, "f" * 64), one, rubric)]
+            [GradedEntry(ResultKey.from_submission(student, result.digest, rubric, "f" * 64), result, rubric)]
         )
 
 
 def changed_rubric(rubric: Rubric, claim: str = "2", *, drop: str = "", add: str = "") -> Rubric:
     """Return the rubric with changed points of the first item, without an item, or with an additional one."""
     first = rubric.questions[0]
-    items = [replace(one, points=Decimal(claim)) if one.id == "claim" else one for one in first.items]
-    items = [one for one in items if one.id != drop]
+    items = [replace(item, points=Decimal(claim)) if item.id == "claim" else item for item in first.items]
+    items = [item for item in items if item.id != drop]
     items += [replace(first.items[1], id=add)] if add else []
-    points = sum((one.points for one in items), Decimal(0))
+    points = sum((item.points for item in items), Decimal(0))
     question = replace(first, items=tuple(items), points=points)
     return replace(rubric, version=2, questions=(question, *rubric.questions[1:]))
 
@@ -159,7 +159,7 @@ def test_a_comment_for_a_group_keeps_points(room: Room) -> None:
     given_whole(room, "ben", "0.5")
     group(room, ("ada", "ben"), "ta", comment="For all.")
     assert [("3", "For all."), ("0.5", "For all.")] == [
-        (room.row(one).points, room.row(one).comment) for one in ("ada", "ben")
+        (room.row(student).points, room.row(student).comment) for student in ("ada", "ben")
     ]
 
 
@@ -170,7 +170,7 @@ def test_a_group_of_two_markers_adds_to_ones_own(twice: Room) -> None:
     group(twice, ("ada", "ben"), "first", items={"reason": "1"})
     assert "second" == twice.row("ada").stage
     group(twice, ("ada", "ben"), "second", items=FULL)
-    assert ["3", "3"] == [twice.row(one).points for one in ("ada", "ben")]
+    assert ["3", "3"] == [twice.row(student).points for student in ("ada", "ben")]
 
 
 # ---------------------------------------------------------------- two markers
@@ -191,9 +191,9 @@ def test_an_unfinished_first_mark_is_nobodys_second(twice: Room) -> None:
     from autograder.service.marking import mark_entry
 
     twice.save("cem", "first", items={"claim": "2"}, comment="Begun.")
-    own = mark_entry.find_own_reading(twice.row("cem"), twice.account("first"))
-    assert own is not None
-    assert ("Begun.", {}) == (own.comment, twice.row("cem").items)
+    reading = mark_entry.find_own_reading(twice.row("cem"), twice.account("first"))
+    assert reading is not None
+    assert ("Begun.", {}) == (reading.comment, twice.row("cem").items)
     assert mark_entry.find_own_reading(twice.row("cem"), twice.account("second")) is None
     assert "second" == twice.save("cem", "second", items=FULL).stage
     assert "3" == twice.save("cem", "first", items=FULL).points
@@ -247,11 +247,11 @@ def test_only_who_may_decide_decides(twice: Room) -> None:
     twice.save("ada", "a", items=FULL)
     twice.save("ada", "b", items=NONE)
     refused("mark-differ", twice.save, "ada", "c", items=FULL)
-    rows = {twice.row(one).pk: twice.row(one).revision for one in ("ada", "ben")}
+    rows = {twice.row(student).pk: twice.row(student).revision for student in ("ada", "ben")}
     from autograder.service.marking import mark_entry
 
-    given = mark_entry.GivenMarks({"claim": Decimal(1)}, adds=True)
-    refused("mark-differ", mark_entry.save_marks, rows, twice.cell(), given, twice.account("c"))
+    marks = mark_entry.GivenMarks({"claim": Decimal(1)}, adds=True)
+    refused("mark-differ", mark_entry.save_marks, rows, twice.cell(), marks, twice.account("c"))
     assert "conflict" == twice.row("ada").stage
 
 
@@ -264,7 +264,7 @@ def test_a_marker_who_left_stays_one_of_two(twice: Room) -> None:
     assert "3" == twice.save("cem", "second", items=FULL).points
     from autograder.service.marking import consistency
 
-    names = [one.name for one in consistency.measure_consistency(twice.place(), twice.cell()).markers]
+    names = [marker.name for marker in consistency.measure_consistency(twice.place(), twice.cell()).markers]
     assert account.username in names
 
 
@@ -279,8 +279,8 @@ def test_readings_follow_points(twice: Room) -> None:
     cell = answers.find_cell(rubric, *CELL)
     assert cell is not None
     row = twice.row("cem")
-    given = mark_entry.GivenMarks({"claim": Decimal(4), "reason": Decimal(1)})
-    (row,) = mark_entry.save_marks({row.pk: row.revision}, cell, given, twice.account("second"))
+    marks = mark_entry.GivenMarks({"claim": Decimal(4), "reason": Decimal(1)})
+    (row,) = mark_entry.save_marks({row.pk: row.revision}, cell, marks, twice.account("second"))
     assert ("", "5") == (row.stage, row.points)
 
 
@@ -293,7 +293,7 @@ def test_other_items_are_marked_by_both_again(twice: Room, change: dict[str, str
     rerecorded(twice, changed_rubric(twice.assignment.rubric, **change))
     from autograder.service.marking import mark_entry
 
-    assert ["", ""] == [twice.row(one).stage for one in ("ada", "cem")]
+    assert ["", ""] == [twice.row(student).stage for student in ("ada", "cem")]
     assert [] == mark_entry.load_readings(twice.row("cem"))
     assert 5 == twice.counts("first")["scale"][0]
 
@@ -308,7 +308,7 @@ def test_who_agreed_does_not_answer_the_request(twice: Room) -> None:
     twice.save("cem", "a", items=FULL)
     twice.save("cem", "b", items=FULL)
     course, row = twice.offer.course, twice.row("cem")
-    may = [regrade_requests.may_answer(row, twice.account(one), course) for one in ("a", "b", "c")]
+    may = [regrade_requests.may_answer(row, twice.account(who), course) for who in ("a", "b", "c")]
     assert [False, False, True] == may
 
 
@@ -379,7 +379,7 @@ def test_many_actions_of_three_and_undo_of_all(room: Room, percent: int) -> None
             elif action == 5:
                 group(room, tuple(drawn.sample(sorted(CLASS), 2)), by, items=items, comment="For all.")
             else:
-                rows = [room.row(one).pk for one in drawn.sample(sorted(CLASS), 2)]
+                rows = [room.row(chosen).pk for chosen in drawn.sample(sorted(CLASS), 2)]
                 (groups.merge_answers if action == 6 else groups.take_out_answers)(
                     room.place(), rows, room.account(by)
                 )
@@ -406,7 +406,7 @@ def test_comments_of_every_length_are_offered_again(room: Room, length: int) -> 
     for _ in range(2):
         comments.save_comment(room.place(), text, room.account("ta"))
     comments.count_use(room.place(), text)
-    assert [text] == [one.text for one in comments.list_offered(room.place())]
+    assert [text] == [comment.text for comment in comments.list_offered(room.place())]
 
 
 @pytest.mark.parametrize(
@@ -439,9 +439,9 @@ def test_a_form_of_the_rubric_before_is_refused(room: Room) -> None:
         room.save("ada", "ta", items=FULL)
     cell = answers.find_cell(rubric, *CELL)
     assert cell is not None
-    given = mark_entry.GivenMarks({"claim": Decimal(2), "reason": Decimal(1)})
+    marks = mark_entry.GivenMarks({"claim": Decimal(2), "reason": Decimal(1)})
     with pytest.raises(mark_entry.ChangedMeanwhileError):
-        mark_entry.save_marks({room.row("ada").pk: seen}, cell, given, room.account("ta"))
+        mark_entry.save_marks({room.row("ada").pk: seen}, cell, marks, room.account("ta"))
     assert {} == room.row("ada").items
 
 
@@ -472,8 +472,8 @@ def test_every_door_gives_the_same(room: Room) -> None:
     mark_entry.give_item(
         room.row("eva"), room.cell(), room.cell().items[0], Decimal("1.5"), room.account("b"), reply="Yes."
     )
-    found = load_standings(room.offer, room.assignment)
+    standings = load_standings(room.offer, room.assignment)
     assert dict.fromkeys(CLASS, Decimal("2.5")) == {
-        who: one.questions[0].points for who, one in found.items()
+        who: standing.questions[0].points for who, standing in standings.items()
     }
-    assert {False} == {one.questions[0].pending for one in found.values()}
+    assert {False} == {standing.questions[0].pending for standing in standings.values()}

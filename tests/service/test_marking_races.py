@@ -38,8 +38,8 @@ def together(*works: Callable[[], None]) -> None:
             connections.close_all()
 
     with ThreadPoolExecutor(len(works)) as pool:
-        for one in [pool.submit(closed, work) for work in works]:
-            one.result(60)
+        for future in [pool.submit(closed, work) for work in works]:
+            future.result(60)
 
 
 def until(over: threading.Event, work: Callable[[], None]) -> Callable[[], None]:
@@ -74,7 +74,7 @@ def test_two_markers_on_two_hundred_answers(room: Room) -> None:
     seen = dict(CellMark.objects.filter(place=room.place()).values_list("pk", "revision"))
     assert 200 == len(seen)
     saved: dict[int, list[str]] = {number: [] for number in seen}
-    told: list[int] = []
+    refused_numbers: list[int] = []
     accounts = {name: room.account(name) for name in "ab"}
     cell = room.cell()
 
@@ -82,17 +82,17 @@ def test_two_markers_on_two_hundred_answers(room: Room) -> None:
         drawn = random.Random(name)
         for number in drawn.sample(sorted(seen), 120):
             points = drawn.choice(["0", "1", "2"])
-            given = mark_entry.GivenMarks({"claim": Decimal(points), "reason": Decimal(0)})
+            marks = mark_entry.GivenMarks({"claim": Decimal(points), "reason": Decimal(0)})
             try:
-                mark_entry.save_marks({number: seen[number]}, cell, given, accounts[name])
+                mark_entry.save_marks({number: seen[number]}, cell, marks, accounts[name])
                 saved[number].append(points)
             except mark_entry.ChangedMeanwhileError:
-                told.append(number)
+                refused_numbers.append(number)
 
     together(lambda: mark("a"), lambda: mark("b"))
-    assert 240 == len(told) + sum(map(len, saved.values()))
+    assert 240 == len(refused_numbers) + sum(map(len, saved.values()))
     assert all(len(points) <= 1 for points in saved.values())
-    assert told
+    assert refused_numbers
     rows = {row.pk: row for row in CellMark.objects.filter(pk__in=seen)}
     assert {number: points[0] if points else None for number, points in saved.items()} == {
         number: row.points for number, row in rows.items()
@@ -123,7 +123,7 @@ def test_marking_while_results_groups_and_undo_go_on(room: Room) -> None:
         essays.recorded(room.offer, room.assignment, CLASS.items())
 
     def gather() -> None:
-        rows = [room.row(one).pk for one in ("eva", "ada", "dia")]
+        rows = [room.row(student).pk for student in ("eva", "ada", "dia")]
         groups.merge_answers(room.place(), rows, room.account("other"))
         groups.take_out_answers(room.place(), rows[:1], room.account("other"))
 
@@ -132,10 +132,10 @@ def test_marking_while_results_groups_and_undo_go_on(room: Room) -> None:
             room.save("dia", "third", items=FULL)
             undo(room, "third")
 
-    together(until(over, mark), *(again(over, one) for one in (record, gather, take_back)))
-    assert stands == {one: room.row(one).points for one in stands}
+    together(until(over, mark), *(again(over, action) for action in (record, gather, take_back)))
+    assert stands == {who: room.row(who).points for who in stands}
     marks = DatabaseStore(room.offer.course).load_marks(essays.NAME)
-    assert stands == {one: str(marks[one][CELL].points) for one in stands}
+    assert stands == {who: str(marks[who][CELL].points) for who in stands}
 
 
 def test_the_log_and_marks_are_locked_in_one_order(room: Room) -> None:
@@ -149,9 +149,9 @@ def test_the_log_and_marks_are_locked_in_one_order(room: Room) -> None:
     for student in CLASS:
         Member.objects.get_or_create(course=room.offer.course, student=student, role="student")
     question = room.assignment.rubric.questions[0]
-    by, places = room.account("other"), sorted(room.row(one).pk for one in CLASS)
-    for one in CLASS:
-        room.save(one, "ta", items=NONE)
+    by, places = room.account("other"), sorted(room.row(who).pk for who in CLASS)
+    for who in CLASS:
+        room.save(who, "ta", items=NONE)
 
     def answers() -> None:
         for _ in range(4):
@@ -168,7 +168,7 @@ def test_the_log_and_marks_are_locked_in_one_order(room: Room) -> None:
                 mark_entry.lock_answers(places)
 
     together(answers, applies)
-    assert {"1"} == {room.row(one).points for one in CLASS}
+    assert {"1"} == {room.row(who).points for who in CLASS}
 
 
 def test_undo_twice_at_once_takes_two_actions_back(room: Room) -> None:
@@ -181,7 +181,7 @@ def test_undo_twice_at_once_takes_two_actions_back(room: Room) -> None:
         assert undo(room, "ta") is not None
 
     together(once, once)
-    assert [None, None] == [room.row(one).points for one in ("ada", "cem")]
+    assert [None, None] == [room.row(student).points for student in ("ada", "cem")]
 
 
 def test_a_version_is_applied_while_people_mark_and_undo(room: Room) -> None:
@@ -216,6 +216,6 @@ def test_a_version_is_applied_while_people_mark_and_undo(room: Room) -> None:
     assert Decimal(4) == rubric.get_question("scale").get_item("claim").points
     for row in CellMark.objects.filter(place=room.place()):
         assert "4" == row.worth["claim"]
-        assert {row.worth[name] for name in row.items} == {one["of"] for one in row.items.values()}
-        given = [Decimal(one["points"]) for one in row.items.values()]
-        assert row.points is None or Decimal(row.points) == sum(given)
+        assert {row.worth[name] for name in row.items} == {item["of"] for item in row.items.values()}
+        points = [Decimal(item["points"]) for item in row.items.values()]
+        assert row.points is None or Decimal(row.points) == sum(points)

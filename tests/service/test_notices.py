@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 @pytest.fixture
 def at(service_course: Any, tmp_path: Path) -> Small:
     """Return the small course in which ada and bob have accounts with addresses and one result each."""
-    made = small(service_course, course.small(tmp_path))
+    course_at = small(service_course, course.small(tmp_path))
     for student in ("ada", "bob"):
-        account = made.account("student", student)
+        account = course_at.account("student", student)
         account.email = f"{student}@example.org"
         account.save()
-        course.handed_in(made.offer, student, course.released(made.folder))
-    course.graded_without_a_box(made.offer)
-    return made
+        course.handed_in(course_at.offer, student, course.released(course_at.folder))
+    course.graded_without_a_box(course_at.offer)
+    return course_at
 
 
 @pytest.fixture
@@ -61,9 +61,9 @@ def outbox(at: Small) -> Iterator[list[mail.EmailMessage]]:
 @pytest.fixture
 def loaded() -> Iterator[AssignmentCache]:
     """Provide the cache of assignments of a worker."""
-    made = AssignmentCache()
-    yield made
-    made.close()
+    cache = AssignmentCache()
+    yield cache
+    cache.close()
 
 
 def publish(at: Small, *, wanted: bool = True) -> None:
@@ -123,12 +123,12 @@ def test_a_second_job_leaves_out_what_the_first_one_is_sending(
         counted.append(sending._deliver_mail(account, loaded))
         connections.close_all()
 
-    def send_slowly(*given: Any) -> None:
+    def send_slowly(*arguments: Any) -> None:
         monkeypatch.setattr(mails, "send_mail", send_mail)
         other = threading.Thread(target=deliver_elsewhere)
         other.start()
         other.join()
-        send_mail(*given)
+        send_mail(*arguments)
 
     monkeypatch.setattr(mails, "send_mail", send_slowly)
     assert sending._deliver_mail(account, loaded)
@@ -230,17 +230,17 @@ def test_other_events_reach_those_they_concern(
     assert "deadline" in outbox[0].body
     outbox.clear()
 
-    asked = {"offer": at.offer, "student": "ada", "question": "mlp", "item": "why"}
-    events.record_answered(RegradeRequest.objects.create(**asked, reason="why"))
+    fields = {"offer": at.offer, "student": "ada", "question": "mlp", "item": "why"}
+    events.record_answered(RegradeRequest.objects.create(**fields, reason="why"))
     broken = course.handed_in(at.offer, "bob", {**course.released(at.folder), "code.ipynb": b"{"})
     rubric = versions.load_rubric(at.offer.version)
     claimed = attempts.claim_attempt(broken.pk)
     assert claimed is not None
     attempts.keep_result(claimed, course.canned(rubric, broken), rubric, "e" * 64)
     assert 2 == deliver(loaded)
-    told = {message.to[0]: message.body for message in outbox}
-    assert "was answered" in told["ada@example.org"]
-    assert "attempt 2" in told["bob@example.org"]
+    bodies = {message.to[0]: message.body for message in outbox}
+    assert "was answered" in bodies["ada@example.org"]
+    assert "attempt 2" in bodies["bob@example.org"]
     type(at.offer).objects.filter(pk=at.offer.pk).update(visible=False)
     client.post(f"{page}times", {"end": "2031-02-04T12:00:00", "zone": "Europe/Berlin", "late": "refuse"})
     assert 0 == deliver(loaded)
@@ -257,15 +257,15 @@ def hosts(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     """Resolve host names to fixed addresses, which the test may change."""
     from autograder.service import outgoing
 
-    known = {"hooks.example.org": [PUBLIC], "inside.example.org": [PUBLIC, PRIVATE]}
+    addresses = {"hooks.example.org": [PUBLIC], "inside.example.org": [PUBLIC, PRIVATE]}
 
     def look_up(host: str, port: int, **_: Any) -> list[Any]:
-        if host not in known:
+        if host not in addresses:
             raise OSError("unknown")
-        return [(None, None, None, "", (address, port)) for address in known[host]]
+        return [(None, None, None, "", (address, port)) for address in addresses[host]]
 
     monkeypatch.setattr(outgoing, "socket", SimpleNamespace(getaddrinfo=look_up, SOCK_STREAM=1))
-    return known
+    return addresses
 
 
 @pytest.mark.usefixtures("hosts")
@@ -345,8 +345,8 @@ def test_events_are_signed_and_sent_once(
         def __init__(self, host: str, port: int, address: str) -> None:
             assert ("hooks.example.org", 443, PUBLIC) == (host, port, address)
 
-        def request(self, *given: Any) -> None:
-            sent.append(given)
+        def request(self, *arguments: Any) -> None:
+            sent.append(arguments)
 
         def getresponse(self) -> Any:
             return SimpleNamespace(status=statuses[len(sent) - 1], read=lambda _: b"")
@@ -377,13 +377,13 @@ def test_events_are_signed_and_sent_once(
     assert ("POST", "/x?y=1") == (method, path)
     signature = webhooks.sign_body(hook.secret, headers["X-Nbexam-Timestamp"], body)
     assert f"sha256={signature}" == headers["X-Nbexam-Signature"]
-    told = json.loads(body)
+    event = json.loads(body)
     assert ("result-published", at.record.slug, "small") == (
-        told["event"],
-        told["course"],
-        told["assignment"],
+        event["event"],
+        event["course"],
+        event["assignment"],
     )
-    assert {json.loads(given[2])["id"] for given in sent} == {told["id"]}
+    assert {json.loads(parts[2])["id"] for parts in sent} == {event["id"]}
 
 
 @pytest.fixture
@@ -509,6 +509,6 @@ def test_a_mail_server_is_configured_by_its_address(url: str, port: int, secure:
         "http://h?from=a@b",
         "smtps://u:secret@h:x?from=a@b",
     ):
-        with pytest.raises(ServiceError) as told:
+        with pytest.raises(ServiceError) as error:
             setup.build_mail_settings(wrong)
-        assert "secret" not in str(told.value)
+        assert "secret" not in str(error.value)

@@ -131,9 +131,9 @@ def test_it_ends_with_its_service(tmp_path: Path) -> None:
 )
 def test_what_is_no_url_of_postgresql_is_told(url: str) -> None:
     """The error does not repeat the URL, which may contain a password."""
-    with pytest.raises(ServiceError, match="expected postgresql://user:password@host/name") as told:
+    with pytest.raises(ServiceError, match="expected postgresql://user:password@host/name") as error:
         setup.build_database_settings(url)
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(error.value)
 
 
 def test_the_services_secrets_are_private(tmp_path: Path) -> None:

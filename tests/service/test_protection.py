@@ -30,23 +30,23 @@ def at(service_course: Any, tmp_path: Path) -> Small:
     """Return the small course with two students who have accounts."""
     from autograder.service.models import Member
 
-    made = small(service_course, course.small(tmp_path))
+    course_at = small(service_course, course.small(tmp_path))
     for student, last_name, email in ((ADA, *NAMES[1:]), (BOB, "Babbage", "bob@example.org")):
-        account = made.account("student", student)
+        account = course_at.account("student", student)
         type(account).objects.filter(pk=account.pk).update(last_name=last_name, email=email, first_name="A.")
-        Member.objects.filter(course=made.record, student=student).update(
+        Member.objects.filter(course=course_at.record, student=student).update(
             last_name=last_name, email=email, first_name="A."
         )
-    return made
+    return course_at
 
 
 def person(at: Small, student: str = ADA) -> DataSubject:
     """Return a student with all memberships."""
     from autograder.service.protection.people import find_person
 
-    found = find_person("account", at.account("student", student).pk)
-    assert found is not None
-    return found
+    subject = find_person("account", at.account("student", student).pk)
+    assert subject is not None
+    return subject
 
 
 def handed_in(at: Small, student: str, **answers: str) -> Attempt:
@@ -134,10 +134,10 @@ def test_erasure_leaves_everything_else_as_it_was(at: Small) -> None:
     attempt = handed_in(at, ADA, layers_answer="layers = 7731")
     handed_in(at, BOB)
     handed_in(at, ADA)
-    own = {row.blob_id for row in attempt.files.all()} - {
+    digests = {row.blob_id for row in attempt.files.all()} - {
         row.blob_id for other in at.offer.attempts.exclude(pk=attempt.pk) for row in other.files.all()
     }
-    assert own
+    assert digests
     for student in (ADA, BOB):
         fill(at, student)
     before = dump()
@@ -163,9 +163,9 @@ def test_erasure_leaves_everything_else_as_it_was(at: Small) -> None:
         "service_independentmark": 1,
         "service_markingaction": 1,
         "service_accessentry": 1,
-        "service_blob": len(own),
+        "service_blob": len(digests),
     }.items() <= removed.items()
-    assert not Blob.objects.filter(digest__in=own).exists()
+    assert not Blob.objects.filter(digest__in=digests).exists()
     for table, rows in after.items():
         for word in NAMES:
             assert not [row for row in rows if word in row], (table, word)
@@ -231,11 +231,11 @@ def test_removed_members_are_found_and_erased(at: Small) -> None:
     members.remove_member(ada, at.account("instructor"))
     assert at.offer.attempts.exists()
     assert [("member", ada.pk)] == [
-        (found.kind, found.number) for found in search_people(ADA, 9) if found.kind == "member"
+        (result.kind, result.number) for result in search_people(ADA, 9) if result.kind == "member"
     ]
-    found = find_person("member", ada.pk)
-    assert found is not None
-    erase_person(found, "root")
+    subject = find_person("member", ada.pk)
+    assert subject is not None
+    erase_person(subject, "root")
     assert not at.offer.attempts.exists()
     assert not Member.everyone.filter(pk=ada.pk).exists()
 
@@ -251,9 +251,9 @@ def test_marks_of_staff_stay_without_their_name(at: Small) -> None:
     staff = at.account("ta")
     secret = program_keys.create_key(staff, "x", [Scope.READ])
     CellMark.objects.filter(place__course=at.record).update(marked_by=staff)
-    found = find_person("account", staff.pk)
-    assert found is not None
-    pseudonym = erase_person(found, "root")
+    subject = find_person("account", staff.pk)
+    assert subject is not None
+    pseudonym = erase_person(subject, "root")
     staff.refresh_from_db()
     assert (pseudonym, False, False) == (staff.username, staff.is_active, staff.has_usable_password())
     assert program_keys.find_key(secret) is None
@@ -285,13 +285,13 @@ def test_an_export_has_everything_of_one_person(at: Small) -> None:
         data["account"]["email"],
         [key["label"] for key in data["keys"]],
     )
-    [told] = data["courses"]
-    [assignment] = told["assignments"]
+    [course_data] = data["courses"]
+    [assignment] = course_data["assignments"]
     assert ("1", {"extra_minutes": 5}) == (assignment["bonus"], assignment["extension"])
     assert [1, 1] == [len(assignment["attempts"]), len(assignment["requests"])]
     assert assignment["marks"]
     assert assignment["results"][0]["items"]
-    assert [at.account("ta").username] == [view["who"] for view in told["viewed_by_staff"]]
+    assert [at.account("ta").username] == [view["who"] for view in course_data["viewed_by_staff"]]
     assert "request made" in {entry["action"] for entry in data["log"]}
 
 
@@ -308,10 +308,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
     from autograder.service.protection import retention
 
-    made = Clock(timezone.now())
-    ticking = SimpleNamespace(now=lambda: made.now, get_current_timezone=timezone.get_current_timezone)
+    new_clock = Clock(timezone.now())
+    ticking = SimpleNamespace(now=lambda: new_clock.now, get_current_timezone=timezone.get_current_timezone)
     monkeypatch.setattr(retention, "timezone", ticking)
-    return made
+    return new_clock
 
 
 def test_students_are_erased_when_the_period_has_ended(at: Small, clock: Clock) -> None:

@@ -35,8 +35,8 @@ def test_what_is_nested_without_end_is_no_receipt() -> None:
 @pytest.mark.parametrize("name", ["student", "attempt", "received", "files", "format"])
 def test_no_fact_can_be_changed(name: str) -> None:
     """Changing, adding or removing a fact invalidates the signature."""
-    stated = json.loads(SIGNER.sign(FACTS))
-    for changed in ({**stated, name: "other"}, {key: value for key, value in stated.items() if key != name}):
+    facts = json.loads(SIGNER.sign(FACTS))
+    for changed in ({**facts, name: "other"}, {key: value for key, value in facts.items() if key != name}):
         with pytest.raises(ServiceError):
             verify_receipt(json.dumps(changed), SIGNER.public)
 

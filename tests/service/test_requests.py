@@ -32,36 +32,36 @@ def offer(service_course: CourseRecord, folder: Path) -> Offer:
 
     service_course.secret = Course.from_folder(folder).load_secret()
     service_course.save()
-    made = course.offered(service_course, folder)
-    told.graded(made, folder, "ada", HALF, KEY)
-    told.published(made)
-    return made
+    new_offer = course.offered(service_course, folder)
+    told.graded(new_offer, folder, "ada", HALF, KEY)
+    told.published(new_offer)
+    return new_offer
 
 
 def asked(offer: Offer, question: str = "mlp", item: str = "formula", reason: str = "It is right.") -> Any:
     """Make a regrade request of ada."""
     from autograder.service.marking import regrade_requests
 
-    found = told.RUBRIC.get_question(question)
-    return regrade_requests.make_request(offer, "ada", found, found.get_item(item), reason)
+    question_asked = told.RUBRIC.get_question(question)
+    return regrade_requests.make_request(offer, "ada", question_asked, question_asked.get_item(item), reason)
 
 
 def answered(request: Any, by: Any, points: str | None = None, text: str = "We looked again.") -> Any:
     """Answer a request and return it."""
     from autograder.service.marking import regrade_requests
 
-    given = None if points is None else Decimal(points)
-    regrade_requests.answer_request(request, by, text, told.RUBRIC.get_question(request.question), given)
+    new_points = None if points is None else Decimal(points)
+    regrade_requests.answer_request(request, by, text, told.RUBRIC.get_question(request.question), new_points)
     request.refresh_from_db()
     return request
 
 
-def refused(code: str, what: Any, *arguments: Any, **named: Any) -> None:
+def refused(code: str, action: Any, *arguments: Any, **named: Any) -> None:
     """Assert that an action is rejected with a code."""
     from autograder.service.refusals import ActionRefused
 
     with pytest.raises(ActionRefused) as caught:
-        what(*arguments, **named)
+        action(*arguments, **named)
     assert code == caught.value.code
 
 
@@ -160,9 +160,9 @@ def test_a_reason_has_a_bounded_length(offer: Offer, reason: str, code: str) -> 
 
 def test_hostile_reasons_are_kept_readable(offer: Offer) -> None:
     """Surrogates, NUL bytes, invisible characters and all line ends are normalised."""
-    made = asked(offer, reason="a\ud800b\x00c\u202ed\r\n<script>e\rf")
-    made.refresh_from_db()
-    assert "a\ufffdb␀c⟨U+202E⟩d\n<script>e\nf" == made.reason
+    request = asked(offer, reason="a\ud800b\x00c\u202ed\r\n<script>e\rf")
+    request.refresh_from_db()
+    assert "a\ufffdb␀c⟨U+202E⟩d\n<script>e\nf" == request.reason
     hidden = asked(offer, "layers", "number", reason="\u202e" * 2000)
     assert 2000 == hidden.reason.count("⟨U+202E⟩")
 
@@ -295,13 +295,13 @@ def test_everything_stands_in_the_log(offer: Offer) -> None:
     regrade_requests.cancel_request(asked(offer))
     answered(asked(offer), ta, "2")
     about = {"question": "mlp", "item": "formula"}
-    made = {**about, "reason": "It is right.", "points": "1"}
+    facts = {**about, "reason": "It is right.", "points": "1"}
     after = {**about, "answer": "We looked again.", "points": "2"}
     rows = AuditEntry.objects.filter(course=offer.course).order_by("pk")
     assert [
-        ("ada", "request made", "small: ada", None, made),
+        ("ada", "request made", "small: ada", None, facts),
         ("ada", "request withdrawn", "small: ada", None, about),
-        ("ada", "request made", "small: ada", None, made),
+        ("ada", "request made", "small: ada", None, facts),
         (ta.username, "request answered", "small: ada", {**about, "points": "1"}, after),
     ] == list(rows.values_list("who", "action", "subject", "before", "after"))
 
@@ -313,12 +313,12 @@ def test_a_reply_with_points_replaces_what_was_said_about_the_item(offer: Offer)
     from autograder.service.models_results import ShownMarks
     from autograder.web.assignment_details import get_assignment
 
-    found = {"place__course": offer.course, "place__cell": "mlp-why", "student": "ada"}
+    cell = {"place__course": offer.course, "place__cell": "mlp-why", "student": "ada"}
     told.mark(offer, "ada", "mlp-why", points="0.5", comment="The reason is missing.", touched=True)
     assignment = get_assignment(Offer.objects.get(pk=offer.pk))
     mark_changes.record_shown_marks(offer, assignment, "ada")
     answered(asked(offer, "mlp", "why"), told.account(offer, "ta"), "1", "You are right.")
-    assert "You are right." == CellMark.objects.get(**found).comment
+    assert "You are right." == CellMark.objects.get(**cell).comment
     mark_changes.record_shown_marks(offer, assignment, "ada")
     (change,) = ShownMarks.objects.get(offer=offer, student="ada").shown["changes"]
     assert "You are right." == change["reason"]

@@ -63,9 +63,9 @@ def kept(offer: Offer) -> KeptComparison:
     """Return the result of the comparison."""
     from autograder.service import similarity
 
-    found = similarity.decode_comparison(row(offer))
-    assert found is not None, row(offer).problem
-    return found
+    comparison = similarity.decode_comparison(row(offer))
+    assert comparison is not None, row(offer).problem
+    return comparison
 
 
 def leave_ungraded(offer: Offer) -> None:
@@ -105,7 +105,7 @@ def test_a_worker_compares_what_staff_asked_for(service_course: CourseRecord, tm
     similarity.request_comparison(offer)
     assert 1 == waiting(offer)
     worked(lambda: row(offer).made_at)
-    assert [("ada", "bob")] == [one.pair.students for one in kept(offer).pairs]
+    assert [("ada", "bob")] == [entry.pair.students for entry in kept(offer).pairs]
     assert ("", 0) == (row(offer).problem, waiting(offer))
     first = row(offer).made_at
     similarity.request_comparison(offer)
@@ -124,10 +124,10 @@ def test_copies_among_many_works_come_first(service_course: CourseRecord, tmp_pa
     offer = _handed_in(service_course, tmp_path / "course", class_)
     similarity.request_comparison(offer)
     worked(lambda: row(offer).made_at)
-    found = kept(offer)
-    first = {frozenset(one.pair.students) for one in found.pairs[:FIRST]}
-    assert {frozenset((one.source, one.copy)) for one in class_.copies} <= first
-    assert found.works == WORKS
+    comparison = kept(offer)
+    first = {frozenset(entry.pair.students) for entry in comparison.pairs[:FIRST]}
+    assert {frozenset((pair.source, pair.copy)) for pair in class_.copies} <= first
+    assert comparison.works == WORKS
 
 
 def _handed_in(record: CourseRecord, root: Path, class_: CopiedClass) -> Offer:

@@ -63,8 +63,8 @@ def worker(service_database: object) -> Iterator[Any]:
     """Provide a worker whose sandboxes are shared by all tests."""
     from autograder.service.worker import Worker
 
-    with Worker() as made:
-        yield made
+    with Worker() as new_worker:
+        yield new_worker
 
 
 @pytest.fixture
@@ -74,8 +74,8 @@ def work(offer: Offer, worker: Any) -> Callable[[], None]:
     def once() -> None:
         from autograder.service.trials import grading
 
-        for one in offer.attempts.filter(state="waiting"):
-            worker.grade_attempt(one.pk)
+        for attempt in offer.attempts.filter(state="waiting"):
+            worker.grade_attempt(attempt.pk)
         grading.sweep_trials()
         for trial in grading.list_active_trials().filter(offer=offer):
             for row in trial.results.filter(result=None):
@@ -131,8 +131,8 @@ def totals(offer: Offer) -> dict[str, Decimal]:
     try:
         assert versions.load_rubric(offer.version)
         return {
-            who: one.total
-            for who, one in load_standings(offer, loaded.load_assignment(offer.version)).items()
+            who: standing.total
+            for who, standing in load_standings(offer, loaded.load_assignment(offer.version)).items()
         }
     finally:
         loaded.close()
@@ -160,10 +160,10 @@ def test_a_version_is_tried_told_and_applied(
         trials.apply_trial(trial, by)
     work()
     assert (before, stands) == (counts(), totals(graded))
-    found = trials.compute_effect(trial)
-    assert (3, 1, True) == (found.total, 1, found.complete)
-    moves = {one.student: one for one in found.moved}
-    assert {"ada": 1, "bob": 0, "nil": 0} == {who: one.by for who, one in moves.items()}
+    effect = trials.compute_effect(trial)
+    assert (3, 1, True) == (effect.total, 1, effect.complete)
+    moves = {move.student: move for move in effect.moved}
+    assert {"ada": 1, "bob": 0, "nil": 0} == {who: move.by for who, move in moves.items()}
     [item] = moves["ada"].items
     assert ("layers", "number", 1, 2, 1, 2) == (
         item.question,
@@ -173,14 +173,14 @@ def test_a_version_is_tried_told_and_applied(
         item.possible_before,
         item.possible_after,
     )
-    [change] = found.changes
+    [change] = effect.changes
     assert ({"en": "How many layers there are"}, {"en": "Layers"}) == (change.text_before, change.text_after)
     trials.apply_trial(trial, by)
     after = totals(graded)
-    assert {who: one.after.total for who, one in moves.items()} == after
+    assert {who: move.after.total for who, move in moves.items()} == after
     assert trial.version_id == graded.version_id
     assert {trial.version_id} == set(graded.attempts.values_list("version", flat=True))
-    assert {one.pk: one.result_id for one in graded.attempts.all()} == dict(
+    assert {attempt.pk: attempt.result_id for attempt in graded.attempts.all()} == dict(
         trial.results.values_list("attempt", "result")
     )
     entry = AuditEntry.objects.filter(course=graded.course, action="apply version").get()
@@ -227,13 +227,13 @@ def test_peoples_marks_stand_and_follow_points(canned: Offer, folder: Path, by: 
     whole = mark("ada", "layers", "0.5", {})
     trial = begun(canned, folder, by, LAYERS, course.worth("thoughts", "any", "3"))
     course.graded_without_a_box(canned)
-    found = trials.compute_effect(trial)
-    expected = {one.student: one.after for one in found.moved}
+    effect = trials.compute_effect(trial)
+    expected = {move.student: move.after for move in effect.moved}
     assert [("any", 1, 3, True)] == [
         (item.item, item.before, item.after, item.by_person)
-        for one in found.moved
-        if one.student == "ada"
-        for item in one.items
+        for move in effect.moved
+        if move.student == "ada"
+        for item in move.items
     ]
     trials.apply_trial(trial, by)
     for row in (full, half, whole):
@@ -242,7 +242,7 @@ def test_peoples_marks_stand_and_follow_points(canned: Offer, folder: Path, by: 
         (row.points, row.items["any"]["of"], row.again) for row in (full, half)
     ]
     assert ("0.5", True) == (whole.points, whole.again)
-    assert {who: one.total for who, one in expected.items()} == totals(canned)
+    assert {who: standing.total for who, standing in expected.items()} == totals(canned)
     assert 1 == full.revision
 
 
@@ -254,14 +254,14 @@ def test_a_trial_is_applied_once(canned: Offer, folder: Path, by: Account) -> No
 
     trial = begun(canned, folder, by)
     course.graded_without_a_box(canned)
-    start, told = threading.Barrier(2), []
+    start, errors = threading.Barrier(2), []
 
     def once() -> None:
         try:
             start.wait()
             trials.apply_trial(trial, by)
         except ServiceError as error:
-            told.append(str(error))
+            errors.append(str(error))
         finally:
             connections.close_all()
 
@@ -270,7 +270,7 @@ def test_a_trial_is_applied_once(canned: Offer, folder: Path, by: Account) -> No
         thread.start()
     for thread in threads:
         thread.join()
-    assert ["this trial was already applied"] == told
+    assert ["this trial was already applied"] == errors
     canned.refresh_from_db()
     assert trial.version_id == canned.version_id
     assert {canned.version_id} == set(canned.attempts.values_list("version", flat=True))

@@ -101,14 +101,14 @@ def read_tables(url: str, columns: dict[str, list[str]] | None = None) -> Rows:
 
 def list_columns(connection: psycopg.Connection[Any]) -> dict[str, list[str]]:
     """Return the columns of the service's tables, the primary key first."""
-    found: dict[str, list[str]] = {}
+    columns: dict[str, list[str]] = {}
     for table, column in connection.execute(
         "SELECT table_name, column_name FROM information_schema.columns"
         " WHERE table_name LIKE 'service\\_%' AND table_name <> 'service_cache'"
         " ORDER BY table_name, column_name NOT IN ('id', 'digest'), ordinal_position"
     ):
-        found.setdefault(table, []).append(column)
-    return found
+        columns.setdefault(table, []).append(column)
+    return columns
 
 
 def test_a_database_of_the_earlier_release_is_as_before_after_the_upgrade(earlier_url: str) -> None:

@@ -35,7 +35,7 @@ def told(question: str, item: str, message: Message, points: str = "0") -> ItemR
 
 def score(student: str, *differing: ItemResult) -> Score:
     """Return a score with full points, except for given results and items for manual review."""
-    own = {(one.question, one.item): one for one in differing}
+    differing_by_item = {(result.question, result.item): result for result in differing}
     items = []
     for question in RUBRIC.questions:
         for item in question.items:
@@ -43,7 +43,7 @@ def score(student: str, *differing: ItemResult) -> Score:
             points = max(item.points, Decimal(0)) if status is Status.PASSED else Decimal(0)
             message = Message("review.person") if item.manual else RIGHT
             plain = ItemResult(question.id, item.id, status, points, item.points, message, "")
-            items.append(own.get((question.id, item.id), plain))
+            items.append(differing_by_item.get((question.id, item.id), plain))
     return Score(student, small_course.NAME, 1, tuple(items))
 
 
@@ -53,14 +53,14 @@ def graded(offer: Offer, folder: Path, student: str, *differing: ItemResult) -> 
     from autograder.service.models import Member
 
     Member.objects.get_or_create(course=offer.course, student=student, defaults={"role": "student"})
-    made = course.handed_in(offer, student, course.released(folder))
-    claimed = attempts.claim_attempt(made.pk)
+    attempt = course.handed_in(offer, student, course.released(folder))
+    claimed = attempts.claim_attempt(attempt.pk)
     assert claimed is not None
     cells = (Markdown("Because <b>it</b> is so.", "mlp-why"),)
     notebooks = (ExecutedNotebook("formulas", cells, (None,)),)
-    found = GradingResult(score(student, *differing), notebooks, digest=made.digest)
-    assert attempts.keep_result(claimed, found, RUBRIC, "e" * 64)
-    return made
+    result = GradingResult(score(student, *differing), notebooks, digest=attempt.digest)
+    assert attempts.keep_result(claimed, result, RUBRIC, "e" * 64)
+    return attempt
 
 
 def published(offer: Offer, hours: float = 1) -> None:
@@ -89,6 +89,6 @@ def account(offer: Offer, role: str, name: str = "") -> Any:
     """Create a member of the staff."""
     from autograder.service.models import Account, Member
 
-    made = Account.objects.create(username=f"{offer.course.slug}-{name or role}")
-    Member.objects.create(course=offer.course, account=made, role=role)
-    return made
+    new_account = Account.objects.create(username=f"{offer.course.slug}-{name or role}")
+    Member.objects.create(course=offer.course, account=new_account, role=role)
+    return new_account

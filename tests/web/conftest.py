@@ -41,11 +41,11 @@ def lms(at: Small) -> Iterator[LearningPlatform]:
 
     from autograder.web import lti
 
-    with LearningPlatform(f"of {at.record.slug}") as made:
-        platforms = {"lms": made.stated()}
+    with LearningPlatform(f"of {at.record.slug}") as platform:
+        platforms = {"lms": platform.stated()}
         lti.register_platforms(platforms.values())
         with override_settings(RUNNING=replace(settings.RUNNING, platforms=platforms)):
-            yield made
+            yield platform
 
 
 @pytest.fixture

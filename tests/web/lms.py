@@ -132,16 +132,16 @@ class LearningPlatform:
         else:
             request.send_error(404)
 
-    def _form(self, request: BaseHTTPRequestHandler, given: dict[str, str]) -> None:
+    def _form(self, request: BaseHTTPRequestHandler, sent: dict[str, str]) -> None:
         """Serve the pages of a launch in a browser: the link, and the login response."""
-        if "state" in given:
-            place = given["redirect_uri"]
-            claims = self.said({"nonce": given["nonce"]}, self.person, self.roles, **self.claims)
-            fields = {"id_token": self.signed(claims), "state": given["state"]}
+        if "state" in sent:
+            place = sent["redirect_uri"]
+            claims = self.said({"nonce": sent["nonce"]}, self.person, self.roles, **self.claims)
+            fields = {"id_token": self.signed(claims), "state": sent["state"]}
         else:
-            place = f"{given['service']}/app/lti/login"
+            place = f"{sent['service']}/app/lti/login"
             fields = {"iss": self.address, "client_id": self.client, "login_hint": "me"}
-            fields["target_link_uri"] = given["service"]
+            fields["target_link_uri"] = sent["service"]
         inputs = "".join(f'<input name="{name}" value="{value}">' for name, value in fields.items())
         self._page_of(request, f'<form method="post" action="{place}">{inputs}<button>Go on</button></form>')
 
@@ -167,8 +167,8 @@ class LearningPlatform:
 
     def begun(self, client: Any, **sent: str) -> dict[str, str]:
         """Begin a launch, and return the parameters of the redirect to the platform."""
-        stated = {"iss": self.address, "client_id": self.client, "login_hint": "me"}
-        answer = client.post("/app/lti/login", {**stated, "target_link_uri": "http://testserver/", **sent})
+        fields = {"iss": self.address, "client_id": self.client, "login_hint": "me"}
+        answer = client.post("/app/lti/login", {**fields, "target_link_uri": "http://testserver/", **sent})
         assert answer.status_code == 302, answer.content.decode()
         there = urlsplit(answer.headers["location"])
         assert there.geturl().startswith(f"{self.address}/login?")
@@ -183,13 +183,13 @@ class LearningPlatform:
             },
             "https://purl.imsglobal.org/spec/lti-ags/claim/endpoint": {
                 "scope": [
-                    f"https://purl.imsglobal.org/spec/lti-ags/scope/{one}"
-                    for one in ("lineitem", "lineitem.readonly", "result.readonly", "score")
+                    f"https://purl.imsglobal.org/spec/lti-ags/scope/{scope}"
+                    for scope in ("lineitem", "lineitem.readonly", "result.readonly", "score")
                 ],
                 "lineitems": f"{self.address}/items",
             },
         }
-        stated = {
+        token_claims = {
             "iss": self.address,
             "aud": self.client,
             "sub": who,
@@ -205,12 +205,12 @@ class LearningPlatform:
             f"{LTI}/target_link_uri": "http://testserver/",
             f"{LTI}/resource_link": {"id": "link"},
             f"{LTI}/context": {"id": "their course", "title": "Their course"},
-            f"{LTI}/roles": [f"{ROLES}#{one}" for one in roles],
+            f"{LTI}/roles": [f"{ROLES}#{role}" for role in roles],
             f"{LTI}/lis": {"person_sourcedid": who},
             **services,
             **claims,
         }
-        return {name: value for name, value in stated.items() if value is not ABSENT}
+        return {name: value for name, value in token_claims.items() if value is not ABSENT}
 
     def launch(
         self,

@@ -42,18 +42,18 @@ class Small(Struct, frozen=True, eq=False):
         if role == "nobody":
             return None
         name = f"{self.record.slug}-{student or role}"
-        made, new = Account.objects.get_or_create(username=name, is_superuser=role == "superuser")
+        account, new = Account.objects.get_or_create(username=name, is_superuser=role == "superuser")
         if new:
-            made.set_password(PASSWORD)
-            made.save()
+            account.set_password(PASSWORD)
+            account.save()
             if role not in {"stranger", "superuser"}:
                 who = (student or "ada") if role == "student" else ""
                 Member.objects.update_or_create(
                     course=self.record,
-                    **({"student": who} if who else {"account": made}),
-                    defaults={"account": made, "role": role},
+                    **({"student": who} if who else {"account": account}),
+                    defaults={"account": account, "role": role},
                 )
-        return made
+        return account
 
     def client(self, role: str = "student", student: str = "", **options: Any) -> Client:
         """Return a browser of a user."""

@@ -69,8 +69,8 @@ class Platform:
         """Return a token for the code."""
         sent = parse_qs(request.rfile.read(int(request.headers["Content-Length"])).decode())
         self.asked.append(sent)
-        stated = {"iss": self.address, "aud": self.audience, "exp": int(time.time()) + 60, **self.claims}
-        signed = jwt.encode(stated, "0" * 32, algorithm="HS256")
+        claims = {"iss": self.address, "aud": self.audience, "exp": int(time.time()) + 60, **self.claims}
+        signed = jwt.encode(claims, "0" * 32, algorithm="HS256")
         _send(request, {"access_token": "a token", "token_type": "Bearer", "id_token": signed})
 
 

@@ -33,9 +33,9 @@ def test_students_read_which_attempt_counts_and_why(at: Small) -> None:
     assert "Attempt 1 counts. It is the last attempt." in text(client.get(page(at)))
     course.handed_in(at.offer, "ada", dict.fromkeys(files, b""))
     for place in (page(at), f"{page(at)}1/", f"{page(at)}2/"):
-        told = text(client.get(place))
-        assert "Attempt 1 counts." in told
-        assert "The file is empty." in told
+        content = text(client.get(place))
+        assert "Attempt 1 counts." in content
+        assert "The file is empty." in content
     client.cookies["django_language"] = "de"
     assert "Versuch 1 zählt." in text(client.get(page(at)))
 
@@ -44,9 +44,9 @@ def test_a_refused_upload_leaves_what_was_handed_in(at: Small) -> None:
     """After a rejected upload, the earlier attempt still counts."""
     client = at.client()
     course.handed_in(at.offer, "ada", course.released(at.folder))
-    told = text(client.post(page(at), sent({"code.ipynb": b"{}"}), follow=True))
-    assert "Your earlier attempts are unchanged" in told
-    assert "Attempt 1 counts." in told
+    content = text(client.post(page(at), sent({"code.ipynb": b"{}"}), follow=True))
+    assert "Your earlier attempts are unchanged" in content
+    assert "Attempt 1 counts." in content
     assert 1 == at.offer.attempts.count()
 
 
@@ -54,11 +54,11 @@ def test_staff_see_all_attempts_with_their_files(at: Small) -> None:
     """The page shows unreadable and counting attempts, and links to the original files."""
     two_attempts(at)
     client = at.client("ta")
-    told = text(client.get(of_ada(at)))
-    assert "Attempt 1 of ada" in told
-    assert "cannot be read: formulas: The file is an HTML page" in told
+    content = text(client.get(of_ada(at)))
+    assert "Attempt 1 of ada" in content
+    assert "cannot be read: formulas: The file is an HTML page" in content
     assert of_ada(at) in text(client.get(f"{at.base}staff/a/{at.offer.assignment}/submissions/"))
-    assert "Count this attempt" not in told
+    assert "Count this attempt" not in content
     broken = at.offer.attempts.get(number=2)
     answer = client.get(f"{at.base}staff/attempts/{broken.pk}/files/code.ipynb")
     assert b"<!DOCTYPE html><html>" == answer.getvalue()
@@ -74,8 +74,8 @@ def test_a_head_ta_chooses_and_takes_it_back(at: Small) -> None:
     choose = f"{at.base}staff/attempts/{second.pk}/choose"
     assert 1 == text(client.get(of_ada(at))).count(">Count this attempt<"), "the other one counts already"
     assert "enter a reason; the student will see it" in text(client.post(choose, {"reason": ""}, follow=True))
-    told = text(client.post(choose, {"reason": "Agreed <b>on paper</b>."}, follow=True))
-    assert "Attempt 2 counts now." in told
+    content = text(client.post(choose, {"reason": "Agreed <b>on paper</b>."}, follow=True))
+    assert "Attempt 2 counts now." in content
     assert "Agreed &lt;b&gt;on paper&lt;/b&gt;." in text(student.get(page(at)))
     assert "counting attempt changed" in text(at.client("instructor").get(f"{at.base}staff/audit/"))
     text(client.post(f"{of_ada(at)}rules", follow=True))
@@ -105,8 +105,8 @@ def test_attempts_are_downloaded_with_their_receipts(at: Small) -> None:
     course.handed_in(at.offer, "bob", course.answered(at.folder, thoughts="Bob's."))
     client, files = at.client("ta"), course.released(at.folder)
     broken = at.offer.attempts.get(student="ada", number=2)
-    one = unpacked(client.get(f"{at.base}staff/attempts/{broken.pk}/files.zip"))
-    assert {f"ada-small-2/{name}" for name in files} == one.keys()
+    archive = unpacked(client.get(f"{at.base}staff/attempts/{broken.pk}/files.zip"))
+    assert {f"ada-small-2/{name}" for name in files} == archive.keys()
     every = unpacked(client.get(f"{of_ada(at)}files.zip"))
     assert {f"ada-small/ada-{number}/{name}" for number in (1, 2) for name in files} == every.keys()
     of_class = unpacked(client.get(f"{at.base}staff/a/small/attempts/counting.zip"))
@@ -148,12 +148,15 @@ def test_staff_upload_an_attempt_from_before_a_later_one(at: Small) -> None:
         assert handin is not None
         return handin.folder.name
 
-    told = text(upload(at, course.answered(at.folder, thoughts="Mine."), moment="2026-01-02T10:00"))
-    assert "Attempt 2 of ada was submitted." in told
-    made = at.offer.attempts.get(number=2)
-    assert ("2026-01-02T10:00:00+00:00", at.account("head-ta")) == (made.submitted_at.isoformat(), made.by)
+    content = text(upload(at, course.answered(at.folder, thoughts="Mine."), moment="2026-01-02T10:00"))
+    assert "Attempt 2 of ada was submitted." in content
+    attempt = at.offer.attempts.get(number=2)
+    assert ("2026-01-02T10:00:00+00:00", at.account("head-ta")) == (
+        attempt.submitted_at.isoformat(),
+        attempt.by,
+    )
     assert str(later.pk) == counting()
-    assert "2026-01-02T10:00:00" in made.receipt
+    assert "2026-01-02T10:00:00" in attempt.receipt
     facts = {"reason": "Sent by mail.", "submitted": "2026-01-02T10:00:00+00:00", "counts": False}
     assert ("upload attempt", None, facts) in entries(at)
     text(upload(at, files, moment="2026-01-02T11:00", count="on"))
@@ -174,7 +177,7 @@ def test_an_archive_with_the_files_is_accepted(at: Small) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "message"),
     [
         ({"reason": " "}, "enter a reason"),
         ({"moment": "tomorrow"}, "Not accepted"),
@@ -182,11 +185,11 @@ def test_an_archive_with_the_files_is_accepted(at: Small) -> None:
     ],
 )
 def test_an_upload_without_a_reason_or_a_time_is_refused(
-    at: Small, fields: dict[str, str], told: str
+    at: Small, fields: dict[str, str], message: str
 ) -> None:
     """Uploads without a reason, or with an invalid or future time, are rejected."""
     at.account("student")
-    assert told in text(upload(at, course.released(at.folder), **fields))
+    assert message in text(upload(at, course.released(at.folder), **fields))
     assert not at.offer.attempts.exists()
 
 

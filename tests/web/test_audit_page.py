@@ -112,11 +112,11 @@ def test_the_chain_is_verified_on_demand(at: Small, monkeypatch: pytest.MonkeyPa
     with monkeypatch.context() as patch:
         patch.setattr(audit, "find_verification", lambda: None)
         assert "has not been verified yet" in text(client.get(log))
-    for broken, told in ((0, "chain of the log was intact"), (7, "breaks at entry 7")):
+    for broken, message in ((0, "chain of the log was intact"), (7, "breaks at entry 7")):
         with monkeypatch.context() as patch:
-            patch.setattr(audit, "find_broken_entry", lambda found=broken: found)
+            patch.setattr(audit, "find_broken_entry", lambda entry=broken: entry)
             shown = text(client.post(f"{log}verify", follow=True))
         assert "Last verified on " in shown
-        assert told in shown
+        assert message in shown
         monkeypatch.setattr(audit, "find_broken_entry", lambda: pytest.fail("verified by a look"))
-        assert told in text(client.get(log))
+        assert message in text(client.get(log))

@@ -42,8 +42,11 @@ def bench(service_database: EmbeddedPostgres) -> Iterator[Bench]:
     from django.conf import settings
     from django.test import override_settings
 
-    with Bench(per_minute=1000) as made, override_settings(RUNNING=replace(settings.RUNNING, bench=made)):
-        yield made
+    with (
+        Bench(per_minute=1000) as new_bench,
+        override_settings(RUNNING=replace(settings.RUNNING, bench=new_bench)),
+    ):
+        yield new_bench
 
 
 @pytest.fixture
@@ -76,7 +79,7 @@ def sent(client: Client, at: Small, attempt: Attempt, source: str, **headers: st
 def shown(page: str) -> list[str]:
     """Return the texts of all code blocks of a page."""
     return [
-        html.unescape(re.sub("<[^>]*>", "", one)) for one in re.findall(r"<pre.*?</pre>", page, re.DOTALL)
+        html.unescape(re.sub("<[^>]*>", "", block)) for block in re.findall(r"<pre.*?</pre>", page, re.DOTALL)
     ]
 
 
@@ -127,9 +130,9 @@ def test_what_a_box_says_is_text(bench: Bench, at: Small, attempt: Attempt) -> N
         assert tag not in page
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u202e]", page)
     texts = shown(page)
-    assert any("<script>alert(1)</script>" in one for one in texts)
-    assert any("<b>loud</b>" in one for one in texts)
-    assert any(one.startswith("ValueError: <i>text</i>") for one in texts)
+    assert any("<script>alert(1)</script>" in output for output in texts)
+    assert any("<b>loud</b>" in output for output in texts)
+    assert any(output.startswith("ValueError: <i>text</i>") for output in texts)
 
 
 def test_inputs_that_are_none_are_refused(bench: Bench, at: Small, attempt: Attempt) -> None:

@@ -18,10 +18,10 @@ WHY = ("formulas", "mlp-why")
 
 def published(at: Small) -> Any:
     """Publish a mark of ada and return her browser."""
-    made = course.handed_in(at.offer, "ada", course.released(at.folder))
+    attempt = course.handed_in(at.offer, "ada", course.released(at.folder))
     course.graded_without_a_box(at.offer)
     give(at, "1", "First look.")
-    at.offer.published_at = made.submitted_at
+    at.offer.published_at = attempt.submitted_at
     at.offer.save()
     return at.client()
 
@@ -53,17 +53,17 @@ def test_a_later_mark_is_told_once_it_was_seen(at: Small) -> None:
     assert "was changed" not in text(client.get(f"{at.base}a/{NAME}/"))
     assert "was changed" not in feedback(client, at)
     give(at, "1.5", "The norms belong to it.")
-    told = "(points before: 3; now: 2.5)"
+    message = "(points before: 3; now: 2.5)"
     news = text(client.get(f"{at.base}a/{NAME}/"))
-    assert told in news
+    assert message in news
     assert "Reason: The norms belong to it." in news
-    assert told in feedback(client, at)
-    assert told not in text(client.get(f"{at.base}a/{NAME}/"))
-    assert told in feedback(client, at)
+    assert message in feedback(client, at)
+    assert message not in text(client.get(f"{at.base}a/{NAME}/"))
+    assert message in feedback(client, at)
     give(at, "0", "")
     page = feedback(client, at)
     assert "(points before: 2.5; now: 1)" in page
-    assert told in page
+    assert message in page
     client.cookies["django_language"] = "de"
     assert "(Punkte vorher: 3; jetzt: 2,5)" in feedback(client, at)
 
@@ -154,4 +154,4 @@ def test_what_a_folder_has_shown_comes_and_goes_with_the_course(at: Small) -> No
     assert "A slip of ours." in page
     left = mark_changes.export_shown_marks(at.offer)
     assert {} == left.agreed
-    assert [Decimal(9)] == [one.before for one in left.shown["ada"].changes]
+    assert [Decimal(9)] == [change.before for change in left.shown["ada"].changes]

@@ -37,9 +37,9 @@ def test_an_administrator_creates_a_course(at: Small) -> None:
     assert "maxlength" not in long, "no browser cuts it"
     form = {"title": "New <b>course</b>", "slug": slug}
     assert "New &lt;b&gt;course" in text(client.post("/app/courses/create", form, follow=True))
-    made = CourseRecord.objects.get(slug=slug)
-    assert 32 == len(bytes(made.secret))
-    assert bytes(made.secret) != bytes(at.record.secret)
+    record = CourseRecord.objects.get(slug=slug)
+    assert 32 == len(bytes(record.secret))
+    assert bytes(record.secret) != bytes(at.record.secret)
     assert "already a course with this short name" in text(client.post("/app/courses/create", form))
     assert 200 == client.post("/app/courses/create", {"title": "x", "slug": "../x"}).status_code
     guarded = at.client("superuser", enforce_csrf_checks=True)
@@ -67,8 +67,8 @@ def test_an_empty_folder_is_served_without_a_course(
 
 def test_an_assignment_is_uploaded_and_offered(at: Small) -> None:
     """The page shows the progress of the check, and then the version can be used; both are logged."""
-    told = text(upload(at, "instructor", pack(sources(at.folder)).getvalue()))
-    assert "The check is waiting" in told
+    content = text(upload(at, "instructor", pack(sources(at.folder)).getvalue()))
+    assert "The check is waiting" in content
     draft = at.record.drafts.get()
     place, client = f"{at.base}staff/drafts/{draft.pk}/", at.client("instructor")
     assert "HX-Refresh" not in client.get(f"{place}progress").headers
@@ -78,10 +78,10 @@ def test_an_assignment_is_uploaded_and_offered(at: Small) -> None:
     finding = {"paper": "course", "place": "small", "expected": "x", "got": "<script>", "remedy": "y"}
     type(draft).objects.filter(pk=draft.pk).update(state="failed", findings=[finding])
     assert "true" == client.get(f"{place}progress").headers["HX-Refresh"]
-    told = text(client.get(place))
-    assert "1 problem was found" in told
-    assert "&lt;script&gt;" in told
-    assert "Use this version" not in told
+    content = text(client.get(place))
+    assert "1 problem was found" in content
+    assert "&lt;script&gt;" in content
+    assert "Use this version" not in content
     assert "has not passed" in text(client.post(f"{place}offer", follow=True))
     client.post(f"{place}check", {"full": "yes"})
     draft.refresh_from_db()
@@ -105,11 +105,11 @@ def test_an_assignment_is_fetched_from_a_repository(at: Small) -> None:
         "assignment": "small",
     }
     client = at.client("instructor")
-    told = text(client.post(f"{at.base}staff/upload", form, follow=True))
+    content = text(client.post(f"{at.base}staff/upload", form, follow=True))
     draft = at.record.drafts.get()
     for shown in ("https://git.example.org/dl.git", "branch or tag winter", "folder exams", "is waiting"):
-        assert shown in told
-    assert "Fetch again" not in told
+        assert shown in content
+    assert "Fetch again" not in content
     assert "https://git.example.org/dl.git" in text(client.get(f"{at.base}staff/"))
     place, rows = f"{at.base}staff/drafts/{draft.pk}/", type(draft).objects.filter(pk=draft.pk)
     rows.update(state="running")
@@ -119,10 +119,10 @@ def test_an_assignment_is_fetched_from_a_repository(at: Small) -> None:
     rows.update(state="failed", findings=msgspec.to_builtins([finding]))
     german = text(at.client("instructor", headers={"accept-language": "de"}).get(place))
     assert "keinen Branch und kein Tag „&lt;b&gt;“" in german
-    told = text(client.get(place))
-    assert "no branch or tag “&lt;b&gt;”" in told
-    assert "Check again" not in told, "there is nothing yet"
-    sent = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', told))
+    content = text(client.get(place))
+    assert "no branch or tag “&lt;b&gt;”" in content
+    assert "Check again" not in content, "there is nothing yet"
+    sent = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', content))
     again = text(client.post(f"{at.base}staff/upload", {name: sent[name] for name in form}, follow=True))
     assert "is waiting" in again
     assert (
@@ -148,10 +148,10 @@ def test_addresses_are_refused_with_a_reason(at: Small) -> None:
         ({"address": "http://git.example.org/hunter2", "assignment": "small"}, "expected an address such as"),
         ({"address": address, "assignment": "small", "archive": archive}, "not both"),
     ):
-        told = text(client.post(f"{at.base}staff/upload", form, follow=True))
-        assert said in told
-        assert ("hunter2" in told) is ("hunter2" in form["address"]), "only in the form that is sent again"
-        assert f'name="ref" value="{form.get("ref", "")}"' in told, "nothing has to be typed again"
+        content = text(client.post(f"{at.base}staff/upload", form, follow=True))
+        assert said in content
+        assert ("hunter2" in content) is ("hunter2" in form["address"]), "only in the form that is sent again"
+        assert f'name="ref" value="{form.get("ref", "")}"' in content, "nothing has to be typed again"
     form = {"address": address, "assignment": "small"}
     assert 403 == at.client("head-ta").post(f"{at.base}staff/upload", form).status_code
     assert not at.record.drafts.exists()
@@ -201,10 +201,10 @@ def test_publishing_states_open_work(at: Small) -> None:
     graded(at, "ada")
     course.handed_in(at.offer, "bob", course.released(at.folder))
     client = at.client("instructor")
-    told = text(client.get(staff_page(at)))
-    assert "1 attempt is not graded yet." in told
-    assert "The marks of 1 student are provisional." in told
-    assert "Publish incomplete marks" in told
+    content = text(client.get(staff_page(at)))
+    assert "1 attempt is not graded yet." in content
+    assert "The marks of 1 student are provisional." in content
+    assert "Publish incomplete marks" in content
     at.offer.attempts.filter(student="bob").delete()
     assert "not graded yet" not in text(client.get(staff_page(at)))
     answer = client.post(f"{staff_page(at)}published", {"wanted": "yes"})

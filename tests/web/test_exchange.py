@@ -54,10 +54,10 @@ class Home:
         self.config.CourseDirectory.assignment_id = assignment
         factory = ExchangeFactory(config=self.config)
         parts = {"coursedir": CourseDirectory(config=self.config), "authenticator": Authenticator()}
-        made = getattr(factory, way)(**parts, config=self.config)
+        plugin = getattr(factory, way)(**parts, config=self.config)
         for name, value in options.items():
-            setattr(made, name, value)
-        return made.start()
+            setattr(plugin, name, value)
+        return plugin.start()
 
 
 @pytest.fixture
@@ -70,12 +70,12 @@ def home(at: Small, address: str, tmp_path: Path) -> Home:
 def test_from_the_list_to_the_feedback(at: Small, home: Home) -> None:
     """An assignment is fetched and submitted, and its feedback stored where nbgrader expects it."""
     name = at.offer.assignment
-    (found,) = home.do("list")
+    (entry,) = home.do("list")
     assert (at.record.slug, name, "released") == tuple(
-        found[key] for key in ("course_id", "assignment_id", "status")
+        entry[key] for key in ("course_id", "assignment_id", "status")
     )
     home.do("fetch_assignment", name)
-    files = {one.name: one.read_bytes() for one in (home.folder / name).iterdir()}
+    files = {path.name: path.read_bytes() for path in (home.folder / name).iterdir()}
     assert course.released(at.folder).items() <= files.items()
     assert "fetched" == home.do("list")[0]["status"]
 
@@ -84,11 +84,11 @@ def test_from_the_list_to_the_feedback(at: Small, home: Home) -> None:
     home.do("submit", name)
     attempt = at.offer.attempts.get()
     (submitted,) = home.do("list", cached=True)
-    (one,) = submitted["submissions"]
-    receipt = (Path(one["path"]) / "receipt.json").read_text()
+    (submission,) = submitted["submissions"]
+    receipt = (Path(submission["path"]) / "receipt.json").read_text()
     assert str(attempt.pk) == verify_receipt(receipt, course.SIGNER.public)["id"]
     assert (home.folder / name / "code.ipynb").read_bytes() == _contents(attempt)["code.ipynb"]
-    assert not one["has_exchange_feedback"]
+    assert not submission["has_exchange_feedback"]
 
     canned(at, attempt)
     at.offer.published_at = attempt.submitted_at
@@ -141,10 +141,12 @@ def test_nobody_elses_work_comes(at: Small, address: str, home: Home, tmp_path: 
     canned(at, at.offer.attempts.get())
     type(at.offer).objects.filter(pk=at.offer.pk).update(published_at=at.offer.attempts.get().submitted_at)
     place = f"/api/courses/{at.record.slug}/assignments/{at.offer.assignment}"
-    keys = [{"Authorization": f"Bearer {(one.folder / 'key').read_text().strip()}"} for one in (home, other)]
+    keys = [
+        {"Authorization": f"Bearer {(person.folder / 'key').read_text().strip()}"} for person in (home, other)
+    ]
     assert [404, 200] == [Client().get(f"{place}/feedback", headers=key).status_code for key in keys]
     stranger = Client().get("/api/courses", headers=keys[0])
-    assert [at.record.slug] == [one["slug"] for one in json.loads(stranger.content)["items"]]
+    assert [at.record.slug] == [course["slug"] for course in json.loads(stranger.content)["items"]]
     assert [401, 404] == [
         Client().get("/api/courses").status_code,
         Client().get("/api/courses/course-0/assignments/small/files.zip", headers=keys[0]).status_code,

@@ -27,10 +27,10 @@ NAMES = ("captions", "model")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a course with two released assignments."""
-    made = written(tmp_path_factory.mktemp("files"))
+    course_folder = written(tmp_path_factory.mktemp("files"))
     for name in NAMES:
-        generate_release(made, name)
-    return made.root
+        generate_release(course_folder, name)
+    return course_folder.root
 
 
 @pytest.fixture
@@ -40,28 +40,28 @@ def offered(service_course: CourseRecord, folder: Path) -> dict[str, Small]:
 
     service_course.secret = Course.from_folder(folder).load_secret()
     service_course.save()
-    found = {}
+    assignments = {}
     for name in NAMES:
         offer = versions.create_or_update_offer(service_course, open_course(folder), name)
         offer.visible = True
         offer.save()
-        found[name] = Small(service_course, offer, folder)
-    return found
+        assignments[name] = Small(service_course, offer, folder)
+    return assignments
 
 
 def test_a_package_is_given_out_and_its_module_taken(offered: dict[str, Small], folder: Path) -> None:
     """Packages keep their folders, and an uploaded module without its folder is stored in it."""
     at = offered["captions"]
     client, page = at.client(), f"{at.base}a/captions/"
-    told = client.get(page).content.decode()
+    content = client.get(page).content.decode()
     wanted = "captions.ipynb, captioning/rnn.py, predictions.npy"
-    assert wanted in told
+    assert wanted in content
     release = folder / "release/captions"
     packed = zipfile.ZipFile(io.BytesIO(client.get(f"{page}files.zip").getvalue()))
-    given = {path.relative_to(release).as_posix(): path.read_bytes() for path in release.rglob("*.*")}
-    assert given == {name.removeprefix("captions/"): packed.read(name) for name in packed.namelist()}
+    release_files = {path.relative_to(release).as_posix(): path.read_bytes() for path in release.rglob("*.*")}
+    assert release_files == {name.removeprefix("captions/"): packed.read(name) for name in packed.namelist()}
     module = client.get(f"{page}files/captioning/rnn.py")
-    assert given["captioning/rnn.py"] == module.getvalue()
+    assert release_files["captioning/rnn.py"] == module.getvalue()
     assert 'attachment; filename="rnn.py"' == module.headers["Content-Disposition"]
 
     sent = [SimpleUploadedFile("rnn.py", STARTER.encode()), SimpleUploadedFile("other.txt", b"x")]
@@ -86,9 +86,9 @@ def test_no_page_reads_the_data_of_an_assignment(
     read: list[bytes] = []
 
     def noted(digests: Iterable[str]) -> dict[str, bytes]:
-        found = get(digests)
-        read.extend(found.values())
-        return found
+        contents = get(digests)
+        read.extend(contents.values())
+        return contents
 
     def noted_parts(digest: str) -> Iterator[bytes]:
         for part in parts(digest):
@@ -141,8 +141,8 @@ def test_files_are_told_of_without_a_notebook(offered: dict[str, Small]) -> None
     at = offered["model"]
     attempt = course.handed_in(at.offer, "ada", {"lm.py": LM.encode()})
     seen = assignment_details.check_attempt(attempt, "en")
-    assert ["Your files"] == [one.name for one in seen]
-    states = {one.question: [line.state for line in one.lines] for one in seen[0].answers}
+    assert ["Your files"] == [group.name for group in seen]
+    states = {answer.question: [line.state for line in answer.lines] for answer in seen[0].answers}
     assert "ready" in states["count"]
     assert ["missing"] == states["report"]
     assert 1 == str(seen).count("report.md")
@@ -152,8 +152,8 @@ def test_files_are_told_of_without_a_notebook(offered: dict[str, Small]) -> None
     captions = offered["captions"]
     attempt = course.handed_in(captions.offer, "bob", {"captioning/rnn.py": b"def stop(): pass\n"})
     seen = assignment_details.check_attempt(attempt, "en")
-    assert ["Your files", "captions.ipynb"] == [one.name for one in seen]
-    assert {"step", "predictions"} == {one.question for one in seen[0].answers}
+    assert ["Your files", "captions.ipynb"] == [group.name for group in seen]
+    assert {"step", "predictions"} == {answer.question for answer in seen[0].answers}
     assert "missing" in {line.state for line in seen[0].answers[0].lines}
 
 
@@ -164,10 +164,10 @@ def test_staff_are_warned_of_files_that_the_service_does_not_take(
     from autograder.service import attempts
 
     at = offered["captions"]
-    page, told = f"{at.base}staff/a/captions/", "the service accepts"
-    assert told not in at.client("instructor").get(page).content.decode()
+    page, message = f"{at.base}staff/a/captions/", "the service accepts"
+    assert message not in at.client("instructor").get(page).content.decode()
     monkeypatch.setattr(attempts, "MOST_BYTES", 5_000)
-    assert told in at.client("instructor").get(page).content.decode()
+    assert message in at.client("instructor").get(page).content.decode()
 
 
 def test_modules_alone_come_back_as_they_were(offered: dict[str, Small], tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def test_no_error_is_written_in_english(module: str) -> None:
             text = call.args[1] if name in SECOND and len(call.args) > 1 else call.args[0]
             if isinstance(text, ast.Constant | ast.JoinedStr):
                 written.append(re.sub(r"\{.*?\}", "{}", ast.unparse(text)))
-    assert [] == [text for text in written if not any(known in text for known in FOR_AUTHORS)]
+    assert [] == [text for text in written if not any(term in text for term in FOR_AUTHORS)]
 
 
 def file(name: str, data: bytes) -> SimpleUploadedFile:
@@ -211,8 +211,8 @@ def list_requests(at: Small) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 def list_notices(page: str) -> list[str]:
     """Return the notices and error messages of a page."""
-    told = re.findall(r'<p class="(?:notice|bad)[^"]*"[^>]*>(.*?)</p>', page, re.DOTALL)
-    return [html.unescape(re.sub(r"<[^>]+>", "", text)) for text in told]
+    notices = re.findall(r'<p class="(?:notice|bad)[^"]*"[^>]*>(.*?)</p>', page, re.DOTALL)
+    return [html.unescape(re.sub(r"<[^>]+>", "", text)) for text in notices]
 
 
 def test_refusals_are_german_on_pages(at: Small) -> None:

@@ -45,18 +45,18 @@ def test_a_group_gets_more_time_by_its_name(at: Small) -> None:
     from autograder.service.models import Attempt, Offer
 
     grouped(at, late="penalty", penalty={"per_day": "10"})
-    made = [course.handed_in(at.offer, who, course.released(at.folder)) for who in ("ada", "zoe")]
+    handed_in = [course.handed_in(at.offer, who, course.released(at.folder)) for who in ("ada", "zoe")]
     course.graded_without_a_box(at.offer)
     client, place = at.client("instructor"), f"{at.base}staff/a/{NAME}/"
     client.post(f"{place}extension", {"student": "red", "extra_minutes": "120"})
     assert {"red": {"extra_minutes": 120}} == Offer.objects.get(pk=at.offer.pk).times["groups"]
-    assert ["waiting", "graded"] == [Attempt.objects.get(pk=one.pk).state for one in made]
+    assert ["waiting", "graded"] == [Attempt.objects.get(pk=attempt.pk).state for attempt in handed_in]
     course.graded_without_a_box(at.offer)
-    told = text(client.get(f"{place}settings/")) + text(client.get(f"{place}submissions/"))
-    assert "<strong>red</strong>: ada, bob" in told
-    assert '<option value="penalty" selected>' in told
+    content = text(client.get(f"{place}settings/")) + text(client.get(f"{place}submissions/"))
+    assert "<strong>red</strong>: ada, bob" in content
+    assert '<option value="penalty" selected>' in content
     for who in ("ada", "bob", "zoe"):
-        assert f"of/{who}/" in told
+        assert f"of/{who}/" in content
     times = Offer.objects.get(pk=at.offer.pk).times
     client.post(f"{place}times", {"end": times["end"], "zone": "", "late": "refuse"})
     assert {**times, "late": "refuse"} == Offer.objects.get(pk=at.offer.pk).times

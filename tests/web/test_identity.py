@@ -37,18 +37,20 @@ def platform(at: Small, monkeypatch: pytest.MonkeyPatch) -> Iterator[Platform]:
     from django.conf import settings
     from django.test import override_settings
 
-    with Platform(sub=at.record.slug, preferred_username=who(at), name=who(at)) as made:
+    with Platform(sub=at.record.slug, preferred_username=who(at), name=who(at)) as new_platform:
         providers = {
-            "university": identity.IdentityProvider("openid", "University", made.address, CLIENT, SECRET),
-            "hub": identity.IdentityProvider("jupyterhub", "The hub", made.address, CLIENT, SECRET),
+            "university": identity.IdentityProvider(
+                "openid", "University", new_platform.address, CLIENT, SECRET
+            ),
+            "hub": identity.IdentityProvider("jupyterhub", "The hub", new_platform.address, CLIENT, SECRET),
         }
-        hub = made.address + "/hub/api"
+        hub = new_platform.address + "/hub/api"
         monkeypatch.setattr(JupyterHubOAuth2Adapter, "access_token_url", f"{hub}/oauth2/token")
         monkeypatch.setattr(JupyterHubOAuth2Adapter, "authorize_url", f"{hub}/oauth2/authorize")
         monkeypatch.setattr(JupyterHubOAuth2Adapter, "profile_url", f"{hub}/user")
         running = replace(settings.RUNNING, providers=providers)
         with override_settings(RUNNING=running, SOCIALACCOUNT_PROVIDERS=identity.to_settings(providers)):
-            yield made
+            yield new_platform
 
 
 def who(at: Small) -> str:
@@ -202,8 +204,8 @@ def test_nobody_becomes_two_of_one_course(at: Small, platform: Platform) -> None
     again = at.client("nobody")
     again.get(create_invitation(other)[0])
     signed_in(again)
-    for one in (member, other):
-        one.refresh_from_db()
+    for account in (member, other):
+        account.refresh_from_db()
     assert (f"{who(at)}-1", None) == (member.account.username, other.account)
 
 
@@ -216,9 +218,9 @@ def test_nobody_is_connected_while_signed_in(at: Small, platform: Platform) -> N
     assert not SocialAccount.objects.filter(user=at.account("student", who(at))).exists()
 
 
-def written(folder: Path, stated: str, mode: int = 0o600) -> Path:
+def written(folder: Path, text: str, mode: int = 0o600) -> Path:
     """Write the configuration file, and return its folder."""
-    (folder / identity.FILE).write_text(stated)
+    (folder / identity.FILE).write_text(text)
     (folder / identity.FILE).chmod(mode)
     return folder
 
@@ -236,12 +238,12 @@ secret = "{PASSWORD}"
 def test_the_file_of_providers(tmp_path: Path) -> None:
     """The file is optional."""
     assert {} == identity.read_providers(tmp_path)
-    found = identity.read_providers(written(tmp_path, GOOD))
-    assert [("oidc/tu/login/", "TU")] == identity.list_buttons(found)
+    providers = identity.read_providers(written(tmp_path, GOOD))
+    assert [("oidc/tu/login/", "TU")] == identity.list_buttons(providers)
 
 
 @pytest.mark.parametrize(
-    ("stated", "mode", "told"),
+    ("text", "mode", "message"),
     [
         (GOOD, 0o644, "other users can read"),
         (GOOD.replace("openid", "kerberos"), 0o600, r"\[tu\].*kind"),
@@ -256,8 +258,8 @@ def test_the_file_of_providers(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_wrong_file_is_told(tmp_path: Path, stated: str, mode: int, told: str) -> None:
+def test_a_wrong_file_is_told(tmp_path: Path, text: str, mode: int, message: str) -> None:
     """The error names the section and does not repeat secrets."""
-    with pytest.raises(ServiceError, match=told) as error:
-        identity.read_providers(written(tmp_path, stated, mode))
+    with pytest.raises(ServiceError, match=message) as error:
+        identity.read_providers(written(tmp_path, text, mode))
     assert not re.search(PASSWORD, str(error.value))

@@ -32,16 +32,16 @@ def at(service_course: CourseRecord, tmp_path: Path) -> Small:
     path = small_course.small_course(tmp_path / "course").locate_rubric(NAME)
     path.write_text(path.read_text().replace('{ name = "code" }', '{ name = "code", individual = true }'))
     generate_release(open_course(tmp_path / "course"), NAME)
-    made = small(service_course, tmp_path / "course")
-    made.offer.groups = {"red": ["ada", "bob", "cleo"]}
-    made.offer.save()
-    return made
+    course_at = small(service_course, tmp_path / "course")
+    course_at.offer.groups = {"red": ["ada", "bob", "cleo"]}
+    course_at.offer.save()
+    return course_at
 
 
 def hand_in(at: Small, student: str, *names: str) -> Attempt:
     """Return an attempt with these notebooks."""
     files = course.answered(at.folder, layers_answer="layers = 12", softmax_answer=f"# {SECRET}\n{RIGHT}")
-    return course.handed_in(at.offer, student, {f"{one}.ipynb": files[f"{one}.ipynb"] for one in names})
+    return course.handed_in(at.offer, student, {f"{name}.ipynb": files[f"{name}.ipynb"] for name in names})
 
 
 def with_notebooks(attempt: Attempt, rubric: Rubric) -> GradingResult:
@@ -93,10 +93,10 @@ def test_nobody_sees_what_another_did_alone(at: Small) -> None:
     from autograder.web import assignment_details
 
     hand_in(at, "ada", "formulas", "code")
-    made = course.handed_in(at.offer, "bob", {"code.ipynb": course.answered(at.folder)["code.ipynb"]})
+    attempt = course.handed_in(at.offer, "bob", {"code.ipynb": course.answered(at.folder)["code.ipynb"]})
     rubric = versions.load_rubric(at.offer.version)
     grade_waiting(at.offer, with_notebooks)
-    at.offer.published_at = made.submitted_at
+    at.offer.published_at = attempt.submitted_at
     at.offer.save()
     feedback = {
         who: assignment_details.render_feedback(at.offer, who, "en") or "" for who in ("ada", "bob", "cleo")
@@ -112,7 +112,7 @@ def test_nobody_sees_what_another_did_alone(at: Small) -> None:
         number = 1 if who == "cleo" else 2
         assert 404 == client.get(f"{place}{number}/").status_code
         assert 404 == client.get(f"{place}{number}/files/code.ipynb").status_code
-    assert SECRET not in str(attempts.select_files_to_grade(made, rubric).notebooks["code"])
+    assert SECRET not in str(attempts.select_files_to_grade(attempt, rubric).notebooks["code"])
 
 
 def test_staff_form_groups_of_such_an_assignment(at: Small) -> None:
@@ -122,14 +122,14 @@ def test_staff_form_groups_of_such_an_assignment(at: Small) -> None:
     from autograder.service.store import DatabaseStore
     from autograder.web import assignment_details
 
-    DatabaseStore(at.record).enroll_students(Student(one) for one in ("ada", "bob", "cleo"))
+    DatabaseStore(at.record).enroll_students(Student(student) for student in ("ada", "bob", "cleo"))
     hand_in(at, "ada", "formulas", "code")
     hand_in(at, "bob", "code")
     grade_waiting(at.offer)
 
     def points() -> dict[str, int]:
         lines = platform_files.build_grade_lines(at.offer, assignment_details.get_assignment(at.offer), "en")
-        return {one.student: int(one.points) for one in lines if one.points is not None}
+        return {line.student: int(line.points) for line in lines if line.points is not None}
 
     assert {"ada": 4, "bob": 4, "cleo": 1} == points()
     place = f"{at.base}staff/a/{NAME}/groups/"

@@ -38,8 +38,8 @@ def members(at: Small) -> set[tuple[str, str, bool]]:
     """Return all members of the course: role, student ID or name, and whether they have an account."""
     from autograder.service.models import Member
 
-    found = Member.objects.filter(course=at.record)
-    return {(one.role, one.student or one.last_name, one.account is not None) for one in found}
+    rows = Member.objects.filter(course=at.record)
+    return {(member.role, member.student or member.last_name, member.account is not None) for member in rows}
 
 
 def test_a_course_leads_nowhere_before_it_is_connected(at: Small, lms: LearningPlatform) -> None:
@@ -125,10 +125,10 @@ def test_roles_are_those_of_the_platform(at: Small, roles: tuple[str, ...], role
     """Roles are mapped; users who are neither learners nor teachers, such as administrators, get no role."""
     from autograder.service.platforms import get_role
 
-    found = get_role(
-        [f"{ROLES}#{one}" for one in roles] + ["http://purl.imsglobal.org/x/system/person#SysAdmin"]
+    result = get_role(
+        [f"{ROLES}#{name}" for name in roles] + ["http://purl.imsglobal.org/x/system/person#SysAdmin"]
     )
-    assert (role or None) == (found and found.value)
+    assert (role or None) == (result and result.value)
 
 
 def test_who_teaches_there_teaches_here(at: Small, connected: PlatformCourse, lms: LearningPlatform) -> None:
@@ -138,9 +138,9 @@ def test_who_teaches_there_teaches_here(at: Small, connected: PlatformCourse, lm
     assert 200 == client.get(f"{at.base}staff/members/").status_code
     first = at.client("nobody")
     lms.launch(first, "prof", ("Instructor",))
-    own = at.account("instructor")
-    assert own is not None
-    assert str(own.pk) == first.session["_auth_user_id"]
+    account = at.account("instructor")
+    assert account is not None
+    assert str(account.pk) == first.session["_auth_user_id"]
 
 
 @pytest.mark.parametrize("role", ["Learner", "TeachingAssistant"])
@@ -207,8 +207,8 @@ def test_an_account_of_one_course_is_not_taken_into_another(
     context = {f"{LTI}/context": {"id": "another course there"}}
     lms.launch(at.client("nobody"), "prof", ("Instructor",), **context)
     deployment = connected.context.deployment
-    found = LtiContext.objects.get(deployment=deployment, id_on_platform="another course there")
-    PlatformCourse.objects.create(context=found, course=other)
+    context_there = LtiContext.objects.get(deployment=deployment, id_on_platform="another course there")
+    PlatformCourse.objects.create(context=context_there, course=other)
     lms.launch(at.client("nobody"), **context)
     accounts = Member.objects.filter(student="ada", course__in=[at.record, other]).values_list("account")
     assert 2 == len(set(accounts) - {(None,)})
@@ -242,8 +242,8 @@ def test_only_the_platforms_own_key_signs(
 )
 def test_only_stated_platforms_begin(at: Small, lms: LearningPlatform, sent: dict[str, str]) -> None:
     """Logins from unknown platforms are rejected and not redirected."""
-    stated = {"iss": lms.address, "client_id": lms.client, "login_hint": "me", **sent}
-    assert 400 == at.client("nobody").post("/app/lti/login", stated).status_code
+    fields = {"iss": lms.address, "client_id": lms.client, "login_hint": "me", **sent}
+    assert 400 == at.client("nobody").post("/app/lti/login", fields).status_code
 
 
 def test_a_platform_that_is_stated_no_more_is_out(
@@ -265,12 +265,12 @@ def test_cookies_of_a_launch_are_for_launches_alone(at: Small, lms: LearningPlat
     client = at.client("nobody")
     cookies = client.post("/app/lti/login", begun, secure=True).cookies
     assert cookies
-    for one in cookies.values():
+    for cookie in cookies.values():
         assert ("/app/lti/", True, True, "None") == (
-            one["path"],
-            one["secure"],
-            one["httponly"],
-            one["samesite"],
+            cookie["path"],
+            cookie["secure"],
+            cookie["httponly"],
+            cookie["samesite"],
         )
 
 
@@ -290,8 +290,8 @@ def test_a_link_leads_to_its_assignment(at: Small, connected: PlatformCourse, lm
 
 def person(name: str, *roles: str, **facts: Any) -> dict[str, Any]:
     """Return an entry of the platform's class list."""
-    stated = {"user_id": f"number of {name}", "roles": [f"{ROLES}#{one}" for one in roles or ("Learner",)]}
-    return {"status": "Active", "given_name": name.title(), "lis_person_sourcedid": name, **stated, **facts}
+    fields = {"user_id": f"number of {name}", "roles": [f"{ROLES}#{role}" for role in roles or ("Learner",)]}
+    return {"status": "Active", "given_name": name.title(), "lis_person_sourcedid": name, **fields, **facts}
 
 
 def test_the_class_list_is_taken_over(at: Small, connected: PlatformCourse, lms: LearningPlatform) -> None:
@@ -317,12 +317,12 @@ def test_the_class_list_is_taken_over(at: Small, connected: PlatformCourse, lms:
     students = {who for role, who, _ in members(at) if role == "student"}
     assert {"ada", "bob", "zoe"} == students
     assert AuditEntry.objects.filter(course=at.record, action="class list").count() == 2
-    assert all(one["grant_type"] == "client_credentials" for one in lms.asked)
+    assert all(request["grant_type"] == "client_credentials" for request in lms.asked)
     again = at.client("nobody")
     lms.launch(again, "number of bob", **{f"{LTI}/lis": None})  # linked by the class list
-    own = at.account("student", "bob")
-    assert own is not None
-    assert str(own.pk) == again.session["_auth_user_id"]
+    account = at.account("student", "bob")
+    assert account is not None
+    assert str(account.pk) == again.session["_auth_user_id"]
 
 
 @pytest.mark.parametrize(
@@ -577,8 +577,8 @@ def test_what_is_sent_is_what_is_published(at: Small, listed: PlatformCourse, lm
     attempt, assignment = graded(at, "ada"), assignment_details.get_assignment(at.offer)
     assert {} == platforms.collect_published_marks(at.offer, assignment)
     at.offer.published_at = attempt.submitted_at
-    ((who, found),) = platforms.collect_published_marks(at.offer, assignment).items()
-    assert ("ada", assignment.rubric.assignment.points) == (who, found.possible)
+    ((who, mark),) = platforms.collect_published_marks(at.offer, assignment).items()
+    assert ("ada", assignment.rubric.assignment.points) == (who, mark.possible)
     assert 1 == platforms.send_marks(at.offer, platforms.collect_published_marks(at.offer, assignment))
 
 
@@ -597,8 +597,8 @@ def test_platforms_are_told_when_students_handed_in(
     assert 0 == platforms.send_marks(at.offer, platforms.collect_published_marks(at.offer, assignment))
     second = graded(at, "ada")
     assert 1 == platforms.send_marks(at.offer, platforms.collect_published_marks(at.offer, assignment))
-    told = [sent["submission"]["submittedAt"] for _, sent in lms.scores]
-    assert [first.submitted_at, second.submitted_at] == [datetime.fromisoformat(one) for one in told]
+    moments = [sent["submission"]["submittedAt"] for _, sent in lms.scores]
+    assert [first.submitted_at, second.submitted_at] == [datetime.fromisoformat(moment) for moment in moments]
     assert first.submitted_at < second.submitted_at
     assert 1 == platforms.send_marks(at.offer, {"ada": mark("3")})
     assert "submission" not in lms.scores[-1][1]
@@ -656,11 +656,11 @@ def test_a_token_is_for_the_party_that_asked(
 ) -> None:
     """A user is signed in only if this client is the authorised party, whatever the order of audiences."""
 
-    def named(one: Any) -> Any:
-        return lms.client if one == "own" else one
+    def named(audience: Any) -> Any:
+        return lms.client if audience == "own" else audience
 
     listed = isinstance(audiences, list)
-    claims = {"aud": [named(one) for one in audiences] if listed else named(audiences)}
+    claims = {"aud": [named(audience) for audience in audiences] if listed else named(audiences)}
     claims |= {} if party is None else {"azp": named(party)}
     client = at.client("nobody")
     answer = lms.launch(client, **claims)
@@ -712,9 +712,9 @@ def test_disconnected_is_disconnected(at: Small, listed: PlatformCourse, lms: Le
 
 def test_our_keys_are_for_everybody(at: Small, lms: LearningPlatform) -> None:
     """The published keys contain the public part only."""
-    found = at.client("nobody").get("/app/lti/keys").json()["keys"]
-    assert found
-    assert all("d" not in one and one["kty"] == "RSA" for one in found)
+    keys = at.client("nobody").get("/app/lti/keys").json()["keys"]
+    assert keys
+    assert all("d" not in key and key["kty"] == "RSA" for key in keys)
 
 
 GOOD = """
@@ -740,7 +740,7 @@ def test_the_file_of_platforms(tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stated", "told"),
+    ("content", "message"),
     [
         (
             GOOD.replace("https://moodle.example.org/keys", "http://moodle.example.org/keys"),
@@ -751,10 +751,10 @@ def test_the_file_of_platforms(tmp_path: Any) -> None:
         (GOOD + GOOD.replace("[moodle]", "[again]"), "same issuer and client"),
     ],
 )
-def test_a_wrong_file_is_told(tmp_path_factory: pytest.TempPathFactory, stated: str, told: str) -> None:
+def test_a_wrong_file_is_told(tmp_path_factory: pytest.TempPathFactory, content: str, message: str) -> None:
     """An error in the file names the section and the key."""
     path = tmp_path_factory.mktemp("service")
-    (path / identity.PLATFORMS).write_text(stated)
+    (path / identity.PLATFORMS).write_text(content)
     (path / identity.PLATFORMS).chmod(0o600)
-    with pytest.raises(ServiceError, match=told):
+    with pytest.raises(ServiceError, match=message):
         identity.read_platforms(path)

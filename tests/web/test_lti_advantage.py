@@ -27,7 +27,7 @@ RETURN = "https://lms.example.org/return?course=4"
 
 
 def choose(
-    at: Small, lms: LearningPlatform, who: str = "prof", role: str = "Instructor", **stated: Any
+    at: Small, lms: LearningPlatform, who: str = "prof", role: str = "Instructor", **changes: Any
 ) -> Any:
     """Open the page on which an instructor selects assignments."""
     settings = {
@@ -36,12 +36,14 @@ def choose(
         "accept_presentation_document_targets": ["iframe", "window"],
         "accept_multiple": True,
         "data": "kept by the platform",
-        **stated,
+        **changes,
     }
     claims = {
         f"{LTI}/message_type": "LtiDeepLinkingRequest",
         f"{LTI}/resource_link": ABSENT,
-        f"{DEEP}/deep_linking_settings": {key: one for key, one in settings.items() if one is not ABSENT},
+        f"{DEEP}/deep_linking_settings": {
+            key: value for key, value in settings.items() if value is not ABSENT
+        },
     }
     return lms.launch(at.client("nobody"), who, (role,), **claims)
 
@@ -89,14 +91,14 @@ def test_an_instructor_chooses_assignments(
     assert "sessionid" not in page.cookies
     answer = send(at, get_token(page), name)
     assert f'action="{RETURN}"' in unescape(answer.content.decode())
-    told = read_answer(at, lms, answer)
+    response = read_answer(at, lms, answer)
     assert ("LtiDeepLinkingResponse", "1.3.0", "1", "kept by the platform") == (
-        told[f"{LTI}/message_type"],
-        told[f"{LTI}/version"],
-        told[f"{LTI}/deployment_id"],
-        told[f"{DEEP}/data"],
+        response[f"{LTI}/message_type"],
+        response[f"{LTI}/version"],
+        response[f"{LTI}/deployment_id"],
+        response[f"{DEEP}/data"],
     )
-    [item] = told[f"{DEEP}/content_items"]
+    [item] = response[f"{DEEP}/content_items"]
     assert ("ltiResourceLink", at.offer.title, "http://testserver/app/lti/launch", {"assignment": name}) == (
         item["type"],
         item["title"],
@@ -129,9 +131,9 @@ def test_hidden_assignments_cannot_be_chosen(
     assert "Hidden from students" in text(page)
     for wanted in (at.offer.assignment, "nothing", "a\0b"):
         assert 400 == send(at, get_token(page), wanted).status_code
-    told = read_answer(at, lms, send(at, get_token(page)))
-    assert [] == told[f"{DEEP}/content_items"]
-    assert f"{DEEP}/data" not in told
+    response = read_answer(at, lms, send(at, get_token(page)))
+    assert [] == response[f"{DEEP}/content_items"]
+    assert f"{DEEP}/data" not in response
 
 
 def test_what_the_platform_does_not_accept_is_not_sent(
@@ -235,14 +237,14 @@ def test_a_choice_ends_with_the_right_to_it(
 
 def review(at: Small, lms: LearningPlatform, who: str, role: str, about: Any, **claims: Any) -> Any:
     """Open a submission from the platform."""
-    stated = {
+    fields = {
         f"{LTI}/message_type": "LtiSubmissionReviewRequest",
         f"{LTI}/for_user": about,
         f"{LTI}/custom": {"assignment": at.offer.assignment},
         ENDPOINT: {"scope": [], "lineitem": f"{lms.address}/items/5"},
         **claims,
     }
-    return lms.launch(at.client("nobody"), who, (role,), **stated)
+    return lms.launch(at.client("nobody"), who, (role,), **fields)
 
 
 def test_staff_open_the_feedback_of_the_student(
@@ -326,11 +328,11 @@ def second(at: Small, lms: LearningPlatform) -> Iterator[LearningPlatform]:
 
     from autograder.web import lti
 
-    with LearningPlatform(f"second of {at.record.slug}") as made:
-        platforms = {"lms": lms.stated(), "second": made.stated()}
+    with LearningPlatform(f"second of {at.record.slug}") as platform:
+        platforms = {"lms": lms.stated(), "second": platform.stated()}
         lti.register_platforms(platforms.values())
         with override_settings(RUNNING=replace(settings.RUNNING, platforms=platforms)):
-            yield made
+            yield platform
 
 
 def test_platforms_and_courses_do_not_mix(
@@ -368,8 +370,8 @@ def test_platforms_and_courses_do_not_mix(
     assert [at.base, f"/app/c/{other.slug}/", f"/app/c/{third.slug}/"] == arrived
     assert first == also
     assert there != first
-    found = Member.objects.filter(account__in=[first, there]).values_list("course__slug", "student")
-    assert {(at.record.slug, "ada"), (other.slug, "ada"), (third.slug, "bob")} == set(found)
+    members = Member.objects.filter(account__in=[first, there]).values_list("course__slug", "student")
+    assert {(at.record.slug, "ada"), (other.slug, "ada"), (third.slug, "bob")} == set(members)
     # A launch of one platform cannot open the course or the member of the other one.
     answer = second.launch(at.client("nobody"), "7", **{f"{LTI}/context": {"id": "other course"}})
     assert 403 == answer.status_code

@@ -130,7 +130,7 @@ def test_forms_without_a_token_are_refused(marking: Marking) -> None:
 @pytest.mark.parametrize("number", ["0", HUGE, "2147483648", "9223372036854775808"])
 def test_numbers_that_no_row_has_lead_nowhere(marking: Marking, number: str) -> None:
     """IDs that are unknown or exceed the range of the database are not found."""
-    ta, own = marking.people.client("ta"), marking.url("marking")
+    ta, queue_page = marking.people.client("ta"), marking.url("marking")
     for path in (
         "answers/{}/",
         "answers/{}/group",
@@ -138,7 +138,7 @@ def test_numbers_that_no_row_has_lead_nowhere(marking: Marking, number: str) -> 
         "{}/",
         "{}/groups/",
     ):
-        assert 404 == ta.get(own + path.format(number)).status_code, path
+        assert 404 == ta.get(queue_page + path.format(number)).status_code, path
     base = f"{marking.people.base}staff/"
     assert 404 == marking.people.client("head-ta").get(f"{base}trials/{number}/").status_code
     assert 404 == ta.get(f"{base}requests/{number}/").status_code
@@ -160,8 +160,8 @@ def test_hostile_rows_of_a_group_mark_nothing(marking: Marking, rows: str) -> No
 def test_hostile_numbers_of_other_forms_change_nothing(marking: Marking, sent: str) -> None:
     """Invalid numbers in plans, groups and names are reported and change nothing."""
     head, place, before = marking.people.client("head-ta"), marking.room.place().pk, marking.room.states()
-    told = german(head).post(marking.url("mark-plan", place=place), {"twice": sent}, follow=True)
-    assert "Erwartet wird eine Zahl von 0 bis 100" in text(told)
+    response = german(head).post(marking.url("mark-plan", place=place), {"twice": sent}, follow=True)
+    assert "Erwartet wird eine Zahl von 0 bis 100" in text(response)
     for name, field in (("mark-gather", "group"), ("mark-take-out", "answers")):
         assert 302 == head.post(marking.url(name, place=place), {field: sent}).status_code
     assert 302 == head.post(marking.url("mark-names"), {"answer": sent}).status_code
@@ -181,15 +181,15 @@ def test_hostile_comments_can_be_seen_by_everybody(marking: Marking) -> None:
     assert "⟨U+202E⟩" in marking.room.row("ada").comment
     page = assignment_details.render_feedback(marking.room.offer, "ada", "en")
     assert page is not None
-    for one in (text(ta.get(marking.answer("ada"))), text(ta.get(marking.answer("cem"))), page):
-        assert "<script>alert(1)" not in one
-        assert "\u202e" not in one
-        assert "\u200b" not in one
-        assert "⟨U+202E⟩" in one
+    for content in (text(ta.get(marking.answer("ada"))), text(ta.get(marking.answer("cem"))), page):
+        assert "<script>alert(1)" not in content
+        assert "\u202e" not in content
+        assert "\u200b" not in content
+        assert "⟨U+202E⟩" in content
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "told"),
+    ("field", "value", "message"),
     [
         ("points-claim", "2,5", "Erwartet werden 0 bis 2 Punkte, nicht 2.5"),
         ("points-claim", "viel", "Erwartet wird eine Zahl wie 1,5, nicht „viel“"),
@@ -199,14 +199,14 @@ def test_hostile_comments_can_be_seen_by_everybody(marking: Marking) -> None:
         ("revision", HUGE, "inzwischen geändert"),
     ],
 )
-def test_what_is_refused_is_told_in_german(marking: Marking, field: str, value: str, told: str) -> None:
+def test_what_is_refused_is_told_in_german(marking: Marking, field: str, value: str, message: str) -> None:
     """The message is in German, and the input is kept."""
     ta, address = german(marking.people.client("ta")), marking.answer("ada")
     sent = {**marking.form(ta, address), "comment": "Bleibt.", "choice-reason": "1", field: value}
     answer = ta.post(address, sent)
     page = text(answer)
     assert 409 == answer.status_code
-    assert told in page
+    assert message in page
     assert "expected" not in page
     assert "<script>alert" not in page
     assert ("Gespeicherte Bewertung" in page) is (field == "revision")
@@ -219,14 +219,14 @@ def test_groups_tell_in_german(marking: Marking) -> None:
     gather = marking.url("mark-gather", place=marking.room.place().pk)
     assert "mindestens zwei Gruppen" in text(ta.post(gather, {"group": row.pk}, follow=True))
     address = marking.url("mark-group", answer=row.pk)
-    told = ta.post(address, marking.form(ta, address), follow=True)
-    assert "zuerst Punkte oder einen Kommentar" in text(told)
+    response = ta.post(address, marking.form(ta, address), follow=True)
+    assert "zuerst Punkte oder einen Kommentar" in text(response)
 
 
 def test_a_zero_has_no_sign(marking: Marking) -> None:
     """Negative zero is stored as zero."""
     post(marking, marking.people.client("ta"), "ada", points_claim="-0", points_reason="-0.0")
-    assert {"0", "0.0"} == {one["points"] for one in marking.room.row("ada").items.values()}
+    assert {"0", "0.0"} == {item["points"] for item in marking.room.row("ada").items.values()}
 
 
 def test_a_choice_goes_before_points_that_stood_in_the_field(marking: Marking) -> None:
@@ -293,7 +293,7 @@ def test_a_sheet_does_not_decide_for_two(marking: Marking) -> None:
     sent = SimpleUploadedFile("marks.csv", out.getvalue().encode())
     page = text(german(head).post(sheet, {"sheet": sent}))
     assert "zwei Personen bewerten diese Antwort" in page
-    assert {None} == {marking.room.row(one).points for one in CLASS}
+    assert {None} == {marking.room.row(student).points for student in CLASS}
     assert "second" == marking.room.row("cem").stage
     assert "1" == marking.room.row("ada", "masks").points
 

@@ -73,7 +73,7 @@ def test_from_the_queue_to_a_mark(marking: Marking) -> None:
     assert len(set(seen)) == len(CLASS)
     assert address == marking.url("marking")
     assert "No more answers are waiting here." in client.get(address).content.decode()
-    assert {marking.room.row(one).points for one in CLASS} == {"1.5"}
+    assert {marking.room.row(student).points for student in CLASS} == {"1.5"}
 
 
 def test_what_the_page_shows(marking: Marking) -> None:
@@ -216,7 +216,7 @@ def test_nobody_marks_in_another_course(marking: Marking, essays_loaded: Assignm
     record = CourseRecord.objects.create(slug=slug, title="Other", secret=b"o" * 32)
     other = Small(record, room_of(record, essays_loaded).offer, essays_loaded.course.root)
     client, row, place = other.client("ta"), marking.room.row("ada").pk, marking.room.place().pk
-    own = {"slug": slug, "assignment": essays.NAME}
+    arguments = {"slug": slug, "assignment": essays.NAME}
     before = marking.room.states()
     for name, parts in (
         ("mark-answer", {"answer": row}),
@@ -225,7 +225,7 @@ def test_nobody_marks_in_another_course(marking: Marking, essays_loaded: Assignm
         ("mark-first", {"place": place}),
         ("mark-groups", {"place": place}),
     ):
-        assert client.get(reverse(name, kwargs={**own, **parts})).status_code == 404, name
+        assert client.get(reverse(name, kwargs={**arguments, **parts})).status_code == 404, name
         assert client.get(marking.url(name, **parts)).status_code == 404, name
     for name in ("mark-gather", "mark-take-out"):
         sent = {"group": f"{row},{row + 1}", "answers": str(row)}
@@ -250,13 +250,13 @@ def test_a_group_is_marked_at_once_and_taken_apart(marking: Marking) -> None:
     fields = marking.form(client, address)
     assert fields["rows"].count(":") == 2
     client.post(address, {**fields, "choice-claim": "2", "choice-reason": "1"})
-    assert {marking.room.row(one).points for one in ("ada", "ben")} == {"3"}
+    assert {marking.room.row(student).points for student in ("ada", "ben")} == {"3"}
     client.post(marking.url("mark-take-out", place=place), {"answers": marking.room.row("ben").pk})
     assert marking.form(client, address)["rows"].count(":") == 1
     client.post(marking.url("mark-undo"))
     assert marking.form(client, address)["rows"].count(":") == 2
     client.post(marking.url("mark-undo"))
-    assert {marking.room.row(one).points for one in ("ada", "ben")} == {None}
+    assert {marking.room.row(student).points for student in ("ada", "ben")} == {None}
 
 
 def test_every_text_of_a_group_of_similar_wording_is_shown(
@@ -289,7 +289,7 @@ def test_from_group_to_group(marking: Marking) -> None:
     ways = re.findall(r'class="button" href="([^"]+/group\?near=0.0)"', page)
     marking.room.save("dia", "ta", items={"claim": "1", "reason": "0"})
     dia = f"{marking.url('mark-group', answer=marking.room.row('dia').pk)}?near=0.0"
-    left = [one for one in ways if one != dia]
+    left = [way for way in ways if way != dia]
     assert len(left) == len(ways) - 1
     address, seen = left[1], []
     for _ in left:
@@ -304,8 +304,8 @@ def test_from_group_to_group(marking: Marking) -> None:
 def test_groups_are_put_together_by_people(marking: Marking) -> None:
     """Selected groups are merged; selecting fewer than two is rejected."""
     client, place = marking.people.client("ta"), marking.room.place().pk
-    numbers = [marking.room.row(one).pk for one in ("cem", "dia")]
-    client.post(marking.url("mark-gather", place=place), {"group": [str(one) for one in numbers]})
+    numbers = [marking.room.row(student).pk for student in ("cem", "dia")]
+    client.post(marking.url("mark-gather", place=place), {"group": [str(number) for number in numbers]})
     page = client.get(marking.url("mark-groups", place=place)).content.decode()
     assert "formed manually" in page
     answer = client.post(marking.url("mark-gather", place=place), {"group": [str(numbers[0])]}, follow=True)
@@ -338,8 +338,8 @@ def test_two_markers_and_a_head(marking: Marking) -> None:
 
 def test_statistics_are_those_of_the_class(marking: Marking) -> None:
     """Statistics use the marks given by markers and show how many answers are waiting."""
-    for one in ("ada", "ben", "cem"):
-        marking.room.save(one, "x", items={"claim": "2", "reason": "0"})
+    for student in ("ada", "ben", "cem"):
+        marking.room.save(student, "x", items={"claim": "2", "reason": "0"})
     page = marking.people.client("ta").get(marking.url("statistics")).content.decode()
     assert "5 students" in page
     row = page[page.index("Products grow with the width</th>") :].split("</tr>")[0]
@@ -395,17 +395,17 @@ def test_points_that_are_refused_name_the_item_by_its_text(marking: Marking) -> 
     fields = marking.form(client, marking.answer("ada"))
     answer = client.post(marking.answer("ada"), {**fields, "points-reason": "99", "then": "stay"})
     assert 409 == answer.status_code
-    item = next(one for one in marking.room.cell().items if one.id == "reason")
+    item = next(candidate for candidate in marking.room.cell().items if candidate.id == "reason")
     assert f"Not saved: {item.text['en']}: expected 0 to" in html.unescape(answer.content.decode())
 
 
 def test_the_page_of_a_group_lists_its_keys(marking: Marking) -> None:
     """Only keys that work on this page are listed."""
     client = marking.people.client("ta")
-    told = client.get(marking.url("mark-group", answer=marking.room.row("ada").pk)).content.decode()
-    keys = re.findall("<kbd>(.*?)</kbd>", told)
-    assert ["n", "z"] == [one for one in keys if one in {"n", "n p", "f", "z"}]
-    assert "mark all, then the next group" in told
+    content = client.get(marking.url("mark-group", answer=marking.room.row("ada").pk)).content.decode()
+    keys = re.findall("<kbd>(.*?)</kbd>", content)
+    assert ["n", "z"] == [key for key in keys if key in {"n", "n p", "f", "z"}]
+    assert "mark all, then the next group" in content
 
 
 def test_answers_are_assigned_by_a_head(marking: Marking) -> None:
@@ -456,7 +456,7 @@ def test_own_answers_first_then_the_list(marking: Marking) -> None:
     page = client.get(address).content.decode()
     assert number in {2, 3}
     assert "No more answers that are assigned to you are waiting here." in page
-    ada, ben = (marking.room.row(one) for one in ("ada", "ben"))
+    ada, ben = (marking.room.row(student) for student in ("ada", "ben"))
     ada.assignee, ada.points, ben.assignee = other, None, ta
     for row in (ada, ben):
         row.save()

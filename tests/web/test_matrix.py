@@ -206,11 +206,13 @@ def routes() -> Iterator[tuple[str, URLPattern]]:
     from autograder.web import urls
 
     def below(patterns: list[URLPattern | URLResolver]) -> Iterator[URLPattern]:
-        for one in patterns:
-            if isinstance(one, URLPattern):
-                yield one
-            elif str(one.pattern) != "api/" and "accounts/" not in str(one.pattern):  # see test_rest.py
-                yield from below(one.url_patterns)
+        for pattern in patterns:
+            if isinstance(pattern, URLPattern):
+                yield pattern
+            elif str(pattern.pattern) != "api/" and "accounts/" not in str(
+                pattern.pattern
+            ):  # see test_rest.py
+                yield from below(pattern.url_patterns)
 
     for pattern in below(urls.urlpatterns):
         yield str(pattern.name), pattern
@@ -256,11 +258,11 @@ def test_the_table_holds_for_every_role_and_method(at: Small) -> None:
                 continue
             roles, methods = ALLOWED[name]
             place = reverse(name, kwargs={key: parts[key] for key in _keys(name)})
-            told = {}
+            statuses = {}
             for method in METHODS:
                 with transaction.atomic():
                     with contextlib.closing(client.generic(method, place)) as answer:
-                        told[method] = answer.status_code
+                        statuses[method] = answer.status_code
                     transaction.set_rollback(True)  # undo changes before the next request
                 if method not in methods.split():
                     expected = {405}
@@ -272,9 +274,9 @@ def test_the_table_holds_for_every_role_and_method(at: Small) -> None:
                     expected = {404}
                 else:
                     expected = {200, 302} if method == "POST" or name in {"home", "course"} else {200}
-                if told[method] not in expected:
-                    unexpected.append((role, method, name, told[method]))
-            print(f"{role:14} {name:18}", *(f"{method} {status}" for method, status in told.items()))
+                if statuses[method] not in expected:
+                    unexpected.append((role, method, name, statuses[method]))
+            print(f"{role:14} {name:18}", *(f"{method} {status}" for method, status in statuses.items()))
     assert [] == unexpected
 
 

@@ -54,13 +54,13 @@ def test_the_list_is_searched_and_has_pages(at: Small) -> None:
     assert ("s000" in first, last in first) == (True, False)
     assert ("s000" in second, last in second) == (False, True)
     for search in ("zuse zo", "ZZ@EXAMPLE", "zoe"):
-        told = text(client.get(place(at), {"q": search}))
-        assert ("zoe" in told, "s000" in told) == (True, False), search
+        content = text(client.get(place(at), {"q": search}))
+        assert ("zoe" in content, "s000" in content) == (True, False), search
     assert "0 of " in text(client.get(place(at), {"q": "zuse many"}))
     assert "zoe" not in text(client.get(place(at), {"role": "instructor"}))
-    told = text(client.get(place(at), {"q": "many", "role": "student", "sort": "-student"}))
-    assert "q=many&amp;role=student&amp;sort=-student&amp;page=2" in told
-    assert "q=many&amp;role=student&amp;sort=email" in told
+    content = text(client.get(place(at), {"q": "many", "role": "student", "sort": "-student"}))
+    assert "q=many&amp;role=student&amp;sort=-student&amp;page=2" in content
+    assert "q=many&amp;role=student&amp;sort=email" in content
 
 
 def test_umlauts_are_sorted_and_found_beside_their_letters(at: Small) -> None:
@@ -68,8 +68,8 @@ def test_umlauts_are_sorted_and_found_beside_their_letters(at: Small) -> None:
     for student, name in (("s1", "Zorn"), ("s2", "Öztürk"), ("s3", "Nolte"), ("s4", "Ärmel")):
         listed(at, student=student, last_name=name)
     client = at.client("instructor")
-    told = text(client.get(place(at)))
-    places = [told.index(f">{name}</a>") for name in ("Ärmel", "Nolte", "Öztürk", "Zorn")]
+    content = text(client.get(place(at)))
+    places = [content.index(f">{name}</a>") for name in ("Ärmel", "Nolte", "Öztürk", "Zorn")]
     assert places == sorted(places)
     assert "Öztürk" in text(client.get(place(at), {"q": "ozturk"}))
 
@@ -115,13 +115,13 @@ def test_roles_are_given_downwards(at: Small) -> None:
     )
     roles = Member.objects.filter(course=at.record, account=None).values_list("role", flat=True)
     assert {"ta", "instructor"} == set(roles)
-    above, own = member_of(at, "administrator"), member_of(at, "instructor")
-    for number in (above.pk, own.pk):
+    above, member = member_of(at, "administrator"), member_of(at, "instructor")
+    for number in (above.pk, member.pk):
         assert "Remove from the course" not in text(instructor.get(place(at, number, "")))
         assert 403 == instructor.post(place(at, number, "remove")).status_code
         assert 403 == instructor.post(place(at, number, ""), TA).status_code
     assert 403 == administrator.post(place(at, above.pk, "remove")).status_code
-    assert 302 == administrator.post(place(at, own.pk, "remove")).status_code
+    assert 302 == administrator.post(place(at, member.pk, "remove")).status_code
 
 
 def test_a_role_is_changed_and_noted(at: Small) -> None:
@@ -337,7 +337,7 @@ def test_demo_accounts_come_back_at_each_start(at: Small) -> None:
     from autograder.web.demo_accounts import create_accounts
 
     slug = at.record.slug
-    own = at.account("student", "ben")
+    account = at.account("student", "ben")
     Member.objects.create(course=at.record, role="student", student="cem")
     Account.objects.create(username=f"{slug}-STUDENT")
 
@@ -354,7 +354,7 @@ def test_demo_accounts_come_back_at_each_start(at: Small) -> None:
     assert "student (aaa)" in start()
     client.post(place(at, Member.objects.get(student="aaa", course=at.record).pk, ""), TA)
     assert "ta: sign in" in start()
-    assert Member.objects.get(course=at.record, student="ben").account == own
+    assert Member.objects.get(course=at.record, student="ben").account == account
 
 
 def test_a_demo_without_free_students_makes_one(at: Small) -> None:

@@ -64,14 +64,14 @@ def test_requests_are_counted_by_route_and_status(at: Small) -> None:
     for number in range(3):
         at.client("nobody").get(f"/none-{number}/")
     after = read_metrics(at)
-    told = [
-        count(after, *what) - count(before, *what)
-        for what in (("assignment", "2xx"), ("assignment", "3xx"), (UNMATCHED, "4xx"))
+    increases = [
+        count(after, *series) - count(before, *series)
+        for series in (("assignment", "2xx"), ("assignment", "3xx"), (UNMATCHED, "4xx"))
     ]
-    assert [1, 1, 3] == told
+    assert [1, 1, 3] == increases
     assert not [key for key in after if "none-" in str(key) or at.record.slug in str(key)]
-    known = {UNMATCHED, OTHER, *list_route_names(get_resolver().url_patterns)}
-    assert {dict(labels)["route"] for _, labels in after if "route" in dict(labels)} <= known
+    routes = {UNMATCHED, OTHER, *list_route_names(get_resolver().url_patterns)}
+    assert {dict(labels)["route"] for _, labels in after if "route" in dict(labels)} <= routes
 
 
 def test_a_histogram_counts_every_request_once(at: Small) -> None:

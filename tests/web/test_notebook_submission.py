@@ -475,12 +475,12 @@ def test_service_receives_a_repetition_once(at: Small) -> None:
     files = course.released(at.folder)
     type(at.offer).objects.filter(pk=at.offer.pk).update(most_attempts=1)
     at.offer.refresh_from_db()
-    made = [
+    handed_in = [
         attempts.submit_files(at.offer, student, files, course.SIGNER, once="x")
         for student in ("ada", "ada", "bob")
     ]
-    assert made[0].pk == made[1].pk != made[2].pk
-    assert made[0].receipt == made[1].receipt
+    assert handed_in[0].pk == handed_in[1].pk != handed_in[2].pk
+    assert handed_in[0].receipt == handed_in[1].receipt
 
 
 def test_key_page_shows_the_cell(at: Small) -> None:
@@ -503,6 +503,6 @@ def test_an_attempt_is_told_to_its_owner_alone(at: Small, secret: str) -> None:
         for key in (secret, other, "x")
     ]
     assert [200, 404, 401] == statuses
-    told = json.loads(program.get(place, headers={"authorization": f"Bearer {secret}"}).content)
-    assert {"received", "timing", "checked"} == set(told)
+    response = json.loads(program.get(place, headers={"authorization": f"Bearer {secret}"}).content)
+    assert {"received", "timing", "checked"} == set(response)
     assert transport.ONCE == "Idempotency-Key"

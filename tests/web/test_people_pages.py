@@ -31,12 +31,12 @@ def attempt(at: Small) -> Any:
     """Return a graded attempt of ada with an answer to be marked and a regrade request."""
     from autograder.service.models import CellMark, RegradeRequest
 
-    made = canned(at, course.handed_in(at.offer, "ada", course.released(at.folder)))
+    new_attempt = canned(at, course.handed_in(at.offer, "ada", course.released(at.folder)))
     CellMark.objects.filter(place__course=at.record, place__cell="mlp-why").update(answered=True)
     RegradeRequest.objects.create(offer=at.offer, student="ada", question="mlp", item="why", reason="?")
-    at.offer.published_at = made.submitted_at
+    at.offer.published_at = new_attempt.submitted_at
     at.offer.save()
-    return made
+    return new_attempt
 
 
 def test_views_by_staff_are_recorded(at: Small, attempt: Any) -> None:
@@ -44,7 +44,7 @@ def test_views_by_staff_are_recorded(at: Small, attempt: Any) -> None:
     from autograder.service.models import CellMark, RegradeRequest
 
     mark = CellMark.objects.get(place__course=at.record, place__cell="mlp-why", student="ada")
-    asked = RegradeRequest.objects.get(offer=at.offer)
+    request = RegradeRequest.objects.get(offer=at.offer)
     staff, base = at.client("ta"), f"{at.base}staff/"
     page, api = f"{base}a/small/", f"/courses/{at.record.slug}"
     viewed = {
@@ -52,7 +52,7 @@ def test_views_by_staff_are_recorded(at: Small, attempt: Any) -> None:
         f"{base}attempts/{attempt.pk}/files/code.ipynb": "file",
         f"{page}of/ada/": RESULTS,
         f"{page}mark/answers/{mark.pk}/": ANSWERS,
-        f"{base}requests/{asked.pk}/": "request",
+        f"{base}requests/{request.pk}/": "request",
     }
     for place in (page, f"{page}mark/", *viewed):
         reply = staff.get(place)
@@ -98,14 +98,14 @@ def test_an_administrator_exports_and_erases_a_person(at: Small, attempt: Any) -
     assert "ada" == json.loads(archive.read("data.json"))["courses"][0]["student"]
     root.post(f"{place}erase", {"name": "ada"})
     assert Account.objects.filter(pk=account.pk).exists()
-    told = root.post(f"{place}erase", {"name": account.username}, follow=True).content.decode()
-    assert "erased-" in told
+    content = root.post(f"{place}erase", {"name": account.username}, follow=True).content.decode()
+    assert "erased-" in content
     assert not Account.objects.filter(pk=account.pk).exists()
     assert not at.offer.attempts.filter(pk=attempt.pk).exists()
     assert ["export person", "erase"] == [action for action, *_ in entries(at)]
-    own = at.account("superuser")
-    root.post(f"/app/people/account/{own.pk}/erase", {"name": own.username})
-    assert Account.objects.filter(pk=own.pk).exists()
+    superuser = at.account("superuser")
+    root.post(f"/app/people/account/{superuser.pk}/erase", {"name": superuser.username})
+    assert Account.objects.filter(pk=superuser.pk).exists()
 
 
 def test_a_member_without_an_account_can_be_erased(at: Small) -> None:

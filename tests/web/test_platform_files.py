@@ -63,23 +63,23 @@ def send(at: Small, client: Any, data: bytes, **more: Any) -> str:
 def test_an_archive_is_handed_in_for_students(at: Small, client: Any) -> None:
     """Submission times come from the worksheet, and a repeated import adds nothing."""
     sheet = SimpleUploadedFile("grades.csv", WORKSHEET.encode())
-    told = send(at, client, moodle(at), worksheet=sheet, zone="Europe/Berlin")
-    assert "1 attempt was imported." in told
-    assert "Ida Nobody: nobody on the class list has a similar name" in told
-    assert "more/notes.txt: it is in a folder" in told
-    assert "Bob =Bobson: its submission time is not known" in told
+    content = send(at, client, moodle(at), worksheet=sheet, zone="Europe/Berlin")
+    assert "1 attempt was imported." in content
+    assert "Ida Nobody: nobody on the class list has a similar name" in content
+    assert "more/notes.txt: it is in a folder" in content
+    assert "Bob =Bobson: its submission time is not known" in content
     ada = at.offer.attempts.get()
     assert ("ada", datetime(2026, 2, 12, 9, 20, tzinfo=UTC)) == (ada.student, ada.submitted_at)
     assert {"code.ipynb", "formulas.ipynb"} == set(ada.files.values_list("name", flat=True))
     assert ada.receipt
-    told = send(at, client, moodle(at), moment="2026-02-12T10:00:00", zone="Europe/Berlin")
-    assert "1 attempt was imported." in told
-    assert "1 attempt was here already." in told
-    assert "bob: code (1).ipynb → code.ipynb" in told
+    content = send(at, client, moodle(at), moment="2026-02-12T10:00:00", zone="Europe/Berlin")
+    assert "1 attempt was imported." in content
+    assert "1 attempt was here already." in content
+    assert "bob: code (1).ipynb → code.ipynb" in content
     bob = at.offer.attempts.get(student="bob")
     assert datetime(2026, 2, 12, 9, 0, tzinfo=UTC) == bob.submitted_at
-    told = send(at, client, moodle(at), moment="2026-02-12T10:00:00Z")
-    assert "2 attempts were here already." in told
+    content = send(at, client, moodle(at), moment="2026-02-12T10:00:00Z")
+    assert "2 attempts were here already." in content
     assert 2 == at.offer.attempts.count()
     log = [action for action, _, _ in entries(at)]
     assert ["class list", "collect", "collect"] == sorted(log)
@@ -107,11 +107,11 @@ def test_grades_are_downloaded_as_platforms_take_them(at: Small, client: Any) ->
     assert "Moodle accepts only its own grading worksheet" in text(client.post(place(at), {"form": "moodle"}))
     left = client.post(place(at), {"form": "moodle", "fill": fill()})
     assert ["", ""] == [row["Grade"] for row in csv.DictReader(io.StringIO(left.content.decode()))]
-    made = client.post(place(at), {"form": "moodle", "fill": fill(), "provisional": "on"})
-    assert 'attachment; filename="small-moodle.csv"' == made.headers["Content-Disposition"]
-    assert ["1.00", ""] == [row["Grade"] for row in csv.DictReader(io.StringIO(made.content.decode()))]
+    response = client.post(place(at), {"form": "moodle", "fill": fill(), "provisional": "on"})
+    assert 'attachment; filename="small-moodle.csv"' == response.headers["Content-Disposition"]
+    assert ["1.00", ""] == [row["Grade"] for row in csv.DictReader(io.StringIO(response.content.decode()))]
     lines = client.post(place(at), {"form": "jsonl", "provisional": "on"}).content.splitlines()
-    [line] = [json.loads(one) for one in lines]
+    [line] = [json.loads(entry) for entry in lines]
     assert ("ada", "Lovelace", 1, "provisional") == tuple(
         line[key] for key in ("student", "last_name", "total", "state")
     )
@@ -144,7 +144,7 @@ def test_moodles_feedback_is_an_archive(at: Small, client: Any) -> None:
         client.post(place(at), {"form": "feedback"})
     )
     fill = SimpleUploadedFile("grades.csv", WORKSHEET.encode())
-    made = client.post(place(at), {"form": "feedback", "fill": fill, "provisional": "on"})
-    with zipfile.ZipFile(io.BytesIO(made.content)) as archived:
+    response = client.post(place(at), {"form": "feedback", "fill": fill, "provisional": "on"})
+    with zipfile.ZipFile(io.BytesIO(response.content)) as archived:
         assert ["Ada Lovelace_7_assignsubmission_file_/small.html"] == archived.namelist()
         assert "<!doctype html>" in archived.read(archived.namelist()[0]).decode()

@@ -53,7 +53,7 @@ def test_pages_are_answered_while_sign_ins_wait(
                 assert 200 == requests.get(f"{address}/app/accounts/login/", timeout=60).status_code
         finally:
             go_on.set()
-        assert {302} == {one.result(300) for one in signed_in}
+        assert {302} == {response.result(300) for response in signed_in}
 
 
 def test_one_password_is_hashed_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -162,9 +162,9 @@ def read(at: Small, page: str) -> str:
         *re.findall(TITLES, f"{small_course.RUBRIC} {small_course.CHECKS}"),
     ]
     texts += [f"{at.record.slug}-{role}" for role in BY]
-    for own in sorted({*texts}, key=len, reverse=True):
+    for original in sorted({*texts}, key=len, reverse=True):
         # Whole words only, because another test's course may be called "B".
-        text = re.sub(rf"(?<!\w){re.escape(own)}(?!\w)", " ", text)
+        text = re.sub(rf"(?<!\w){re.escape(original)}(?!\w)", " ", text)
     # Remove digests, some of which consist of letters only.
     return re.sub(r"[0-9a-f]{32,}|[0-9a-f]{12}…", " ", text)
 
@@ -172,7 +172,7 @@ def read(at: Small, page: str) -> str:
 def test_every_page_speaks_it(at: Small, full: dict[str, Any]) -> None:
     """Texts, titles and labels of all pages are translated."""
     ids = re.findall(r'\b(?:id|kind|code|name|answer) = "([^"]*)"', small_course.RUBRIC)
-    known = frozenset(word for name in (*DATA, *ids) for word in re.findall(r"[A-Za-z]+", name))
+    data_words = frozenset(word for name in (*DATA, *ids) for word in re.findall(r"[A-Za-z]+", name))
     clients = {role: at.client(role, headers={"accept-language": LANGUAGE}) for role in set(PAGES.values())}
     seen, left = set(), []
     for name, reader in PAGES.items():
@@ -184,7 +184,7 @@ def test_every_page_speaks_it(at: Small, full: dict[str, Any]) -> None:
             assert 200 == answer.status_code, name
             if "text/html" not in answer.headers["Content-Type"]:
                 continue
-            words = pseudo.english(read(at, answer.content.decode()), known)
+            words = pseudo.english(read(at, answer.content.decode()), data_words)
         seen.add(name)
         if words:
             left.append(name)

@@ -73,22 +73,22 @@ def moodle(monkeypatch: pytest.MonkeyPatch) -> Moodle:
     """Replace the network by the platform alone."""
     from autograder.service import outgoing
 
-    made = Moodle()
+    server = Moodle()
 
     class Connection:
         aborted = False
 
         def __init__(self, host: str, port: int, address: str) -> None:
-            assert (made.hosts[host], 443) == (address, port)
+            assert (server.hosts[host], 443) == (address, port)
             self.host = host
 
         def request(self, method: str, path: str, body: Any, headers: dict[str, str]) -> None:
-            made.asked.append((method, self.host, path, body, dict(headers)))
+            server.asked.append((method, self.host, path, body, dict(headers)))
 
         def getresponse(self) -> Any:
-            sent = made.answer if made.asked[-1][0] == "POST" else made.configuration
+            sent = server.answer if server.asked[-1][0] == "POST" else server.configuration
             content = sent if isinstance(sent, bytes) else json.dumps(sent).encode()
-            return SimpleNamespace(status=made.status, read=lambda most: content[:most])
+            return SimpleNamespace(status=server.status, read=lambda most: content[:most])
 
         def abort(self) -> None:
             """Do nothing: no connection is open."""
@@ -96,9 +96,9 @@ def moodle(monkeypatch: pytest.MonkeyPatch) -> Moodle:
         def close(self) -> None:
             """Do nothing: no connection is open."""
 
-    monkeypatch.setattr(outgoing, "socket", SimpleNamespace(getaddrinfo=made.look_up, SOCK_STREAM=1))
+    monkeypatch.setattr(outgoing, "socket", SimpleNamespace(getaddrinfo=server.look_up, SOCK_STREAM=1))
     monkeypatch.setattr(outgoing, "_PinnedConnection", Connection)
-    return made
+    return server
 
 
 @pytest.fixture
@@ -148,34 +148,34 @@ def test_a_platform_registers_and_waits(
     page = open_address(at, address)
     assert "must confirm it before it can be used" in text(page)
     assert "frame-ancestors https:" in page.headers["Content-Security-Policy"]
-    (asked, host, _, _, headers), (method, _, path, body, _) = moodle.asked
-    assert ("GET", HOST, f"Bearer {SECRET}") == (asked, host, headers["Authorization"])
+    (first_method, host, _, _, headers), (method, _, path, body, _) = moodle.asked
+    assert ("GET", HOST, f"Bearer {SECRET}") == (first_method, host, headers["Authorization"])
     assert ("POST", "/register") == (method, path)
-    told = json.loads(body)
+    request = json.loads(body)
     assert (
         ["http://testserver/app/lti/launch"],
         "http://testserver/app/lti/login",
         "http://testserver/app/lti/keys",
         "private_key_jwt",
     ) == (
-        told["redirect_uris"],
-        told["initiate_login_uri"],
-        told["jwks_uri"],
-        told["token_endpoint_auth_method"],
+        request["redirect_uris"],
+        request["initiate_login_uri"],
+        request["jwks_uri"],
+        request["token_endpoint_auth_method"],
     )
-    assert 3 == len(told["scope"].split())
-    kinds = {message["type"]: message.get("placements") for message in told[TOOL]["messages"]}
+    assert 3 == len(request["scope"].split())
+    kinds = {message["type"]: message.get("placements") for message in request[TOOL]["messages"]}
     assert {"LtiResourceLinkRequest": None, "LtiDeepLinkingRequest": ["assignment_selection"]} == kinds
-    assert {"email", "given_name", "sub"} <= set(told[TOOL]["claims"])
+    assert {"email", "given_name", "sub"} <= set(request[TOOL]["claims"])
     [row] = find_rows()
-    known = row.registration
+    registration = row.registration
     assert (f"https://{HOST}", "c-1", False, None) == (
-        known.issuer,
-        known.client_id,
-        known.is_active,
+        registration.issuer,
+        registration.client_id,
+        registration.is_active,
         row.confirmed_at,
     )
-    assert [("1", False)] == list(known.deployments.values_list("deployment_id", "is_active"))
+    assert [("1", False)] == list(registration.deployments.values_list("deployment_id", "is_active"))
     assert 400 == open_address(at, address).status_code
     logged = "".join(JsonFormatter().format(record) for record in caplog.records)
     assert "a registration was refused" in logged
@@ -279,7 +279,7 @@ def test_a_registration_replaces_no_platform(
     """A client that exists is rejected; another client of the same issuer waits for confirmation."""
     from lti_tool.models import LtiRegistration
 
-    known = LtiRegistration.objects.create(
+    registration = LtiRegistration.objects.create(
         name="Moodle",
         issuer=f"https://{HOST}",
         client_id="c-1",
@@ -290,12 +290,14 @@ def test_a_registration_replaces_no_platform(
     page = open_address(at, make_address())
     assert (400, True) == (page.status_code, "already exists" in page.content.decode())
     assert [] == find_rows()
-    known.refresh_from_db()
-    assert ("https://kept.example.org/keys", True) == (known.keyset_url, known.is_active)
+    registration.refresh_from_db()
+    assert ("https://kept.example.org/keys", True) == (registration.keyset_url, registration.is_active)
     moodle.answer = {"client_id": "c-2"}
     assert 200 == open_address(at, make_address()).status_code
     assert ["c-1"] == list(
-        LtiRegistration.objects.active().filter(issuer=known.issuer).values_list("client_id", flat=True)
+        LtiRegistration.objects.active()
+        .filter(issuer=registration.issuer)
+        .values_list("client_id", flat=True)
     )
 
 

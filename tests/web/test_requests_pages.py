@@ -64,15 +64,15 @@ def test_from_the_request_to_the_answer(marked: Small) -> None:
     assert "ada" not in listed.partition("<main")[2]
     assert "ada" in text(ta.get(f"{staff(at)}?names=yes")).partition("<main")[2]
     place = f"{at.base}staff/requests/{latest(at).pk}/"
-    one = text(ta.get(place))
+    content = text(ta.get(place))
     for part in (
         "⟨U+202E⟩",
         "is not one of the options",
         "for &lt;b&gt;staff&lt;/b&gt;",
         "Points now: 1",
     ):
-        assert part in one, part
-    assert "ada" not in one.partition("<main")[2]
+        assert part in content, part
+    assert "ada" not in content.partition("<main")[2]
     done = ta.post(place, {"text": "You are <right>.", "points": "1,5"}, follow=True)
     assert [(staff(at), 302)] == done.redirect_chain
     assert at.account("ta").username in text(done)
@@ -89,9 +89,9 @@ def test_what_an_answer_in_words_is_about_is_there(marked: Small) -> None:
     """A TA sees the student's answer and the comment, escaped."""
     told.mark(marked.offer, "ada", "mlp-why", points="0", touched=True, comment="No <i>reason</i>.")
     ask(marked, marked.client(), number="2")
-    one = text(marked.client("ta").get(f"{marked.base}staff/requests/{latest(marked).pk}/"))
-    assert "Because &lt;b&gt;it&lt;/b&gt; is so." in one
-    assert "No &lt;i&gt;reason&lt;/i&gt;." in one
+    content = text(marked.client("ta").get(f"{marked.base}staff/requests/{latest(marked).pk}/"))
+    assert "Because &lt;b&gt;it&lt;/b&gt; is so." in content
+    assert "No &lt;i&gt;reason&lt;/i&gt;." in content
 
 
 def test_what_is_refused_is_told(marked: Small) -> None:
@@ -161,13 +161,13 @@ def test_withdrawn_marks_hide_everything(marked: Small) -> None:
     """Requests are hidden while marks are withdrawn, and visible again afterwards."""
     at, ada = marked, marked.client()
     ask(at, ada)
-    made = latest(at)
+    request = latest(at)
     at.offer.published_at = None
     at.offer.save()
     sent = {"question": "layers", "number": "1", "reason": "x"}
     assert 404 == ada.get(f"{page(at)}feedback/").status_code
     assert 404 == ada.post(f"{page(at)}requests/", sent).status_code
-    assert 404 == ada.post(f"{page(at)}requests/{made.pk}/withdraw").status_code
+    assert 404 == ada.post(f"{page(at)}requests/{request.pk}/withdraw").status_code
     assert "The norms" not in text(ada.get(page(at)))
     told.published(at.offer)
     assert "The norms" in text(ada.get(f"{page(at)}feedback/"))
@@ -177,19 +177,19 @@ def test_a_request_is_its_students(marked: Small) -> None:
     """Other students cannot see or withdraw a request, and other courses cannot access it."""
     at, bob = marked, marked.client("student", "bob")
     ask(at, at.client())
-    made = latest(at)
+    request = latest(at)
     assert "The norms" not in text(bob.get(f"{page(at)}feedback/"))
-    assert 404 == bob.post(f"{page(at)}requests/{made.pk}/withdraw").status_code
+    assert 404 == bob.post(f"{page(at)}requests/{request.pk}/withdraw").status_code
     from autograder.service.models import CourseRecord, Member
 
     other = CourseRecord.objects.create(slug=f"{at.record.slug}-b", title="B", secret=bytes(32))
     ta = at.client("ta")
     Member.objects.create(course=other, account=at.account("ta"), role="ta")
     for method in (ta.get, ta.post):
-        assert 404 == method(f"/app/c/{other.slug}/staff/requests/{made.pk}/").status_code
-    made.refresh_from_db()
-    assert made.withdrawn_at is None
-    told_here = text(at.client().post(f"{page(at)}requests/{made.pk}/withdraw", follow=True))
+        assert 404 == method(f"/app/c/{other.slug}/staff/requests/{request.pk}/").status_code
+    request.refresh_from_db()
+    assert request.withdrawn_at is None
+    told_here = text(at.client().post(f"{page(at)}requests/{request.pk}/withdraw", follow=True))
     assert "Withdrawn" in told_here
     assert "Request a regrade" in told_here
 
@@ -242,8 +242,8 @@ def test_a_hidden_title_stays_hidden_while_marks_are_not_final(
 
     loaded = assignment_details.get_assignment(marked.offer)
     questions = list(loaded.rubric.questions)
-    place = [one.id for one in questions].index("places")
-    items = [replace(one, shown={"en": f"Hidden {one.id[0]}"}) for one in questions[place].items]
+    place = [question.id for question in questions].index("places")
+    items = [replace(item, shown={"en": f"Hidden {item.id[0]}"}) for item in questions[place].items]
     questions[place] = replace(questions[place], items=tuple(items))
     rubric = replace(loaded.rubric, questions=tuple(questions))
 

@@ -181,9 +181,9 @@ def test_odd_requests_are_answered_as_described(operation: str, small_class: Cla
         for odd in ODD_PARTS
     ]
     requests += [
-        (f"{usual.partition('?')[0]}?{one['name']}={odd}", body)
-        for one in described.get("parameters", ())
-        if one["in"] == "query"
+        (f"{usual.partition('?')[0]}?{parameter['name']}={odd}", body)
+        for parameter in described.get("parameters", ())
+        if parameter["in"] == "query"
         for odd in ODD_PARTS
     ]
     if body is not None:
@@ -214,17 +214,17 @@ def test_a_key_works_until_it_expires_and_in_its_course(at: Small) -> None:
     asking = program_of(at, expires_at=now + hour)
     assert 200 == asking.send("get", place).status
     ProgramKey.objects.filter(account=at.account("student")).update(expires_at=now - hour)
-    told = asking.send("get", place)
-    assert (401, "Bearer") == (told.status, told.headers["WWW-Authenticate"])
+    response = asking.send("get", place)
+    assert (401, "Bearer") == (response.status, response.headers["WWW-Authenticate"])
 
     administrator = at.account("superuser")
     limited = program(administrator, course=at.record)
     assert 200 == limited.send("get", place).status
-    assert [at.record.slug] == [one["slug"] for one in limited.send("get", "/courses").data["items"]]
+    assert [at.record.slug] == [record["slug"] for record in limited.send("get", "/courses").data["items"]]
     other = type(at.record).objects.create(slug=f"{at.record.slug}-b", title="B", secret=bytes(32))
     assert [404, 200] == [
-        one.send("get", f"/courses/{other.slug}/assignments").status
-        for one in (limited, program(administrator))
+        client.send("get", f"/courses/{other.slug}/assignments").status
+        for client in (limited, program(administrator))
     ]
     type(administrator).objects.filter(pk=administrator.pk).update(is_active=False)
     assert 401 == limited.send("get", place).status
@@ -306,16 +306,16 @@ def test_students_see_their_own_work_alone(small_class: Class) -> None:
         f"{base}/attempts/{small_class.attempt.pk}/files/code.ipynb",
         f"{base}/attempts/{small_class.attempt.pk}/readings",
     ):
-        assert [200, 404, 200] == [one.send("get", place).status for one in (ada, bob, staff)]
+        assert [200, 404, 200] == [client.send("get", place).status for client in (ada, bob, staff)]
     listed = f"{base}/assignments/small/attempts"
-    assert [1, 0, 1] == [one.send("get", listed).data["count"] for one in (ada, bob, staff)]
+    assert [1, 0, 1] == [client.send("get", listed).data["count"] for client in (ada, bob, staff)]
     assert {""} == {item["staff"] for item in ada.send("get", result).data["items"]}
     type(at.offer).objects.filter(pk=at.offer.pk).update(published_at=None)
-    assert [404, 200] == [one.send("get", result).status for one in (ada, staff)]
+    assert [404, 200] == [client.send("get", result).status for client in (ada, staff)]
     type(at.offer).objects.filter(pk=at.offer.pk).update(visible=False)
-    assert [0, 1] == [one.send("get", f"{base}/assignments").data["count"] for one in (ada, staff)]
+    assert [0, 1] == [client.send("get", f"{base}/assignments").data["count"] for client in (ada, staff)]
     assert [404, 200] == [
-        one.send("get", f"{base}/attempts/{small_class.attempt.pk}").status for one in (ada, staff)
+        client.send("get", f"{base}/attempts/{small_class.attempt.pk}").status for client in (ada, staff)
     ]
 
 
@@ -447,16 +447,20 @@ def test_requests_are_answered_once(small_class: Class) -> None:
     )
     method, place = small_class.place("answer_request")
     answer = {"text": "So it is.", "points": "0.50"}
-    own = marker.send(method, place, answer)
-    assert (422, True) == (own.status, "Somebody else" in own.data["detail"]), own
+    refusal = marker.send(method, place, answer)
+    assert (422, True) == (refusal.status, "Somebody else" in refusal.data["detail"]), refusal
     for wrong in ({"points": "7"}, {"text": ""}, {"text": "x" * 5_000}):
         assert 422 == other.send(method, place, {**answer, **wrong}).status
-    told = other.send(method, place, answer).data
-    assert (False, "So it is.", "0.50") == (told["open"], told["answer"], told["points_after"])
-    assert at.account("head-ta").username == told["answered_by"]
+    answered_request = other.send(method, place, answer).data
+    assert (False, "So it is.", "0.50") == (
+        answered_request["open"],
+        answered_request["answer"],
+        answered_request["points_after"],
+    )
+    assert at.account("head-ta").username == answered_request["answered_by"]
     assert 422 == other.send(method, place, answer).status
     listed = marker.send(*small_class.place("list_requests")).data
-    assert [told] == listed["items"]
+    assert [answered_request] == listed["items"]
     assert "0.50" == CellMark.objects.get(pk=small_class.answer.pk).points
 
 
@@ -492,13 +496,13 @@ def test_a_key_is_made_with_scopes_on_the_account_page(at: Small) -> None:
 
     client, account = at.client("ta"), at.account("ta")
     keys = ProgramKey.objects.filter(account=account)
-    stated = {"label": "sync", "scopes": ["read", "mark"], "course": at.record.slug, "days": "30"}
-    page = client.post("/app/keys/", stated).content.decode()
+    fields = {"label": "sync", "scopes": ["read", "mark"], "course": at.record.slug, "days": "30"}
+    page = client.post("/app/keys/", fields).content.decode()
     secret = page.partition("<code>")[2].partition("</code>")[0].partition("#")[2]
     [key] = keys
     assert ("mark read", at.record) == (" ".join(sorted(key.scopes.split())), key.course)
     assert 29 <= (key.expires_at.timestamp() - time.time()) / 86400 <= 30
     assert 200 == Program(secret).send("get", "/courses").status
     for wrong in ({"scopes": []}, {"scopes": ["all"]}, {"course": "course-0"}, {"days": "0"}, {"label": ""}):
-        assert "was not created" in client.post("/app/keys/", {**stated, **wrong}).content.decode()
+        assert "was not created" in client.post("/app/keys/", {**fields, **wrong}).content.decode()
     assert 1 == keys.count()

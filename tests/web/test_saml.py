@@ -49,14 +49,18 @@ def platform(at: Small, monkeypatch: pytest.MonkeyPatch) -> Iterator[SamlPlatfor
     from django.test import override_settings
     from onelogin.saml2.idp_metadata_parser import OneLogin_Saml2_IdPMetadataParser
 
-    made = SamlPlatform(f"https://{at.record.slug}.example.org", **{UID: who(at), SUBJECT: f"{who(at)}@tu"})
-    monkeypatch.setattr(OneLogin_Saml2_IdPMetadataParser, "get_metadata", made.build_metadata)
+    new_platform = SamlPlatform(
+        f"https://{at.record.slug}.example.org", **{UID: who(at), SUBJECT: f"{who(at)}@tu"}
+    )
+    monkeypatch.setattr(OneLogin_Saml2_IdPMetadataParser, "get_metadata", new_platform.build_metadata)
     key, certificate = create_key_pair("service")
-    provider = identity.IdentityProvider("saml", "University", made.entity, SERVICE, key, UID, certificate)
+    provider = identity.IdentityProvider(
+        "saml", "University", new_platform.entity, SERVICE, key, UID, certificate
+    )
     providers = {"university": provider}
     running = replace(settings.RUNNING, providers=providers)
     with override_settings(RUNNING=running, SOCIALACCOUNT_PROVIDERS=identity.to_settings(providers)):
-        yield made
+        yield new_platform
 
 
 def open_browser(at: Small, role: str = "nobody", student: str = "") -> Client:
@@ -462,13 +466,13 @@ def test_faulty_saml_provider_is_refused(
     tmp_path: Path, key: str, certificate: str, attribute: str, message: str
 ) -> None:
     """The message names the table and does not reveal the key."""
-    stated = describe(
+    description = describe(
         create_key_pair(key)[0] if key else "",
         create_key_pair(certificate)[1] if certificate else "",
         attribute,
     )
     with pytest.raises(ServiceError, match=rf"\[tu\]: .*{message}") as error:
-        identity.read_providers(written(tmp_path, stated))
+        identity.read_providers(written(tmp_path, description))
     assert "PRIVATE KEY" not in str(error.value)
 
 

@@ -49,10 +49,10 @@ def test_pages_hold_no_script_and_style_of_their_own(at: Small) -> None:
         (at.client("instructor"), f"{at.base}staff/a/small/settings/"),
         (at.client("instructor"), f"{at.base}staff/members/"),
     ):
-        told = text(client.get(place))
-        assert not re.findall(r"<[^>]+\s(?:style|on\w+)=", told)
-        assert not re.findall(r"<script(?![^>]*nonce=)", told)
-        assert "<style" not in told
+        content = text(client.get(place))
+        assert not re.findall(r"<[^>]+\s(?:style|on\w+)=", content)
+        assert not re.findall(r"<script(?![^>]*nonce=)", content)
+        assert "<style" not in content
 
 
 def test_cookies_are_for_the_pages_alone(at: Small) -> None:
@@ -73,14 +73,14 @@ def test_behind_https_cookies_are_secure_and_plain_requests_are_sent_on() -> Non
     from autograder.web import site
 
     running = site.ServiceContext(Signer(bytes(32)), site.AssignmentCache())
-    made = site.build_settings(
+    options = site.build_settings(
         "postgresql://", secret_key="x", addresses=("https://exams.example.org",), running=running, https=True
     ).further
-    assert made["SESSION_COOKIE_SECURE"]
-    assert made["CSRF_COOKIE_SECURE"]
-    assert made["SECURE_SSL_REDIRECT"]
-    assert made["SECURE_HSTS_SECONDS"] >= 31_536_000
-    assert ["exams.example.org"] == made["ALLOWED_HOSTS"]
+    assert options["SESSION_COOKIE_SECURE"]
+    assert options["CSRF_COOKIE_SECURE"]
+    assert options["SECURE_SSL_REDIRECT"]
+    assert options["SECURE_HSTS_SECONDS"] >= 31_536_000
+    assert ["exams.example.org"] == options["ALLOWED_HOSTS"]
 
 
 def test_forms_from_elsewhere_change_nothing(at: Small) -> None:
@@ -120,21 +120,23 @@ def test_a_known_browser_gets_in_while_somebody_at_the_same_address_guesses(
     from autograder.web import account
 
     monkeypatch.setattr(account, "MOST_FAILED", 3)
-    own, other = ({"login": at.account(role).username, "password": PASSWORD} for role in ("ta", "instructor"))
+    credentials, other = (
+        {"login": at.account(role).username, "password": PASSWORD} for role in ("ta", "instructor")
+    )
     client = at.client("nobody")
-    assert 302 == client.post(SIGN_IN, own).status_code
+    assert 302 == client.post(SIGN_IN, credentials).status_code
     cookie = client.cookies["known-browser"]
     assert (True, "Lax", "/app/") == (cookie["httponly"], cookie["samesite"], cookie["path"])
     client.post("/app/accounts/logout/")
-    guess_passwords(at, own["login"], "127.0.0.1")
-    assert 200 == at.client("nobody").post(SIGN_IN, own).status_code
+    guess_passwords(at, credentials["login"], "127.0.0.1")
+    assert 200 == at.client("nobody").post(SIGN_IN, credentials).status_code
     assert 200 == client.post(SIGN_IN, other).status_code
-    assert 302 == client.post(SIGN_IN, own).status_code
+    assert 302 == client.post(SIGN_IN, credentials).status_code
     client.post("/app/accounts/logout/")
     forged = at.client("nobody")
     forged.cookies["known-browser"] = cookie.value[:-2] + "xx"
-    assert 200 == forged.post(SIGN_IN, own).status_code
-    wrong = {**own, "password": "wrong"}
+    assert 200 == forged.post(SIGN_IN, credentials).status_code
+    wrong = {**credentials, "password": "wrong"}
     answers = [client.post(SIGN_IN, wrong).content.decode() for _ in range(6)]
     assert "Too many wrong passwords" in answers[-1]
 
@@ -161,7 +163,7 @@ def test_passwords_cannot_be_guessed_for_long(at: Small) -> None:
         client.post("/app/accounts/login/", {"login": name, "password": "wrong"}).content.decode()
         for name in (account.username, "nobody-of-this-name")
     ]
-    assert 1 == len({re.findall(r'role="alert">([^<]*)', one)[0] for one in answers})
+    assert 1 == len({re.findall(r'role="alert">([^<]*)', content)[0] for content in answers})
     for _ in range(10):
         client.post("/app/accounts/login/", {"login": account.username, "password": "wrong"})
     answer = client.post("/app/accounts/login/", {"login": account.username, "password": PASSWORD})
@@ -193,7 +195,9 @@ def test_a_class_signs_in_at_once_from_one_address(at: Small, monkeypatch: pytes
     monkeypatch.setattr(ratelimit, "CACHE_LOCK_WAIT_TIMEOUT", 0)
     taken = ratelimit.cache.add
     monkeypatch.setattr(
-        ratelimit.cache, "add", lambda key, *rest, **more: ":ip:" not in key and taken(key, *rest, **more)
+        ratelimit.cache,
+        "add",
+        lambda key, *arguments, **more: ":ip:" not in key and taken(key, *arguments, **more),
     )
     form = {"login": at.account("ta").username, "password": PASSWORD}
     assert 302 == at.client("nobody").post("/app/accounts/login/", form).status_code
@@ -224,15 +228,15 @@ def test_what_students_write_is_text(at: Small) -> None:
     files = course.answered(at.folder, mlp_answer=f"mlp_parameters = {EVIL!r}", thoughts=EVIL)
     client = at.client()
     client.post(page(at), sent(files))
-    told = text(client.get(f"{page(at)}1/"))
-    assert "<script>alert" not in told
-    assert "<img src=x" not in told
+    content = text(client.get(f"{page(at)}1/"))
+    assert "<script>alert" not in content
+    assert "<img src=x" not in content
     from autograder.service.models import Member
 
     Member.objects.filter(course=at.record, student="ada").update(first_name=EVIL, last_name=EVIL)
-    told = text(at.client("instructor").get(f"{at.base}staff/members/"))
-    assert "<script>alert" not in told
-    assert "&lt;script&gt;" in told
+    content = text(at.client("instructor").get(f"{at.base}staff/members/"))
+    assert "<script>alert" not in content
+    assert "&lt;script&gt;" in content
 
 
 def test_files_come_back_as_files(at: Small) -> None:
@@ -298,8 +302,8 @@ def test_two_files_of_one_name_are_refused(at: Small) -> None:
     """Two files of the same name are rejected, because it is unclear which one counts."""
     client = at.client()
     twice = [SimpleUploadedFile("code.ipynb", data) for data in (b"{}", b"[]")]
-    told = text(client.post(page(at), {"files": twice}, follow=True))
-    assert "Two files are called code.ipynb" in told
+    content = text(client.post(page(at), {"files": twice}, follow=True))
+    assert "Two files are called code.ipynb" in content
     assert not at.offer.attempts.exists()
 
 

@@ -50,17 +50,17 @@ def test_from_one_command_to_a_mark(folder: Path, tmp_path: Path) -> None:
         with pytest.raises(ServiceError, match="The API key is not known"):
             service.hand_in(NAME, "guessed", answers, tmp_path / "eve")
         wait_for(lambda: service.rows(STATE) == [("graded", 1)], 600, "not graded")
-        told = [
+        results = [
             run("backup", str(tmp_path / "copy"), "--course", str(folder)),
             run("backup", str(tmp_path / "left"), "--course", str(folder), "--as-course", service.slug),
         ]
         processes = descendants(service.pid)
         assert [] == [name for name in ("worker", "database") if service.child(name) not in processes]
         assert 0 == service.end()
-        assert [] == [one for one in processes if Path(f"/proc/{one}").exists()]
+        assert [] == [pid for pid in processes if Path(f"/proc/{pid}").exists()]
         service.start()
         assert [("graded", 1)] == service.rows(STATE)
-    assert [(0, ""), (0, "")] == [(one.returncode, one.stderr) for one in told]
+    assert [(0, ""), (0, "")] == [(result.returncode, result.stderr) for result in results]
     left = collect_standings(open_course(tmp_path / "left"), NAME)
     assert {"ada": (2, 0)} == {name: (row.points, row.pending) for name, row in left.rows.items()}
     _restored(tmp_path, folder)
@@ -77,8 +77,8 @@ def _restored(folder: Path, at: Path) -> None:
     refused = run("restore", str(folder / "copy"), "--course", str(at))
     assert (3, True) == (refused.returncode, "there is already a service in this folder" in refused.stderr)
     shutil.copytree(at, folder / "other", ignore=shutil.ignore_patterns("service"))
-    told = run("restore", str(folder / "copy"), "--course", str(folder / "other"))
-    assert (0, "") == (told.returncode, told.stderr)
+    result = run("restore", str(folder / "copy"), "--course", str(folder / "other"))
+    assert (0, "") == (result.returncode, result.stderr)
     receipt = (folder / "ada" / "receipt.json").read_text("utf-8")
     signer = Signer((get_folder(folder / "other") / "receipt-key").read_bytes())
     assert "ada" == verify_receipt(receipt, signer.public)["student"]
@@ -98,8 +98,10 @@ def test_behind_a_web_server(folder: Path) -> None:
         }
 
         def ask(path: str, **headers: str) -> requests.Response:
-            given = {"Host": "exams.example.org"} | headers
-            return requests.get(service.address(path), headers=given, allow_redirects=False, timeout=300)
+            all_headers = {"Host": "exams.example.org"} | headers
+            return requests.get(
+                service.address(path), headers=all_headers, allow_redirects=False, timeout=300
+            )
 
         shown = ask("app/accounts/login/", **passed_on)
         assert (200, True) == (shown.status_code, "secure" in shown.headers["Set-Cookie"].lower())
@@ -116,14 +118,16 @@ def test_slow_and_endless_uploads_keep_nobody_waiting(folder: Path) -> None:
     with Served(folder, "--workers", "-1") as service, contextlib.ExitStack() as opened:
 
         def sender(length: int) -> socket.socket:
-            one = opened.enter_context(socket.create_connection(("127.0.0.1", service.port), timeout=300))
-            one.sendall(f"{head}Content-Length: {length}\r\n\r\n".encode())
-            return one
+            connection = opened.enter_context(
+                socket.create_connection(("127.0.0.1", service.port), timeout=300)
+            )
+            connection.sendall(f"{head}Content-Length: {length}\r\n\r\n".encode())
+            return connection
 
         slow = [sender(1_000_000) for _ in range(60)]
         for _ in range(5):
-            for one in slow:
-                one.sendall(b"x")
+            for connection in slow:
+                connection.sendall(b"x")
             assert 200 == requests.get(service.address("app/accounts/login/"), timeout=300).status_code
         assert b" 413 " in sender(10 << 30).recv(100)
 
@@ -132,37 +136,37 @@ def test_several_processes_answer(folder: Path) -> None:
     """Each process answers alone, is restarted if it is killed, and ends with the service."""
     with Served(folder, "--workers", "-1", "--processes", "3") as service:
         wait_for(lambda: len(service.pages()) == 3, 300, "not three processes")
-        known = service.pages()
-        wait_for(lambda: all(_answer_alone(service, one, known) for one in known), 300, "one does not answer")
+        pids = service.pages()
+        wait_for(lambda: all(_answer_alone(service, pid, pids) for pid in pids), 300, "one does not answer")
         counted = _count_health_checks(service)
-        assert counted >= len(known)
-        os.kill(known[1], signal.SIGKILL)
-        wait_for(lambda: len(set(service.pages()) - {known[1]}) == 3, 300, "it is not replaced")
+        assert counted >= len(pids)
+        os.kill(pids[1], signal.SIGKILL)
+        wait_for(lambda: len(set(service.pages()) - {pids[1]}) == 3, 300, "it is not replaced")
         assert counted <= _count_health_checks(service)
-        known = service.pages()
+        pids = service.pages()
         service.kill("web")
         service.start()
-        wait_for(lambda: not any(Path(f"/proc/{one}").exists() for one in known[1:]), 300, "one goes on")
-        known = service.pages()
+        wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids[1:]), 300, "one goes on")
+        pids = service.pages()
         assert 0 == service.end()
-        assert not any(Path(f"/proc/{one}").exists() for one in known)
+        assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
 
 
 def _count_health_checks(service: Served) -> int:
     """Return the number of health checks in the metrics of all processes."""
-    told = requests.get(service.address("metrics"), timeout=300).text
-    return int(re.findall(r'autograder_requests_total\{route="healthz",status="2xx"\} (\d+)', told)[0])
+    metrics = requests.get(service.address("metrics"), timeout=300).text
+    return int(re.findall(r'autograder_requests_total\{route="healthz",status="2xx"\} (\d+)', metrics)[0])
 
 
-def _answer_alone(service: Served, wanted: int, known: list[int]) -> bool:
-    others = [one for one in known if one != wanted]
-    for one in others:
-        os.kill(one, signal.SIGSTOP)
+def _answer_alone(service: Served, wanted: int, pids: list[int]) -> bool:
+    other_pids = [pid for pid in pids if pid != wanted]
+    for pid in other_pids:
+        os.kill(pid, signal.SIGSTOP)
     try:
         return service.answers()
     finally:
-        for one in others:
-            os.kill(one, signal.SIGCONT)
+        for pid in other_pids:
+            os.kill(pid, signal.SIGCONT)
 
 
 @pytest.mark.slow
@@ -170,5 +174,7 @@ def test_a_web_server_nobody_was_told_of_opens_nothing(folder: Path) -> None:
     """Requests forwarded by an unconfigured proxy are recognised by their headers."""
     with Served(folder, "--workers", "-1") as service:
         headers = {"X-Forwarded-For": "192.0.2.7"}
-        told = [requests.get(service.address("metrics"), headers=one, timeout=300) for one in (headers, {})]
-        assert [403, 200] == [one.status_code for one in told]
+        responses = [
+            requests.get(service.address("metrics"), headers=sent, timeout=300) for sent in (headers, {})
+        ]
+        assert [403, 200] == [response.status_code for response in responses]

@@ -78,12 +78,12 @@ def test_a_sheet_is_downloaded_filled_in_and_entered(at: Small, client: Any) -> 
     assert {"thoughts"} == {row["cell"] for row in downloaded(at, client, "?cell=thoughts")}
     fill(rows, "softmax", "2", "0,5", "-0.25")
     fill(rows, "thoughts", "1")
-    told = sent(at, client, rows)
-    assert "The marks of 4 answers were saved." in told
+    content = sent(at, client, rows)
+    assert "The marks of 4 answers were saved." in content
     items = {"rows": Decimal(2), "batch": Decimal("0.5"), "overflow": Decimal("-0.25")}
-    for given in marks(at).values():
-        assert PersonMark(Decimal("2.25"), items=items) == given["code", "softmax"]
-        assert PersonMark(Decimal(1), items={"any": Decimal(1)}) == given["code", "thoughts"]
+    for student_marks in marks(at).values():
+        assert PersonMark(Decimal("2.25"), items=items) == student_marks["code", "softmax"]
+        assert PersonMark(Decimal(1), items={"any": Decimal(1)}) == student_marks["code", "thoughts"]
     stored = CellMark.objects.filter(place__course=at.record, points__isnull=False)
     assert {at.account("ta")} == {row.marked_by for row in stored}
     assert all(row.marked_at for row in stored)
@@ -106,9 +106,9 @@ def test_a_trial_enters_nothing(at: Small, client: Any) -> None:
     """A dry run reports the changes and saves nothing."""
     rows = downloaded(at, client)
     fill(rows, "thoughts", "1")
-    told = sent(at, client, rows, **{"try": "on"})
-    assert "The marks of 2 answers would change. Nothing was saved." in told
-    assert "/mark/sheet.csv" not in told.partition('name="next"')[2].partition(">")[0], (
+    content = sent(at, client, rows, **{"try": "on"})
+    assert "The marks of 2 answers would change. Nothing was saved." in content
+    assert "/mark/sheet.csv" not in content.partition('name="next"')[2].partition(">")[0], (
         "it would be downloaded"
     )
     assert ({}, []) == (marks(at), entries(at))
@@ -121,10 +121,10 @@ def test_a_mark_that_was_given_meanwhile_is_not_written_over(at: Small, client: 
     rows = downloaded(at, client, "?names=on")
     fill(rows, "thoughts", "1")
     DatabaseStore(at.record).give_mark("small", "ada", ("code", "thoughts"), PersonMark(Decimal("0.25")))
-    told = sent(at, client, rows)
-    assert "The marks of 1 answer were saved." in told
-    assert "Not saved:" in told
-    assert "(ada): the answer or its mark has changed since the sheet was written" in told
+    content = sent(at, client, rows)
+    assert "The marks of 1 answer were saved." in content
+    assert "Not saved:" in content
+    assert "(ada): the answer or its mark has changed since the sheet was written" in content
     assert [Decimal("0.25"), Decimal(1)] == [
         marks(at)[who]["code", "thoughts"].points for who in ("ada", "bob")
     ]
@@ -166,12 +166,14 @@ def test_a_group_that_the_store_refuses_is_entered_not_at_all(
     subject = marking_sheets.SheetSubject(
         assignment_details.get_assignment(at.offer), store, store.load_results("small")
     )
-    given = tuple((who, ("code", "thoughts"), PersonMark(Decimal(1))) for who in ("ada", "bob"))
-    change = marking_sheets.SheetChange("row 2", "g1", "thoughts", (None,), Decimal(1), False, False, given)
+    new_marks = tuple((who, ("code", "thoughts"), PersonMark(Decimal(1))) for who in ("ada", "bob"))
+    change = marking_sheets.SheetChange(
+        "row 2", "g1", "thoughts", (None,), Decimal(1), False, False, new_marks
+    )
     real: Callable[..., None] = DatabaseStore.give_mark
 
-    def give(self: DatabaseStore, assignment: str, student: str, *rest: Any) -> None:
-        real(self, assignment, student, *rest)
+    def give(self: DatabaseStore, assignment: str, student: str, *arguments: Any) -> None:
+        real(self, assignment, student, *arguments)
         if student == "bob":
             raise GradebookError("refused")
 
@@ -201,9 +203,9 @@ def test_two_people_send_the_same_sheet_at_once(at: Small, client: Any) -> None:
             connection.close()
 
     with ThreadPoolExecutor(2) as threads:
-        told = list(threads.map(send, range(2)))
-    assert [1, 1] == [sum(words in one for one in told) for words in ("were saved", "Not saved:")]
-    assert 1 == len({given["code", "thoughts"].points for given in marks(at).values()})
+        contents = list(threads.map(send, range(2)))
+    assert [1, 1] == [sum(words in content for content in contents) for words in ("were saved", "Not saved:")]
+    assert 1 == len({student_marks["code", "thoughts"].points for student_marks in marks(at).values()})
 
 
 def test_students_see_no_sheet(at: Small, client: Any) -> None:

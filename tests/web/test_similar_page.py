@@ -53,8 +53,8 @@ def test_pairs_stand_in_order_and_without_names(at: Small) -> None:
     class_of(at)
     client = at.client("ta")
     assert "have not been compared yet" in text(client.get(place(at)))
-    asked = text(client.post(place(at), follow=True))
-    assert "are being compared" in asked
+    content = text(client.post(place(at), follow=True))
+    assert "are being compared" in content
     compared(at)
     page = text(client.get(place(at)))
     assert "6 submissions were compared on" in page
@@ -108,7 +108,7 @@ def test_who_was_not_compared_is_told_without_a_name_too(at: Small) -> None:
     client = at.client("ta")
     client.post(place(at))
     compared(at)
-    page, named = (text(client.get(f"{place(at)}{asked}")) for asked in ("", "?names=yes"))
+    page, named = (text(client.get(f"{place(at)}{query}")) for query in ("", "?names=yes"))
     unread = make_pseudonym(bytes(at.record.secret), at.offer.assignment, "gus")
     assert f"{unread}: " in page
     assert "gus" not in page

@@ -35,19 +35,19 @@ def graded(at: Small, student: str) -> Any:
     return canned(at, course.handed_in(at.offer, student, course.released(at.folder)))
 
 
-def canned(at: Small, made: Any) -> Any:
+def canned(at: Small, attempt: Any) -> Any:
     """Give an attempt a result that needs manual review."""
     from autograder.core.records import GradingResult
     from autograder.grading import grades
     from autograder.service import attempts
     from autograder.web import assignment_details
 
-    claimed = attempts.claim_attempt(made.pk)
+    claimed = attempts.claim_attempt(attempt.pk)
     assert claimed is not None
     rubric = assignment_details.get_assignment(at.offer).rubric
-    score = grades.leave_open(made.student, rubric, "a person looks", (), "namespaces")
-    assert attempts.keep_result(claimed, GradingResult(score, digest=made.digest), rubric, "e" * 64)
-    return made
+    score = grades.leave_open(attempt.student, rubric, "a person looks", (), "namespaces")
+    assert attempts.keep_result(claimed, GradingResult(score, digest=attempt.digest), rubric, "e" * 64)
+    return attempt
 
 
 def test_what_students_see_is_switched_and_noted(at: Small) -> None:
@@ -83,23 +83,23 @@ def test_dates_are_checked_saved_and_followed(at: Small) -> None:
     """Invalid dates are reported and not saved; valid ones regrade the students concerned."""
     client = at.client("instructor")
     ada, bob = (graded(at, student) for student in ("ada", "bob"))
-    told = text(client.post(f"{page(at)}times", {"start": "2031-02-03T10:00", "cap": "7"}))
-    assert "not saved" in told
-    assert 'value="2031-02-03T10:00"' in told  # the input is kept
-    assert re.search(r'name="cap"[^>]* value="7"', told)
+    content = text(client.post(f"{page(at)}times", {"start": "2031-02-03T10:00", "cap": "7"}))
+    assert "not saved" in content
+    assert 'value="2031-02-03T10:00"' in content  # the input is kept
+    assert re.search(r'name="cap"[^>]* value="7"', content)
     assert {} == type(at.offer).objects.get(pk=at.offer.pk).times
-    stated = {
+    fields = {
         "start": "2031-02-03T10:00:00",
         "end": "2031-02-03T12:00:00",
         "zone": "Europe/Berlin",
         "late": "accept",
     }
-    client.post(f"{page(at)}times", stated)
-    assert stated == type(at.offer).objects.get(pk=at.offer.pk).times
-    assert {"waiting"} == {type(one).objects.get(pk=one.pk).state for one in (ada, bob)}
+    client.post(f"{page(at)}times", fields)
+    assert fields == type(at.offer).objects.get(pk=at.offer.pk).times
+    assert {"waiting"} == {type(attempt).objects.get(pk=attempt.pk).state for attempt in (ada, bob)}
     assert 'value="2031-02-03T12:00"' in text(client.get(f"{page(at)}settings/"))
-    client.post(f"{page(at)}times", {**stated, "start": "2031-02-03T10:00", "end": "2031-02-03T12:00"})
-    assert stated == type(at.offer).objects.get(pk=at.offer.pk).times  # in the format that browsers send
+    client.post(f"{page(at)}times", {**fields, "start": "2031-02-03T10:00", "end": "2031-02-03T12:00"})
+    assert fields == type(at.offer).objects.get(pk=at.offer.pk).times  # in the format that browsers send
 
 
 def test_an_extension_is_one_students(at: Small) -> None:
@@ -112,21 +112,23 @@ def test_an_extension_is_one_students(at: Small) -> None:
     client.post(f"{page(at)}extension", {"student": "ada", "extra_minutes": "120"})
     times = type(at.offer).objects.get(pk=at.offer.pk).times
     assert {"ada": {"extra_minutes": 120}} == times["students"]
-    assert ("waiting", "graded") == tuple(type(one).objects.get(pk=one.pk).state for one in (ada, bob))
+    assert ("waiting", "graded") == tuple(
+        type(attempt).objects.get(pk=attempt.pk).state for attempt in (ada, bob)
+    )
     wrong = {
         "eve is neither a student on the class list nor a group": ("eve", "5"),
         "not saved": ("ada", "x"),
     }
-    for told, (student, minutes) in wrong.items():
-        stated = {"student": student, "extra_minutes": minutes}
-        shown = text(client.post(f"{page(at)}extension", stated))
-        assert told in shown
+    for message, (student, minutes) in wrong.items():
+        fields = {"student": student, "extra_minutes": minutes}
+        shown = text(client.post(f"{page(at)}extension", fields))
+        assert message in shown
         assert f'value="{minutes}"' in shown  # the input is kept
-    told = text(client.post(f"{page(at)}extension", {"student": "ada"}, follow=True))
-    assert "ada has no extension any more" in told
+    content = text(client.post(f"{page(at)}extension", {"student": "ada"}, follow=True))
+    assert "ada has no extension any more" in content
     assert not type(at.offer).objects.get(pk=at.offer.pk).times["students"]
-    told = text(client.post(f"{page(at)}extension", {"student": "ada"}, follow=True))
-    assert "Nothing was changed: ada has no extension" in told
+    content = text(client.post(f"{page(at)}extension", {"student": "ada"}, follow=True))
+    assert "Nothing was changed: ada has no extension" in content
 
 
 def test_an_extension_is_given_by_name(at: Small) -> None:
@@ -150,7 +152,7 @@ def test_what_an_extension_leaves_empty_stays_as_it_is(at: Small) -> None:
     at.account("student", "ada")
     type(at.offer).objects.filter(pk=at.offer.pk).update(times={"end": "2026-01-02T10:00:00Z"})
     client, end = at.client("instructor"), "2026-01-03T10:00:00Z"
-    for stated, expected in (
+    for fields, expected in (
         ({"extra_minutes": "120"}, {"extra_minutes": 120}),
         ({"late": "accept"}, {"extra_minutes": 120, "late": "accept"}),
         ({"extra_minutes": "60"}, {"extra_minutes": 60, "late": "accept"}),
@@ -158,7 +160,7 @@ def test_what_an_extension_leaves_empty_stays_as_it_is(at: Small) -> None:
         ({"late": "as-for-all"}, {"end": end}),
         ({"extra_minutes": "5", "late": "refuse"}, {"extra_minutes": 5, "late": "refuse"}),
     ):
-        client.post(f"{page(at)}extension", {"student": "ada", **stated})
+        client.post(f"{page(at)}extension", {"student": "ada", **fields})
         assert {"ada": expected} == type(at.offer).objects.get(pk=at.offer.pk).times["students"]
     client.post(f"{page(at)}extension", {"student": "ada"})
     client.post(f"{page(at)}extension", {"student": "ada", "late": "as-for-all"})
@@ -203,8 +205,10 @@ def test_staff_read_every_moment_by_the_clock_of_the_course(at: Small) -> None:
         audit.record_action("ada", "try version", "small", course=at.record)
     version = at.offer.version
     trial = VersionTrial.objects.create(offer=at.offer, version=version, base=version, by=account)
-    found = {"works": 0, "pairs": [], "others": {}, "remarks": []}
-    Comparison.objects.create(offer=at.offer, asked_at=timezone.now(), made_at=timezone.now(), pairs=found)
+    comparison = {"works": 0, "pairs": [], "others": {}, "remarks": []}
+    Comparison.objects.create(
+        offer=at.offer, asked_at=timezone.now(), made_at=timezone.now(), pairs=comparison
+    )
     for zone in ("Asia/Tokyo", ""):
         times = {"end": "2026-01-02T10:00:00", "zone": zone} if zone else {}
         type(at.offer).objects.filter(pk=at.offer.pk).update(times=times, published_at=timezone.now())
@@ -216,8 +220,8 @@ def test_staff_read_every_moment_by_the_clock_of_the_course(at: Small) -> None:
         }
         other = "UTC" if zone else "Asia/Tokyo"
         assert dict.fromkeys(pages, (True, False)) == {
-            name: (f"({zone or 'UTC'})" in text(one), f"({other})" in text(one))
-            for name, one in pages.items()
+            name: (f"({zone or 'UTC'})" in text(content), f"({other})" in text(content))
+            for name, content in pages.items()
         }
 
 
@@ -231,9 +235,9 @@ def test_a_class_list_is_taken_over(at: Small) -> None:
         upload = SimpleUploadedFile("roster.csv", content.encode())
         return text(client.post(place, {"list": upload}, follow=True))
 
-    told = sent("id,first_name,last_name,email\nada,Ada,Lovelace,ada@example.org\nbob,Bob,,\n")
-    assert "2 students" in told
-    assert "Lovelace" in told
+    shown = sent("id,first_name,last_name,email\nada,Ada,Lovelace,ada@example.org\nbob,Bob,,\n")
+    assert "2 students" in shown
+    assert "Lovelace" in shown
     assert "stands twice" in sent("id\nada\nada\n")
     assert "line 3: 3 values for 2 columns" in sent("id;first_name\nada;Augusta\nbob;extra;Bob\n")
     assert "is not an e-mail address" in sent("id,first_name,email\nada,Augusta,Lovelace\n")
@@ -276,11 +280,11 @@ def test_the_page_of_an_invitation_has_our_words(at: Small) -> None:
     member = Member.objects.create(course=at.record, student="ada", role="student")
     link, _ = create_invitation(member)
     for language, name in (("en", "User name"), ("de", "Benutzername")):
-        told = text(at.client("nobody", headers={"Accept-Language": language}).get(link))
-        assert name in told
-        assert "At least 8 characters" in told or "Mindestens 8 Zeichen" in told
-        assert "150 characters or fewer" not in told
-        assert "Password confirmation" not in told
+        content = text(at.client("nobody", headers={"Accept-Language": language}).get(link))
+        assert name in content
+        assert "At least 8 characters" in content or "Mindestens 8 Zeichen" in content
+        assert "150 characters or fewer" not in content
+        assert "Password confirmation" not in content
 
 
 def test_the_page_of_an_invitation_says_whose_it_is(at: Small) -> None:
@@ -293,8 +297,8 @@ def test_the_page_of_an_invitation_says_whose_it_is(at: Small) -> None:
     )
     link, _ = create_invitation(member)
     visitor = at.client("nobody", headers={"Accept-Language": "de"})
-    told = text(visitor.get(link))
-    assert all(part in told for part in (at.record.title, "Zoë Zuse zoe", f"login/?next={link}"))
+    content = text(visitor.get(link))
+    assert all(part in content for part in (at.record.title, "Zoë Zuse zoe", f"login/?next={link}"))
     weak = {"username": f"zoe-{at.record.slug}", "password1": "12345678", "password2": "12345678"}
     assert f'name="next" value="{link}"' in text(visitor.post(link, weak)), "another language keeps the link"
     visitor.post(link, {**weak, "password1": PASSWORD, "password2": PASSWORD})
@@ -332,11 +336,11 @@ def test_a_forgotten_password_is_chosen_anew(at: Small) -> None:
     member = Member.objects.get(course=at.record, student="ada")
     place = f"{at.base}staff/members/{member.pk}/password"
     assert [403, 403] == [at.client(role).post(place).status_code for role in ("instructor", "administrator")]
-    found = re.search(
+    match = re.search(
         r"http://testserver(/app/join/[^<]+)", text(at.client("superuser").post(place, follow=True))
     )
-    assert found
-    link, visitor = found[1], at.client("nobody")
+    assert match
+    link, visitor = match[1], at.client("nobody")
     assert "username" not in text(visitor.get(link)).partition("<form")[2]
     new = PASSWORD + " anew"
     answer = visitor.post(link, {"new_password1": new, "new_password2": new})
@@ -375,14 +379,14 @@ def test_nothing_of_the_accounts_sends_mail(at: Small) -> None:
 
 def test_a_failed_attempt_is_seen_and_tried_again(at: Small) -> None:
     """Staff see the reason, and a head TA can retry the attempt."""
-    made = course.handed_in(at.offer, "ada", course.released(at.folder))
-    type(made).objects.filter(pk=made.pk).update(state="failed", problem="the sandbox <b>failed</b>")
-    told = text(at.client("ta").get(f"{page(at)}submissions/"))
-    assert "the sandbox &lt;b&gt;failed" in told
-    assert "Try again" not in told
-    at.client("head-ta").post(f"{at.base}staff/attempts/{made.pk}/retry")
-    made.refresh_from_db()
-    assert "waiting" == made.state
+    attempt = course.handed_in(at.offer, "ada", course.released(at.folder))
+    type(attempt).objects.filter(pk=attempt.pk).update(state="failed", problem="the sandbox <b>failed</b>")
+    content = text(at.client("ta").get(f"{page(at)}submissions/"))
+    assert "the sandbox &lt;b&gt;failed" in content
+    assert "Try again" not in content
+    at.client("head-ta").post(f"{at.base}staff/attempts/{attempt.pk}/retry")
+    attempt.refresh_from_db()
+    assert "waiting" == attempt.state
     assert ("retry", None, None) in entries(at)
 
 
@@ -391,10 +395,10 @@ def test_results_and_progress_are_shown(at: Small) -> None:
     graded(at, "ada")
     course.handed_in(at.offer, "bob", course.released(at.folder))
     assert "1 of 2 attempts graded" in text(at.client("ta").get(page(at)))
-    told = text(at.client("ta").get(f"{page(at)}submissions/"))
-    assert "ada" in told
-    assert "of 13" in told
-    assert "provisional" in told
+    content = text(at.client("ta").get(f"{page(at)}submissions/"))
+    assert "ada" in content
+    assert "of 13" in content
+    assert "provisional" in content
     told = text(at.client("ta").get(f"{at.base}staff/progress"))
     assert "1 of 2 attempts graded" in told
     assert "load delay:2s" in told
@@ -417,15 +421,15 @@ def test_a_new_version_comes_out_of_the_folder(at: Small, tmp_path: Path) -> Non
     """Graded attempts are regraded only on request; an unchanged folder creates no version."""
     folder = course.small(tmp_path / "changed")
     settings.RUNNING.folders[at.record.slug] = folder
-    made, client = graded(at, "ada"), at.client("instructor")
+    attempt, client = graded(at, "ada"), at.client("instructor")
     assert "Nothing has changed" in text(client.post(f"{page(at)}update", follow=True))
     (folder / "assignments" / "small" / "notes.txt").write_text("for staff")
     assert "Version 2" in text(client.post(f"{page(at)}update", follow=True))
-    made.refresh_from_db()
-    assert (1, "graded") == (made.version.number, made.state)
+    attempt.refresh_from_db()
+    assert (1, "graded") == (attempt.version.number, attempt.state)
     assert "1 attempt is being regraded" in text(client.post(f"{page(at)}again", follow=True))
-    made.refresh_from_db()
-    assert (2, "waiting") == (made.version.number, made.state)
+    attempt.refresh_from_db()
+    assert (2, "waiting") == (attempt.version.number, attempt.state)
     small_course.changed(folder / "rubrics" / "small.toml", "version = 1", "version = x")
     assert "Not accepted" in text(client.post(f"{page(at)}update", follow=True))
 
@@ -439,12 +443,12 @@ def test_a_log_that_was_changed_says_so(at: Small, change: str) -> None:
     from autograder.service.models import AuditEntry
 
     with transaction.atomic():
-        made = [audit.record_action("ada", "try", str(number), course=at.record) for number in range(3)]
+        entries = [audit.record_action("ada", "try", str(number), course=at.record) for number in range(3)]
         assert 0 == audit.find_broken_entry()
         if change == "entry":
-            AuditEntry.objects.filter(pk=made[1].pk).update(who="eve")
-            assert made[1].pk == audit.find_broken_entry()
+            AuditEntry.objects.filter(pk=entries[1].pk).update(who="eve")
+            assert entries[1].pk == audit.find_broken_entry()
         else:
-            AuditEntry.objects.filter(pk=made[1].pk).delete()
-            assert made[2].pk == audit.find_broken_entry()
+            AuditEntry.objects.filter(pk=entries[1].pk).delete()
+            assert entries[2].pk == audit.find_broken_entry()
         transaction.set_rollback(True)

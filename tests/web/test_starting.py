@@ -43,8 +43,8 @@ def no_url(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_serve_refuses_an_embedded_database_when_the_service_has_another_one(tmp_path: Path) -> None:
     """Otherwise a missing environment variable would start a second, empty service."""
     make_keys(tmp_path)
-    told = refuse("serve", str(tmp_path))
-    assert f"set {setup.DATABASE_URL} to its URL" in told
+    message = refuse("serve", str(tmp_path))
+    assert f"set {setup.DATABASE_URL} to its URL" in message
     assert not (get_folder(tmp_path) / "database").exists()
 
 
@@ -96,9 +96,9 @@ def test_a_database_that_does_not_respond_is_named(command: str, tmp_path: Path)
         "backup --as-course": ["backup", str(copy), "--course", str(tmp_path), "--as-course", "exam"],
         "restore": ["restore", str(copy), "--course", str(tmp_path / "new")],
     }[command]
-    told = refuse(*words, "--database-url", f"postgresql://us:of-us@127.0.0.1:{port}/exams")
-    assert f"the database exams at 127.0.0.1, port {port}, does not respond" in told
-    assert "of-us" not in told
+    message = refuse(*words, "--database-url", f"postgresql://us:of-us@127.0.0.1:{port}/exams")
+    assert f"the database exams at 127.0.0.1, port {port}, does not respond" in message
+    assert "of-us" not in message
 
 
 def test_a_port_that_is_taken_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,8 +115,8 @@ def test_a_port_that_is_taken_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_serve_refuses_an_address_that_is_none(address: str, tmp_path: Path) -> None:
     """The address must be valid, because links to the pages begin with it."""
-    told = refuse("serve", str(tmp_path), "--address", address)
-    assert f"expected an address such as https://exams.example.org; got {address!r}" in told
+    message = refuse("serve", str(tmp_path), "--address", address)
+    assert f"expected an address such as https://exams.example.org; got {address!r}" in message
     assert not get_folder(tmp_path).exists()
 
 
@@ -151,8 +151,8 @@ def test_a_refused_restore_leaves_nothing(database: EmbeddedPostgres, tmp_path: 
     make_keys(source)
     assert 0 == run("backup", str(copy), "--course", str(source), "--database-url", full).returncode
     before = list_files(tmp_path)
-    told = refuse("restore", str(copy), "--course", str(course), "--database-url", full)
-    assert "the database is not empty" in told
+    message = refuse("restore", str(copy), "--course", str(course), "--database-url", full)
+    assert "the database is not empty" in message
     assert before == list_files(tmp_path)
     (copy / "database.dump").write_bytes(b"damaged")
     course.mkdir()

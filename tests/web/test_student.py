@@ -52,11 +52,11 @@ def test_from_the_list_to_the_receipt(at: Small) -> None:
 
     files = course.answered(at.folder, mlp_answer='mlp_parameters = "8 d^2"', layers_answer="layers =")
     answer = client.post(page(at), sent(files), follow=True)
-    told = text(answer)
+    content = text(answer)
     assert answer.redirect_chain == [(f"{page(at)}1/", 302)]
-    assert "waiting to be graded" in told
-    assert "<math" in told  # the parsed formula
-    assert "not valid Python" in told  # the answer with a syntax error
+    assert "waiting to be graded" in content
+    assert "<math" in content  # the parsed formula
+    assert "not valid Python" in content  # the answer with a syntax error
     receipt = client.get(f"{page(at)}1/receipt").content.decode()
     assert ("ada", 1) == tuple(
         verify_receipt(receipt, course.SIGNER.public)[key] for key in ("student", "attempt")
@@ -68,15 +68,15 @@ def test_from_the_list_to_the_receipt(at: Small) -> None:
 def test_the_pages_speak_german(at: Small) -> None:
     """The page follows the language of the browser, and the choice is kept."""
     client = at.client()
-    told = text(client.get(page(at), headers={"accept-language": "de"}))
-    assert '<html lang="de">' in told
-    assert "Wählen Sie Ihr Notebook" in told
+    content = text(client.get(page(at), headers={"accept-language": "de"}))
+    assert '<html lang="de">' in content
+    assert "Wählen Sie Ihr Notebook" in content
     client.post("/app/language", {"language": "de", "next": at.base})
     assert "Noch nichts abgegeben" in text(client.get(at.base))
 
 
 @pytest.mark.parametrize(
-    ("files", "told"),
+    ("files", "message"),
     [
         ({}, "Choose a file first"),
         ({"code.ipynb": b""}, "The file is empty"),
@@ -89,11 +89,11 @@ def test_the_pages_speak_german(at: Small) -> None:
         ({"code.ipynb": b"[" * 100_000}, "cannot be read"),
     ],
 )
-def test_whatever_is_handed_in_has_a_clear_answer(at: Small, files: dict[str, bytes], told: str) -> None:
+def test_whatever_is_handed_in_has_a_clear_answer(at: Small, files: dict[str, bytes], message: str) -> None:
     """A file that is not a notebook is rejected with the reason, and no attempt is created."""
     client = at.client()
     client.raise_request_exception = True
-    assert told in text(client.post(page(at), sent(files), follow=True))
+    assert message in text(client.post(page(at), sent(files), follow=True))
     assert not at.offer.attempts.exists()
 
 
@@ -107,8 +107,8 @@ def test_a_copy_is_taken_under_the_name_that_is_asked_for(at: Small) -> None:
         name for name in first.files.values_list("name", flat=True) if name.endswith(".ipynb")
     } - set(copies)
     for strange in ({"notes.txt": b"hello"}, {"other.ipynb": files["code.ipynb"]}, {"code.html": b"<html>"}):
-        told = text(client.post(page(at), sent(strange), follow=True))
-        assert "None of these files is expected. Submit: formulas.ipynb, code.ipynb" in told
+        content = text(client.post(page(at), sent(strange), follow=True))
+        assert "None of these files is expected. Submit: formulas.ipynb, code.ipynb" in content
     assert 1 == at.offer.attempts.count()
 
 
@@ -136,24 +136,26 @@ def test_a_notebook_is_found_behind_another_ending_and_in_an_archive(at: Small, 
 
 
 @pytest.mark.parametrize(
-    ("files", "told"),
+    ("files", "message"),
     [
         pytest.param({"../../x.ipynb": b"1"}, "its place leads out of the archive", id="leads-out"),
-        pytest.param({f"{one}.txt": b"" for one in range(51)}, "or 50 files", id="many-files"),
-        pytest.param({f"{one}.txt": b"" for one in range(2_001)}, "more than 2000 files", id="far-too-many"),
+        pytest.param({f"{number}.txt": b"" for number in range(51)}, "or 50 files", id="many-files"),
+        pytest.param(
+            {f"{number}.txt": b"" for number in range(2_001)}, "more than 2000 files", id="far-too-many"
+        ),
         pytest.param({"big.bin": bytes(65 << 20)}, "at most 200 times as many are unpacked", id="a-bomb"),
         pytest.param(
-            {f"{one}.bin": bytes(15 << 20) for one in range(5)}, "more than 64 MB", id="large-files"
+            {f"{number}.bin": bytes(15 << 20) for number in range(5)}, "more than 64 MB", id="large-files"
         ),
     ],
 )
 def test_an_archive_that_is_too_much_is_refused_as_a_whole(
-    at: Small, files: dict[str, bytes], told: str
+    at: Small, files: dict[str, bytes], message: str
 ) -> None:
     """A too large or unsafe archive is rejected as a whole, so that nobody relies on a part of it."""
     code = course.released(at.folder)["code.ipynb"]
     sending = {"up.zip": packed({"code.ipynb": code, **files})}
-    assert told in text(at.client().post(page(at), sent(sending), follow=True))
+    assert message in text(at.client().post(page(at), sent(sending), follow=True))
     assert not at.offer.attempts.exists()
 
 
@@ -161,9 +163,9 @@ def test_what_is_not_asked_for_and_what_is_not_there_is_told(at: Small) -> None:
     """The page after a submission shows missing notebooks and files that are not graded."""
     code = course.released(at.folder)["code.ipynb"]
     files = {"code.ipynb": code, "code-old-version.ipynb": code}
-    told = text(at.client().post(page(at), sent(files), follow=True))
-    assert "This file is not expected. It is stored but not graded." in told
-    assert "This file is expected but missing." in told
+    content = text(at.client().post(page(at), sent(files), follow=True))
+    assert "This file is not expected. It is stored but not graded." in content
+    assert "This file is expected but missing." in content
 
 
 def test_names_of_files_are_names(at: Small) -> None:
@@ -182,9 +184,9 @@ def test_before_the_start_there_is_nothing_to_have(at: Small) -> None:
     at.offer.times = {"start": in_hours(1), "end": in_hours(3)}
     at.offer.save()
     client = at.client()
-    told = text(client.get(page(at)))
-    assert "Opens" in told
-    assert '<form method="post" enctype' not in told
+    content = text(client.get(page(at)))
+    assert "Opens" in content
+    assert '<form method="post" enctype' not in content
     assert [404, 404] == [
         client.get(f"{page(at)}{place}").status_code for place in ("files.zip", "files/code.ipynb")
     ]
@@ -200,9 +202,9 @@ def test_time_that_is_left_and_time_that_is_over(at: Small) -> None:
     assert "2 h 1 min left" in text(client.get(page(at)))
     at.offer.times = {"end": in_hours(-1), "late": "accept"}
     at.offer.save()
-    told = text(client.get(page(at)))
-    assert "The deadline has passed." in told
-    assert "they still count" in told
+    content = text(client.get(page(at)))
+    assert "The deadline has passed." in content
+    assert "they still count" in content
     client.post(page(at), sent(course.released(at.folder)))
     assert 1 == at.offer.attempts.count()
 
@@ -220,9 +222,9 @@ def test_what_is_said_of_late_attempts_before_and_after_is_one_truth(at: Small) 
     assert "the course staff decide how the delay counts" in before
     assert "still counts" not in before
     late = course.handed_in(at.offer, "ada", course.released(at.folder))
-    told = text(client.get(f"{page(at)}1/"))
-    assert "Submitted 1 h" in told
-    assert "(Europe/Berlin)" in told
+    content = text(client.get(f"{page(at)}1/"))
+    assert "Submitted 1 h" in content
+    assert "(Europe/Berlin)" in content
     canned(at, late)
     assert "staff decide how the delay counts" in text(client.get(f"{page(at)}1/"))
     type(late).objects.filter(pk=late.pk).update(submitted_at=timezone.now() - datetime.timedelta(hours=2))
@@ -234,7 +236,7 @@ def test_what_is_said_of_late_attempts_before_and_after_is_one_truth(at: Small) 
     timing = attempts.find_counting_attempt(
         at.offer, "ada", assignment_details.get_assignment(at.offer).rubric
     ).timing
-    assert ["timing.earlier"] == [one.code for one in timing.list_messages()]
+    assert ["timing.earlier"] == [message.code for message in timing.list_messages()]
     assert "unless staff decide otherwise" in render_message(timing.list_messages()[0], "en")
     at.offer.times = {**at.offer.times, "students": {"ada": {"late": "accept"}}}
     at.offer.save()
@@ -246,15 +248,15 @@ def test_assignment_page_names_grace_period_and_slip_days_after_the_deadline(at:
     client = at.client()
     at.offer.times = {"end": in_hours(-1), "late": "refuse", "grace_minutes": 120}
     at.offer.save()
-    told = text(client.get(page(at)))
-    assert "count as on time during the grace period" in told
-    assert "do not count" not in told
+    content = text(client.get(page(at)))
+    assert "count as on time during the grace period" in content
+    assert "do not count" not in content
     slip = {"days": 2, "most": 1, "place": 0}
     at.offer.times = {"end": in_hours(-1), "late": "refuse", "slip_days": slip}
     at.offer.save()
-    told = text(client.get(page(at)))
-    assert "do not count" in told
-    assert "Slip days are used first" in told
+    content = text(client.get(page(at)))
+    assert "do not count" in content
+    assert "Slip days are used first" in content
     at.offer.times = {**at.offer.times, "students": {"ada": {"late": "refuse"}}}
     at.offer.save()
     assert "Slip days are used first" not in text(client.get(page(at)))
@@ -312,22 +314,22 @@ def test_feedback_comes_when_marks_are_published(at: Small, monkeypatch: pytest.
     from autograder.service import attempts
     from autograder.web import assignment_details
 
-    made = course.handed_in(at.offer, "ada", course.released(at.folder))
-    claimed = attempts.claim_attempt(made.pk)
+    attempt = course.handed_in(at.offer, "ada", course.released(at.folder))
+    claimed = attempts.claim_attempt(attempt.pk)
     assert claimed is not None
     assignment = assignment_details.get_assignment(at.offer)
     from autograder.core.records import GradingResult
     from autograder.grading import grades
 
     score = grades.leave_open("ada", assignment.rubric, "a person looks", (), "namespaces")
-    attempts.keep_result(claimed, GradingResult(score, digest=made.digest), assignment.rubric, "e" * 64)
+    attempts.keep_result(claimed, GradingResult(score, digest=attempt.digest), assignment.rubric, "e" * 64)
     client = at.client()
     assert 404 == client.get(f"{page(at)}feedback/").status_code
     assert "graded" in text(client.get(f"{page(at)}1/state"))
-    at.offer.published_at = made.submitted_at
+    at.offer.published_at = attempt.submitted_at
     at.offer.save()
-    told = text(client.get(f"{page(at)}feedback/"))
-    address = told.partition('src="/frame/')[2].partition('"')[0]
+    content = text(client.get(f"{page(at)}feedback/"))
+    address = content.partition('src="/frame/')[2].partition('"')[0]
     frame = at.client("nobody").get(f"/frame/{address}")
     assert "Small" in text(frame) or "small" in text(frame)
     for address_with_points in (at.base, page(at)):
@@ -357,8 +359,8 @@ def test_a_program_hands_in_with_a_key(at: Small) -> None:
     from autograder.service.models import ProgramKey
 
     client = at.client()
-    told = text(client.post("/app/keys/", {"label": "my laptop", "scopes": ["submit"]}))
-    origin, _, key = told.partition("<code>")[2].partition("</code>")[0].partition("#")
+    content = text(client.post("/app/keys/", {"label": "my laptop", "scopes": ["submit"]}))
+    origin, _, key = content.partition("<code>")[2].partition("</code>")[0].partition("#")
     assert "http://testserver" == origin
     assert not ProgramKey.objects.filter(digest=key).exists()
     assert key not in text(client.get("/app/keys/"))
@@ -377,9 +379,9 @@ def test_a_program_hands_in_with_a_key(at: Small) -> None:
             door.replace("small", "smallx"), headers={"authorization": f"Bearer {key}"}
         ).status_code
     )
-    [made] = ProgramKey.objects.filter(account=at.account("student"))
-    assert 404 == at.client("ta").post(f"/app/keys/{made.pk}/remove").status_code
-    client.post(f"/app/keys/{made.pk}/remove")
+    [program_key] = ProgramKey.objects.filter(account=at.account("student"))
+    assert 404 == at.client("ta").post(f"/app/keys/{program_key.pk}/remove").status_code
+    client.post(f"/app/keys/{program_key.pk}/remove")
     assert 401 == program.post(door, headers={"authorization": f"Bearer {key}"}).status_code
 
 

@@ -27,8 +27,8 @@ def class_(at: Small) -> Small:
 
 def students(at: Small, query: str) -> list[str]:
     """Return the student IDs in the order of the table."""
-    told = text(at.client("ta").get(f"{page(at)}submissions/{query}"))
-    return re.findall(r'<td data-of="Student ID">(\w+)</td>', told)
+    content = text(at.client("ta").get(f"{page(at)}submissions/{query}"))
+    return re.findall(r'<td data-of="Student ID">(\w+)</td>', content)
 
 
 @pytest.mark.parametrize(
@@ -46,19 +46,19 @@ def students(at: Small, query: str) -> list[str]:
 )
 def test_students_are_found_and_sorted(class_: Small, query: str, expected: list[str]) -> None:
     """The table is sorted by name by default, and ignores invalid parameters."""
-    found = students(class_, query)
+    order = students(class_, query)
     if query.startswith("?sort=points"):  # students without points come first, in any order
-        assert ({"bob", "cem"}, "ada") == (set(found[:2]), found[2])
+        assert ({"bob", "cem"}, "ada") == (set(order[:2]), order[2])
     else:
-        assert expected == found
+        assert expected == order
 
 
 def test_everybody_has_a_name_and_a_state(class_: Small) -> None:
     """Students without a submission are listed, too, and names are escaped."""
-    told = text(class_.client("ta").get(f"{page(class_)}submissions/"))
-    assert "Zuse, Ada" in told
-    assert "Adams, &lt;b&gt;Cem&lt;/b&gt;" in told
-    states = re.findall(r'<span class="badge \w*">([^<]+)</span></td>', told)
+    content = text(class_.client("ta").get(f"{page(class_)}submissions/"))
+    assert "Zuse, Ada" in content
+    assert "Adams, &lt;b&gt;Cem&lt;/b&gt;" in content
+    states = re.findall(r'<span class="badge \w*">([^<]+)</span></td>', content)
     assert ["Nothing submitted yet", "waiting to be graded", "provisional"] == states
 
 
@@ -67,14 +67,14 @@ def test_only_who_may_change_them_sees_the_settings(class_: Small) -> None:
     settings = f'href="{page(class_)}settings/"'
     assert settings not in text(class_.client("head-ta").get(page(class_)))
     assert settings in text(class_.client("instructor").get(page(class_)))
-    told = text(class_.client("head-ta").get(f"{page(class_)}submissions/"))
-    assert "This cannot be undone." in told
+    content = text(class_.client("head-ta").get(f"{page(class_)}submissions/"))
+    assert "This cannot be undone." in content
     assert "This cannot be undone." not in text(class_.client("ta").get(f"{page(class_)}submissions/"))
 
 
 def test_members_are_found(class_: Small) -> None:
     """Members are found by a part of their name."""
-    told = text(class_.client("instructor").get(f"{class_.base}staff/members/?q=mil"))
-    assert "Mills, Bob" in told
-    assert "Zuse" not in told
-    assert "1 of 4 entries match" in told
+    content = text(class_.client("instructor").get(f"{class_.base}staff/members/?q=mil"))
+    assert "Mills, Bob" in content
+    assert "Zuse" not in content
+    assert "1 of 4 entries match" in content

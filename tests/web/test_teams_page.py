@@ -27,9 +27,9 @@ def client(at: Small) -> Any:
 
 def form(at: Small, client: Any, **fields: Any) -> tuple[str, dict[str, list[str]]]:
     """Submit the form for groups, and return the page and the groups."""
-    told = text(client.post(f"{page(at)}groups/", fields, follow=True))
+    content = text(client.post(f"{page(at)}groups/", fields, follow=True))
     at.offer.refresh_from_db()
-    return told, at.offer.groups
+    return content, at.offer.groups
 
 
 def states(at: Small) -> list[str]:
@@ -44,19 +44,19 @@ def test_groups_are_formed_changed_and_dissolved(at: Small, client: Any) -> None
     for who in ("ada", "zoe"):
         course.handed_in(at.offer, who, course.released(at.folder))
     course.graded_without_a_box(at.offer)
-    told, groups = form(at, client, new="yes", group="red", members="ada, bob")
+    content, groups = form(at, client, new="yes", group="red", members="ada, bob")
     assert {"red": ["ada", "bob"]} == groups
-    assert "This affects 2 students" in told
+    assert "This affects 2 students" in content
     assert ["waiting", "graded"] == states(at)
     course.graded_without_a_box(at.offer)
     assert {"ada", "bob", "zoe"} == set(DatabaseStore(at.record).load_results(NAME))
-    told, groups = form(at, client, group="red", members="ada")
-    assert {"red": ["ada"]} == groups, told
+    content, groups = form(at, client, group="red", members="ada")
+    assert {"red": ["ada"]} == groups, content
     assert {"ada", "zoe"} == set(DatabaseStore(at.record).load_results(NAME))
-    told, groups = form(at, client, group="red", members="")
-    assert {} == groups, told
-    assert "There are no groups" in told
-    assert 3 == len([one for one, _, _ in entries(at) if one == "groups"])
+    content, groups = form(at, client, group="red", members="")
+    assert {} == groups, content
+    assert "There are no groups" in content
+    assert 3 == len([action for action, _, _ in entries(at) if action == "groups"])
 
 
 @pytest.mark.parametrize(
@@ -73,10 +73,10 @@ def test_groups_are_formed_changed_and_dissolved(at: Small, client: Any) -> None
 def test_what_cannot_be_a_group_is_refused(at: Small, client: Any, fields: dict[str, str], why: str) -> None:
     """The message states the reason; groups and log do not change."""
     form(at, client, new="yes", group="red", members="ada bob")
-    told, groups = form(at, client, **fields)
-    assert why in told
+    content, groups = form(at, client, **fields)
+    assert why in content
     assert {"red": ["ada", "bob"]} == groups
-    assert 1 == len([one for one, _, _ in entries(at) if one == "groups"])
+    assert 1 == len([action for action, _, _ in entries(at) if action == "groups"])
 
 
 def test_marks_of_people_are_not_lost(at: Small, client: Any) -> None:
@@ -90,8 +90,8 @@ def test_marks_of_people_are_not_lost(at: Small, client: Any) -> None:
     course.handed_in(at.offer, "ada", course.released(at.folder))
     course.graded_without_a_box(at.offer)
     DatabaseStore(at.record).give_mark(NAME, "bob", ("formulas", "mlp-why"), PersonMark(points=Decimal(1)))
-    told, groups = form(at, client, group="red", members="ada")
-    assert "bob would have no attempt left" in told
+    content, groups = form(at, client, group="red", members="ada")
+    assert "bob would have no attempt left" in content
     assert {"red": ["ada", "bob"]} == groups
     assert ["graded"] == states(at)
 
@@ -104,15 +104,15 @@ def test_a_file_states_all_groups_and_stands_before_the_folders(at: Small, clien
     at.offer.times = {"end": "2031-02-03T10:00:00Z", "groups": {"old": {"extra_minutes": 5}}}
     at.offer.save()
     sent = SimpleUploadedFile("g.csv", b"group,student,assignment\nred,ada,\nred,bob,small\n")
-    told, groups = form(at, client, list=sent)
-    assert {"red": ["ada", "bob"]} == groups, told
+    content, groups = form(at, client, list=sent)
+    assert {"red": ["ada", "bob"]} == groups, content
     assert {} == at.offer.times["groups"]
     assert {"red": ["ada", "bob"]} == versions.create_or_update_offer(
         at.record, open_course(at.folder), NAME
     ).groups
     sent = SimpleUploadedFile("g.csv", b"group,student\nred,ada\nblue,ada\n")
-    told, groups = form(at, client, list=sent)
-    assert "stands twice" in told
+    content, groups = form(at, client, list=sent)
+    assert "stands twice" in content
     assert {"red": ["ada", "bob"]} == groups
     client.cookies["django_language"] = "de"
     assert "Neue Gruppe" in text(client.get(f"{page(at)}groups/"))
@@ -177,8 +177,8 @@ def test_penalties_and_slip_days_are_stated_where_dates_are(at: Small, client: A
         {"late_days": "odd"},
         {"way": "odd"},
     ):
-        told = text(client.post(f"{page(at)}times", {**TERMS, **bad}, follow=True))
-        assert "The dates were not saved" in told, bad
+        content = text(client.post(f"{page(at)}times", {**TERMS, **bad}, follow=True))
+        assert "The dates were not saved" in content, bad
     at.offer.refresh_from_db()
     assert before == at.offer.times
 

@@ -49,30 +49,30 @@ def test_from_the_folder_to_what_counts(two: Small, tmp_path: Path) -> None:
     rubric.write_text(LAYERS(rubric.read_text()).replace("How many layers there are", "How many?"))
     head, leader, staff = two.client("head-ta"), two.client("instructor"), f"{two.base}staff/a/small/"
     answer = leader.post(f"{staff}update", follow=True)
-    told, place = text(answer), answer.redirect_chain[-1][0]
-    assert "It is first tried on the whole class" in told
-    assert "0 of 2 graded with the new version" in told
-    assert 'hx-trigger="load delay:2s"' in told
-    assert "2 students are still being graded." in told
+    content, place = text(answer), answer.redirect_chain[-1][0]
+    assert "It is first tried on the whole class" in content
+    assert "0 of 2 graded with the new version" in content
+    assert 'hx-trigger="load delay:2s"' in content
+    assert "2 students are still being graded." in content
     assert "Version 2 is being tried" in text(head.get(staff))
     assert "Version 2 is being tried" not in text(two.client("ta").get(staff))
     course.graded_without_a_box(two.offer)
     assert "true" == head.get(f"{place}progress")["HX-Refresh"]
-    told = text(head.get(place))
-    assert "Marks change for 2 students." in told
-    assert ">+1.5</td>" in told
-    assert "How many?" in told
-    assert "hx-get" not in told
-    assert "data-key" not in told
-    told = text(leader.get(place))
-    assert 'accesskey="a" data-key="a"' in told
-    assert 'accesskey="d" data-key="d"' in told
-    assert [403, 403] == [head.post(f"{place}{one}").status_code for one in ("apply", "drop")]
+    content = text(head.get(place))
+    assert "Marks change for 2 students." in content
+    assert ">+1.5</td>" in content
+    assert "How many?" in content
+    assert "hx-get" not in content
+    assert "data-key" not in content
+    content = text(leader.get(place))
+    assert 'accesskey="a" data-key="a"' in content
+    assert 'accesskey="d" data-key="d"' in content
+    assert [403, 403] == [head.post(f"{place}{action}").status_code for action in ("apply", "drop")]
     assert "Version 2 is in use now" in text(leader.post(f"{place}apply", follow=True))
     assert "already" in text(leader.post(f"{place}apply", follow=True))
-    told = text(head.get(staff)) + text(head.get(f"{staff}submissions/"))
-    assert "2.5 of 14.5" in told
-    assert "being tried" not in told
+    content = text(head.get(staff)) + text(head.get(f"{staff}submissions/"))
+    assert "2.5 of 14.5" in content
+    assert "being tried" not in content
     assert [("try version", 1, 2), ("apply version", 1, 2)] == entries(two)
     assert "version applied" in text(leader.get(f"{two.base}staff/audit/"))
 
@@ -88,10 +88,10 @@ def test_what_is_dropped_changes_nothing(two: Small) -> None:
 def test_texts_are_shown_as_they_are(two: Small) -> None:
     """Markup in a rubric's text is escaped."""
     trial = tried(two, lambda text: text.replace("How many layers there are", HOSTILE))
-    told = text(two.client("instructor").get(address(two, trial)))
-    assert "alert(1)" in told
-    assert "<script>alert" not in told
-    assert "style=" not in told
+    content = text(two.client("instructor").get(address(two, trial)))
+    assert "alert(1)" in content
+    assert "<script>alert" not in content
+    assert "style=" not in content
 
 
 def test_a_trial_of_another_course_is_not_there(two: Small) -> None:
@@ -118,9 +118,9 @@ def test_a_stale_trial_can_only_be_dropped(two: Small) -> None:
     trial = tried(two)
     other = VersionTrial.objects.create(offer=two.offer, version=two.offer.version, base=trial.version)
     leader = two.client("instructor")
-    told = text(leader.get(address(two, other)))
-    assert "Another version has come into use" in told
-    assert ('data-key="a"' in told, 'data-key="d"' in told) == (False, True)
+    content = text(leader.get(address(two, other)))
+    assert "Another version has come into use" in content
+    assert ('data-key="a"' in content, 'data-key="d"' in content) == (False, True)
     assert "another version has come into use" in text(
         leader.post(f"{address(two, other)}apply", follow=True)
     )
@@ -128,8 +128,8 @@ def test_a_stale_trial_can_only_be_dropped(two: Small) -> None:
 
 def test_the_script_is_a_file_with_a_nonce(two: Small) -> None:
     """The script is a static file that presses buttons and writes nothing into the page."""
-    told = text(two.client("instructor").get(address(two, tried(two))))
-    assert re.search(r'<script nonce="[^"]+" src="/static/keys.js" defer></script>', told)
+    content = text(two.client("instructor").get(address(two, tried(two))))
+    assert re.search(r'<script nonce="[^"]+" src="/static/keys.js" defer></script>', content)
     script = (FOLDER / "static" / "keys.js").read_text()
     assert "data-key" in script
     assert "innerHTML" not in script

@@ -27,9 +27,9 @@ def test_files_appear_when_the_student_opens_the_assignment(limited: Small) -> N
     from autograder.service.models_results import OpenedAssignment
 
     client, files = limited.client(), course.released(limited.folder)
-    told = text(client.get(page(limited)))
-    assert "1 h 30 min" in told or "90 min" in told
-    assert "code.ipynb" not in told
+    content = text(client.get(page(limited)))
+    assert "1 h 30 min" in content or "90 min" in content
+    assert "code.ipynb" not in content
     assert 404 == client.get(f"{page(limited)}files.zip").status_code
     assert 404 == client.get(f"{page(limited)}files/code.ipynb").status_code
     assert "open the assignment on its page first" in text(
@@ -48,13 +48,13 @@ def test_programs_get_nothing_before_the_opening_either(limited: Small) -> None:
     """Programs cannot start the working time."""
     program = program_of(limited)
     place = f"/courses/{limited.record.slug}/assignments/{limited.offer.assignment}"
-    told = program.send("get", place).data
-    assert (False, {}) == (told["open"], told["files"])
+    response = program.send("get", place).data
+    assert (False, {}) == (response["open"], response["files"])
     assert 404 == program.send("get", f"{place}/files.zip").status
     limited.client().post(f"{page(limited)}open")
-    told = program.send("get", place).data
-    assert told["open"]
-    assert "code.ipynb" in told["files"]
+    response = program.send("get", place).data
+    assert response["open"]
+    assert "code.ipynb" in response["files"]
 
 
 def test_the_working_time_ends_for_each_student(limited: Small) -> None:

@@ -46,12 +46,12 @@ def reader(chromium: Browser, address: str) -> Iterator[Callable[..., Reader]]:
     """Return a function that creates readers, and check at the end that they had no errors."""
     from tests.web.browser.reader import Reader
 
-    made: list[Reader] = []
+    readers: list[Reader] = []
 
     def make(**options: Any) -> Reader:
-        made.append(Reader(chromium, address, **options))
-        return made[-1]
+        readers.append(Reader(chromium, address, **options))
+        return readers[-1]
 
     yield make
-    for one in made:
-        one.close()
+    for each in readers:
+        each.close()

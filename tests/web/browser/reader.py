@@ -50,10 +50,10 @@ class Reader:
         self.page.on("response", self._answered)
 
     def _said(self, message: ConsoleMessage) -> None:
-        told = f"{message.type}: {message.text}"
-        known = self._expected and f"status of {self._expected}" in message.text
-        if message.type in {"error", "warning"} and not known:
-            self.wrong.append(told)
+        line = f"{message.type}: {message.text}"
+        is_expected = self._expected and f"status of {self._expected}" in message.text
+        if message.type in {"error", "warning"} and not is_expected:
+            self.wrong.append(line)
 
     def _failed(self, request: Request) -> None:
         # Downloads and requests of a page that was left end with this error.
@@ -151,8 +151,8 @@ class Reader:
             clipped = self.page.evaluate(_CLIPPED)
             assert [] == clipped, f"{where}: has to be scrolled sideways"
             self._shot(f"{name}-{self.language()}-{width}")
-            found = [] if width == WIDEST else self.unreachable()
-            assert not found, f"{where}: {found}"
+            unreachable = [] if width == WIDEST else self.unreachable()
+            assert not unreachable, f"{where}: {unreachable}"
         self.page.set_viewport_size({"width": WIDE, "height": HEIGHT})
         self.page.emulate_media(color_scheme="null")
         assert not self.wrong, f"{name}: {self.wrong}"
@@ -162,10 +162,10 @@ class Reader:
         if not self.page.evaluate(_LOADED):
             self.page.evaluate(_AXE.axe_script)
         options = {"runOnly": list(RULES), "resultTypes": ["violations"], "iframes": False}
-        found = self.page.evaluate("options => axe.run(options)", options)
+        report = self.page.evaluate("options => axe.run(options)", options)
         return [
-            f"{one['id']}: {one['help']}: {[node['html'] for node in one['nodes']]}"
-            for one in found["violations"]
+            f"{violation['id']}: {violation['help']}: {[node['html'] for node in violation['nodes']]}"
+            for violation in report["violations"]
         ]
 
     def _shot(self, name: str) -> None:

@@ -37,9 +37,9 @@ def browser() -> Iterator[Browser]:
     if program is None:
         pytest.skip("there is no Chromium here")
     with sync_playwright() as started:
-        made = started.chromium.launch(executable_path=program, args=[*_ARGUMENTS])
-        yield made
-        made.close()
+        new_browser = started.chromium.launch(executable_path=program, args=[*_ARGUMENTS])
+        yield new_browser
+        new_browser.close()
 
 
 def longest(graded: Path) -> list[Path]:
@@ -54,11 +54,11 @@ def faults(page: Page) -> list[str]:
     """Return accessibility violations, and whether the page is wider than the window."""
     page.evaluate(_AXE.axe_script)
     options = {"runOnly": list(RULES), "resultTypes": ["violations"], "iframes": False}
-    found = [
-        f"{one['id']}: {[node['html'][:200] for node in one['nodes']]}"
-        for one in page.evaluate("options => axe.run(options)", options)["violations"]
+    violations = [
+        f"{violation['id']}: {[node['html'][:200] for node in violation['nodes']]}"
+        for violation in page.evaluate("options => axe.run(options)", options)["violations"]
     ]
-    return found + ["wider than the window"] * (page.evaluate(_OVER) > 0)
+    return violations + ["wider than the window"] * (page.evaluate(_OVER) > 0)
 
 
 @pytest.mark.parametrize(("width", "scheme"), rotating([(WIDE, "light"), (NARROW, "dark")], 2))
@@ -78,7 +78,7 @@ def test_everybody_can_read_the_pages(graded: Path, browser: Browser, scheme: st
         wrong[str(file.relative_to(graded))] += faults(page)
     context.close()
     assert 2 * len(SUBJECTS) == len(wrong)
-    assert {} == {name: found for name, found in wrong.items() if found}
+    assert {} == {name: problems for name, problems in wrong.items() if problems}
 
 
 def test_the_staffs_table_is_sorted_under_its_own_policy(graded: Path, browser: Browser) -> None:

@@ -32,8 +32,8 @@ def graded(at: Small) -> None:
     from autograder.service import attempts
     from autograder.web import assignment_details
 
-    made = course.handed_in(at.offer, "ada", {"lm.py": LM.encode(), "report.md": b"Two.\n"})
-    claimed = attempts.claim_attempt(made.pk)
+    attempt = course.handed_in(at.offer, "ada", {"lm.py": LM.encode(), "report.md": b"Two.\n"})
+    claimed = attempts.claim_attempt(attempt.pk)
     assert claimed is not None
     rubric = assignment_details.get_assignment(at.offer).rubric
     score = grades.leave_open("ada", rubric, "a person looks", (), "namespaces")
@@ -45,43 +45,43 @@ def graded(at: Small) -> None:
         SubmissionFile("model", "report.md", FileState.MISSING, most=1 << 20),
     )
     assert attempts.keep_result(
-        claimed, GradingResult(score, files=files, digest=made.digest), rubric, "e" * 64
+        claimed, GradingResult(score, files=files, digest=attempt.digest), rubric, "e" * 64
     )
     at.offer.published_at = timezone.now()
     at.offer.save()
 
 
-@pytest.mark.parametrize(("language", "told"), rotating([("en", "Your files"), ("de", "Ihre Dateien")], 2))
+@pytest.mark.parametrize(("language", "heading"), rotating([("en", "Your files"), ("de", "Ihre Dateien")], 2))
 def test_files_are_read_and_printed(
     offered: dict[str, Small],
     reader: Callable[..., Reader],
     language: str,
-    told: str,
+    heading: str,
 ) -> None:
     """Files are shown with the attempt and in the feedback; printed pages are short and have no buttons."""
     at = offered["model"]
     graded(at)
-    one = reader(locale=language)
-    one.is_known(at)
+    visitor = reader(locale=language)
+    visitor.is_known(at)
     place = f"{at.base}a/model/"
-    one.goto(f"{place}1/")
-    assert told in one.text()
-    one.looks("files-attempt")
-    one.goto(f"{place}feedback/")
-    frame = str(one.page.locator("iframe.made").get_attribute("src"))
-    one.page.route("**/frame/*", without_policy)
-    one.goto(frame)
-    one.page.get_by_role("heading", name=told).wait_for()
-    one.looks("files-feedback")
-    one.page.emulate_media(media="print")
+    visitor.goto(f"{place}1/")
+    assert heading in visitor.text()
+    visitor.looks("files-attempt")
+    visitor.goto(f"{place}feedback/")
+    frame = str(visitor.page.locator("iframe.made").get_attribute("src"))
+    visitor.page.route("**/frame/*", without_policy)
+    visitor.goto(frame)
+    visitor.page.get_by_role("heading", name=heading).wait_for()
+    visitor.looks("files-feedback")
+    visitor.page.emulate_media(media="print")
     for name, address in {"attempt": f"{place}1/", "assignment": place, "feedback": frame}.items():
-        one.goto(address)
-        seen = [part for part in one.page.locator("div.bar, button, .button").all() if part.is_visible()]
+        visitor.goto(address)
+        seen = [part for part in visitor.page.locator("div.bar, button, .button").all() if part.is_visible()]
         assert [] == seen, name
-        paper = one.page.pdf(format="A4")
+        paper = visitor.page.pdf(format="A4")
         assert 1 <= paper.count(b"/Type /Page\n") <= MOST_SHEETS, name
         if SHOTS:
             (Path(SHOTS) / f"printed-{name}-{language}.pdf").write_bytes(paper)
-            one.page.set_viewport_size({"width": 760, "height": HEIGHT})
-            one.page.screenshot(path=Path(SHOTS) / f"printed-{name}-{language}.png", full_page=True)
-    one.page.set_viewport_size({"width": WIDE, "height": HEIGHT})
+            visitor.page.set_viewport_size({"width": 760, "height": HEIGHT})
+            visitor.page.screenshot(path=Path(SHOTS) / f"printed-{name}-{language}.png", full_page=True)
+    visitor.page.set_viewport_size({"width": WIDE, "height": HEIGHT})

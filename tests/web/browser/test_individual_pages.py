@@ -20,15 +20,15 @@ pytestmark = pytest.mark.apart
 @pytest.mark.parametrize(("language", "scheme"), [("en", "light"), ("de", "dark")])
 def test_together_and_alone(at: Small, reader: Callable[..., Reader], language: str, scheme: str) -> None:
     """The card shows shared and individual files before and after the submission."""
-    one = reader(locale=language, color_scheme=scheme)
-    one.is_known(at, student="bob")
+    visitor = reader(locale=language, color_scheme=scheme)
+    visitor.is_known(at, student="bob")
     place = f"{at.base}a/{small_course.NAME}/"
-    one.goto(place)
-    one.looks(f"alone-before-{scheme}")
+    visitor.goto(place)
+    visitor.looks(f"alone-before-{scheme}")
     hand_in(at, "ada", "formulas", "code")
     hand_in(at, "bob", "code")
     grade_waiting(at.offer)
-    one.goto(place)
-    one.looks(f"alone-after-{scheme}")
-    one.goto(f"{place}1/")
-    one.looks(f"alone-attempt-{scheme}")
+    visitor.goto(place)
+    visitor.looks(f"alone-after-{scheme}")
+    visitor.goto(f"{place}1/")
+    visitor.looks(f"alone-attempt-{scheme}")

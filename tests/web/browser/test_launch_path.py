@@ -15,13 +15,13 @@ from tests.web.people import Small
 pytestmark = pytest.mark.apart
 
 
-def follows(one: Reader, lms: LearningPlatform, who: str, *roles: str) -> None:
+def follows(visitor: Reader, lms: LearningPlatform, who: str, *roles: str) -> None:
     """Follow the link on the platform, and confirm both forms of the launch."""
     lms.person, lms.roles = who, roles
-    one.page.goto(f"{lms.address}/start?service={one.address}")
+    visitor.page.goto(f"{lms.address}/start?service={visitor.address}")
     for _ in range(2):
-        with one.page.expect_navigation():
-            one.page.get_by_role("button", name="Go on").click()
+        with visitor.page.expect_navigation():
+            visitor.page.get_by_role("button", name="Go on").click()
 
 
 @pytest.mark.parametrize("language", rotating(["en", "de"], 2))
@@ -36,12 +36,12 @@ def test_from_the_first_link_to_a_course(
     staff.send()
     assert staff.page.url == f"{staff.address}{at.base}staff/members/"
     staff.looks("members with a platform")
-    one = reader(locale=language)
-    follows(one, lms, "ada", "Learner")
-    assert one.page.url == f"{one.address}{at.base}"
-    one.page.reload()
-    assert one.page.url == f"{one.address}{at.base}"
-    one.looks("course by a launch")
+    visitor = reader(locale=language)
+    follows(visitor, lms, "ada", "Learner")
+    assert visitor.page.url == f"{visitor.address}{at.base}"
+    visitor.page.reload()
+    assert visitor.page.url == f"{visitor.address}{at.base}"
+    visitor.looks("course by a launch")
     staff.goto(f"{at.base}staff/a/{at.offer.assignment}/")
     staff.looks("assignment with a platform")
 
@@ -96,8 +96,8 @@ def test_the_page_of_platforms(at: Small, reader: Callable[..., Reader]) -> None
     PlatformRegistration.objects.create(
         digest=at.record.slug, expires_at=timezone.now(), registration=waiting
     )
-    one = reader(locale="de")
-    one.is_known(at, "superuser")
-    one.goto("/app/platforms/")
-    one.press("Registrierungsadresse erstellen")
-    one.looks("platforms")
+    visitor = reader(locale="de")
+    visitor.is_known(at, "superuser")
+    visitor.goto("/app/platforms/")
+    visitor.press("Registrierungsadresse erstellen")
+    visitor.looks("platforms")

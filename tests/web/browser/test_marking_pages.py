@@ -44,20 +44,20 @@ def bench(service_database: object) -> Iterator[Bench]:
 
     from autograder.service.bench import Bench as Made
 
-    with Made() as made, override_settings(RUNNING=replace(settings.RUNNING, bench=made)):
-        yield made
+    with Made() as new_bench, override_settings(RUNNING=replace(settings.RUNNING, bench=new_bench)):
+        yield new_bench
 
 
-def tries(one: Reader, source: str, shown: str) -> None:
+def tries(visitor: Reader, source: str, shown: str) -> None:
     """Submit an input until the notebook is ready and the result is shown."""
-    found = one.page.locator("#bench-tries article", has_text=shown).first
+    result = visitor.page.locator("#bench-tries article", has_text=shown).first
     for _ in range(20):
-        one.page.locator("#bench-source").fill(source)
-        one.page.locator("#bench form[method=post] > p > button").first.click()
+        visitor.page.locator("#bench-source").fill(source)
+        visitor.page.locator("#bench form[method=post] > p > button").first.click()
         with contextlib.suppress(NotInTime):
-            found.wait_for(timeout=5_000)
+            result.wait_for(timeout=5_000)
             return
-    found.wait_for()
+    result.wait_for()
 
 
 @LANGUAGES
@@ -66,18 +66,18 @@ def test_a_trial_by_keys(at: Small, reader: Callable[..., Reader], language: str
     for student in ("ada", "bob"):
         course.handed_in(at.offer, student, course.released(at.folder))
     course.graded_without_a_box(at.offer)
-    one = reader(locale=language)
-    one.is_known(at, "instructor")
+    visitor = reader(locale=language)
+    visitor.is_known(at, "instructor")
     for key, settled in (("d", "dropped"), ("a", "applied")):
         trial = tried(at)
-        one.goto(address(at, trial))
-        one.looks(f"trial-{key}")
-        with one.page.expect_navigation():
-            one.page.keyboard.press(key)
+        visitor.goto(address(at, trial))
+        visitor.looks(f"trial-{key}")
+        with visitor.page.expect_navigation():
+            visitor.page.keyboard.press(key)
         trial.refresh_from_db()
         assert settled == trial.settled
-        one.goto(address(at, trial))
-        one.looks(f"trial-{settled}")
+        visitor.goto(address(at, trial))
+        visitor.looks(f"trial-{settled}")
 
 
 @LANGUAGES
@@ -125,13 +125,13 @@ def test_the_bench_beside_an_answer(
     course.graded_without_a_box(at.offer)
     place = f"{at.base}staff/a/small/bench/{attempt.pk}?notebook=code"
     bench.open_notebook(attempt, "code")
-    one = reader(locale=language)
-    one.is_known(at, "head-ta")
-    one.goto(place)
-    tries(one, "1 + 41", "42")
-    tries(one, "print('out')", "out")
-    tries(one, "nothing_there", "NameError")
-    one.looks("bench")
+    visitor = reader(locale=language)
+    visitor.is_known(at, "head-ta")
+    visitor.goto(place)
+    tries(visitor, "1 + 41", "42")
+    tries(visitor, "print('out')", "out")
+    tries(visitor, "nothing_there", "NameError")
+    visitor.looks("bench")
     plain = reader(locale=language, java_script_enabled=False)
     plain.is_known(at, "ta")
     plain.goto(place)
@@ -156,15 +156,15 @@ def test_the_bench_in_the_marking_page(
     row.answered = True  # as if grading left the code to manual review
     row.save()
     bench.open_notebook(attempt, row.place.notebook)
-    one = reader(locale=language)
-    one.is_known(at, "ta")
-    one.goto(f"{at.base}staff/a/small/mark/answers/{row.pk}/")
-    one.page.locator("details.bench summary").click()
-    one.page.locator("#bench-source").wait_for()
-    one.page.locator("#bench-source").press_sequentially("np za")
-    tries(one, "2 + 3", "5")
-    one.looks("bench-inside")
-    assert f"answers/{row.pk}/" in one.page.url
+    visitor = reader(locale=language)
+    visitor.is_known(at, "ta")
+    visitor.goto(f"{at.base}staff/a/small/mark/answers/{row.pk}/")
+    visitor.page.locator("details.bench summary").click()
+    visitor.page.locator("#bench-source").wait_for()
+    visitor.page.locator("#bench-source").press_sequentially("np za")
+    tries(visitor, "2 + 3", "5")
+    visitor.looks("bench-inside")
+    assert f"answers/{row.pk}/" in visitor.page.url
     assert CellMark.objects.get(pk=row.pk).marked_by is None
 
 
@@ -180,38 +180,38 @@ def test_groups_by_the_slider_and_a_conflict(
     assert head is not None
     groups.merge_answers(class_.place(), [class_.row(name).pk for name in ("cem", "dia")], head)
     base = f"{people.base}staff/a/{essays.NAME}/mark/"
-    one = reader(locale=language)
-    one.is_known(people, "head-ta")
-    one.goto(f"{base}{class_.place().pk}/groups/")
-    one.page.locator("#near").press("ArrowRight")
-    one.click(one.page.locator("form.row button"))
-    assert "near=0.2" in one.page.url
-    one.looks("groups")
-    one.goto(f"{base}answers/{class_.row('cem').pk}/group")
+    visitor = reader(locale=language)
+    visitor.is_known(people, "head-ta")
+    visitor.goto(f"{base}{class_.place().pk}/groups/")
+    visitor.page.locator("#near").press("ArrowRight")
+    visitor.click(visitor.page.locator("form.row button"))
+    assert "near=0.2" in visitor.page.url
+    visitor.looks("groups")
+    visitor.goto(f"{base}answers/{class_.row('cem').pk}/group")
     for key in ("p", "?", "f"):
-        one.page.keyboard.press(key)
-    one.looks("group-variants")
-    one.page.keyboard.press("1")
-    one.page.keyboard.press("0")
-    with one.page.expect_navigation():
-        one.page.keyboard.press("n")
+        visitor.page.keyboard.press(key)
+    visitor.looks("group-variants")
+    visitor.page.keyboard.press("1")
+    visitor.page.keyboard.press("0")
+    with visitor.page.expect_navigation():
+        visitor.page.keyboard.press("n")
     assert ["1", "1"] == [class_.row(name).points for name in ("cem", "dia")]
     consistency.set_plan(class_.place(), twice_percent=100, by=head)
     class_.save("eva", "a", items={"claim": "2", "reason": "1"}, comment="A long reason.")
     class_.save("eva", "b", items={"claim": "0", "reason": "1"})
-    one.goto(f"{base}answers/{class_.row('eva').pk}/")
-    one.looks("conflict")
-    one.goto(base)
-    one.looks("queue")
-    one.goto(f"{base}consistency/")
-    one.looks("consistency-conflict")
+    visitor.goto(f"{base}answers/{class_.row('eva').pk}/")
+    visitor.looks("conflict")
+    visitor.goto(base)
+    visitor.looks("queue")
+    visitor.goto(f"{base}consistency/")
+    visitor.looks("consistency-conflict")
     essays.recorded(class_.offer, essays_loaded, [("dia", {"scale": "Another text now."})])
-    one.goto(f"{base}answers/{class_.row('dia').pk}/")
-    one.looks("again")
-    one.page.locator('input[name="points-claim"]').fill("7")
-    one._expected = 409
-    one.click(one.page.locator('button[name="then"][value="stay"]'))
-    one.looks("refused")
+    visitor.goto(f"{base}answers/{class_.row('dia').pk}/")
+    visitor.looks("again")
+    visitor.page.locator('input[name="points-claim"]').fill("7")
+    visitor._expected = 409
+    visitor.click(visitor.page.locator('button[name="then"][value="stay"]'))
+    visitor.looks("refused")
 
 
 @LANGUAGES
@@ -220,8 +220,8 @@ def test_sheets(
 ) -> None:
     """A sheet is checked in a dry run, saved, and rejected with reasons."""
     people = Small(class_.offer.course, class_.offer, essays_loaded.course.root)
-    one = reader(locale=language)
-    one.is_known(people, "ta")
+    visitor = reader(locale=language)
+    visitor.is_known(people, "ta")
     page = f"{people.base}staff/a/{essays.NAME}/"
     sheet = people.client("ta").get(f"{page}mark/sheet.csv").content.decode("utf-8-sig")
     header, *rows = csv.reader(sheet.splitlines())
@@ -230,12 +230,12 @@ def test_sheets(
     for name, value in (("tried", "1"), ("refused", "99"), ("entered", "1")):
         with sent.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows([header, *([*row[:at], value, *row[at + 1 :]] for row in rows)])
-        one.goto(f"{page}mark/")
-        one.page.locator("#sheet > summary").click()
-        one.page.set_input_files("#sheet-file", sent)
-        one.page.locator("#sheet-try").set_checked(name == "tried")
-        one.click(one.page.locator("form[enctype] button"))
-        one.looks(f"sheet-{name}")
+        visitor.goto(f"{page}mark/")
+        visitor.page.locator("#sheet > summary").click()
+        visitor.page.set_input_files("#sheet-file", sent)
+        visitor.page.locator("#sheet-try").set_checked(name == "tried")
+        visitor.click(visitor.page.locator("form[enctype] button"))
+        visitor.looks(f"sheet-{name}")
     assert "2" == class_.row("ada").points
 
 
@@ -246,7 +246,7 @@ def test_requests(at: Small, reader: Callable[..., Reader], language: str) -> No
     for who in ("ada", "bob"):
         told.graded(at.offer, at.folder, who, *lost)
     told.published(at.offer)
-    student, one = reader(locale=language), reader(locale=language)
+    student, visitor = reader(locale=language), reader(locale=language)
     student.is_known(at)
     student.goto(f"{at.base}a/small/feedback/")
     student.page.locator("main details summary").first.click()
@@ -254,9 +254,9 @@ def test_requests(at: Small, reader: Callable[..., Reader], language: str) -> No
     student.click(student.page.locator("details[open] form button").first)
     student.looks("student-requests")
     request: Any = at.offer.requests.latest("pk")
-    one.is_known(at, "ta")
-    one.goto(f"{at.base}staff/requests/{request.pk}/")
-    one.looks("request-open")
-    one.page.locator("textarea").fill("We looked.")
-    one.click(one.page.locator("main form:not(.inline) button").last)
-    one.looks("requests-answered")
+    visitor.is_known(at, "ta")
+    visitor.goto(f"{at.base}staff/requests/{request.pk}/")
+    visitor.looks("request-open")
+    visitor.page.locator("textarea").fill("We looked.")
+    visitor.click(visitor.page.locator("main form:not(.inline) button").last)
+    visitor.looks("requests-answered")

@@ -44,10 +44,10 @@ def of(room: Room, essays_loaded: Assignment) -> Small:
     return Small(room.offer.course, room.offer, essays_loaded.course.root)
 
 
-def waits(one: Reader, key: str) -> None:
+def waits(visitor: Reader, key: str) -> None:
     """Press a key and wait for the next page."""
-    with one.page.expect_navigation():
-        one.page.keyboard.press(key)
+    with visitor.page.expect_navigation():
+        visitor.page.keyboard.press(key)
 
 
 @LANGUAGES
@@ -56,25 +56,25 @@ def test_thirty_answers_by_keys_alone(
 ) -> None:
     """Marking, comments, flags, navigation and undo work by keys, and each save is confirmed."""
     people = of(class_, essays_loaded)
-    one = reader(locale=language)
-    one.is_known(people, "ta")
-    one.goto(f"{people.base}staff/a/{essays.NAME}/mark/")
-    one.looks("marking")
-    waits(one, "n")  # the first answer that waits
-    one.looks("mark-answer")
-    saves = one.page.locator('button[name="then"][value="next"]')
+    visitor = reader(locale=language)
+    visitor.is_known(people, "ta")
+    visitor.goto(f"{people.base}staff/a/{essays.NAME}/mark/")
+    visitor.looks("marking")
+    waits(visitor, "n")  # the first answer that waits
+    visitor.looks("mark-answer")
+    saves = visitor.page.locator('button[name="then"][value="next"]')
     for width, height in ((WIDE, 900), (NARROW, HEIGHT)):
-        one.page.set_viewport_size({"width": width, "height": height})
+        visitor.page.set_viewport_size({"width": width, "height": height})
         box = saves.bounding_box()
         assert box is not None
         assert 0 < box["y"] < box["y"] + box["height"] <= height, "it can be pressed without scrolling"
-    one.page.set_viewport_size({"width": WIDE, "height": HEIGHT})
-    keys = one.page.keyboard
+    visitor.page.set_viewport_size({"width": WIDE, "height": HEIGHT})
+    keys = visitor.page.keyboard
     pressed = 0
     for number in range(ANSWERS):
         if number == 2:
             keys.press("Shift+A")
-            assert one.page.locator("fieldset.item").evaluate_all(_HAVE_ALL) == [True, True]
+            assert visitor.page.locator("fieldset.item").evaluate_all(_HAVE_ALL) == [True, True]
             pressed += 1
         else:
             keys.press("2" if number % 3 else "h")
@@ -84,43 +84,42 @@ def test_thirty_answers_by_keys_alone(
             keys.press("c")
             keys.type("Say why: n p z 1.")
             keys.press("Escape")
-            keys.press("s")
-            assert one.page.locator("input[name=keep]").is_checked()
+            visitor.page.locator("input[name=keep]").is_checked()
         if number == 1:
             keys.press("/")
             keys.type("why")
             keys.press("Enter")
-            assert one.page.locator("button[name=then][value=next]").evaluate(
+            assert visitor.page.locator("button[name=then][value=next]").evaluate(
                 "one => one === document.activeElement"
             )
-            assert one.page.locator("#comment").input_value() == "Say why: n p z 1."
+            assert visitor.page.locator("#comment").input_value() == "Say why: n p z 1."
             keys.press("f")
-        waits(one, "n")
+        waits(visitor, "n")
         pressed += 1
-        assert one.page.locator(".notice.success").is_visible()
+        assert visitor.page.locator(".notice.success").is_visible()
     assert pressed == 3 * ANSWERS - 1
     assert class_.counts()["scale"][:3] == (0, 0, ANSWERS)
     assert class_.counts()["scale"][3] == 1
-    one.goto(f"{people.base}staff/a/{essays.NAME}/mark/{class_.place().pk}/?which=done")
-    waits(one, "z")
+    visitor.goto(f"{people.base}staff/a/{essays.NAME}/mark/{class_.place().pk}/?which=done")
+    waits(visitor, "z")
     assert class_.counts()["scale"][0] == 1
-    waits(one, "p")
-    one.page.keyboard.press("?")
-    assert one.page.locator("details.keys").get_attribute("open") is not None
-    one.looks("mark-help")
+    waits(visitor, "p")
+    visitor.page.keyboard.press("?")
+    assert visitor.page.locator("details.keys").get_attribute("open") is not None
+    visitor.looks("mark-help")
 
 
 def test_without_a_script(class_: Room, essays_loaded: Assignment, reader: Callable[..., Reader]) -> None:
     """Buttons and fields do the same in more steps."""
     people = of(class_, essays_loaded)
-    one = reader(java_script_enabled=False)
-    one.is_known(people, "ta")
-    one.goto(f"{people.base}staff/a/{essays.NAME}/mark/{class_.place().pk}/")
+    visitor = reader(java_script_enabled=False)
+    visitor.is_known(people, "ta")
+    visitor.goto(f"{people.base}staff/a/{essays.NAME}/mark/{class_.place().pk}/")
     for _ in range(BY_HAND):
-        one.page.locator('input[name="choice-claim"]').nth(2).check()
-        one.page.locator('input[name="points-reason"]').fill("0.5")
-        one.click(one.page.locator('button[name="then"][value="next"]'))
-        assert one.page.locator(".notice.success").is_visible()
+        visitor.page.locator('input[name="choice-claim"]').nth(2).check()
+        visitor.page.locator('input[name="points-reason"]').fill("0.5")
+        visitor.click(visitor.page.locator('button[name="then"][value="next"]'))
+        assert visitor.page.locator(".notice.success").is_visible()
     waiting, _, done, *_ = class_.counts()["scale"]
     assert (ANSWERS - BY_HAND, BY_HAND) == (waiting, done)
 
@@ -139,13 +138,13 @@ def test_the_other_pages_can_be_read(
     for number in range(12):
         class_.save(f"s{number:02}", "x", items={"claim": "2", "reason": str(number % 2)})
     base = f"{people.base}staff/a/{essays.NAME}/mark/"
-    one = reader(locale=language)
-    one.is_known(people, "head-ta")
+    visitor = reader(locale=language)
+    visitor.is_known(people, "head-ta")
     for name, path in (
         ("groups", f"{class_.place().pk}/groups/?near=0.6"),
         ("group", f"answers/{class_.row('ada').pk}/group?near=0.6"),
         ("consistency", "consistency/"),
         ("statistics", "../statistics/"),
     ):
-        one.goto(base + path)
-        one.looks(f"mark-{name}")
+        visitor.goto(base + path)
+        visitor.looks(f"mark-{name}")

@@ -49,8 +49,8 @@ def full(at: Small) -> Small:
 @pytest.mark.parametrize(("language", "scheme"), rotating([("en", "light"), ("de", "dark")], 2))
 def test_the_newer_pages(full: Small, reader: Callable[..., Reader], language: str, scheme: str) -> None:
     """The pages are accessible and fit on a few sheets of paper."""
-    one = reader(locale=language, color_scheme=scheme)
-    one.is_known(full, "instructor")
+    visitor = reader(locale=language, color_scheme=scheme)
+    visitor.is_known(full, "instructor")
     staff = f"{full.base}staff/a/small/"
     pages = {
         "similar": f"{staff}similar/?names=yes",
@@ -69,9 +69,9 @@ def test_the_newer_pages(full: Small, reader: Callable[..., Reader], language: s
     }
     sheets = {}
     for name, path in pages.items():
-        one.goto(path)
-        one.looks(f"{name}-{scheme}")
-        sheets[name] = printed(one, name)
+        visitor.goto(path)
+        visitor.looks(f"{name}-{scheme}")
+        sheets[name] = printed(visitor, name)
     owner = reader(locale=language, color_scheme=scheme)
     owner.is_known(full, "superuser")
     person = full.account("student").pk
@@ -97,23 +97,23 @@ def first_member(at: Small) -> Any:
     return Member.objects.filter(course=at.record, role="student").earliest("pk")
 
 
-def printed(one: Reader, name: str) -> int:
+def printed(visitor: Reader, name: str) -> int:
     """Return the number of sheets of a printed page."""
-    made = one.page.pdf(format="A4")
+    pdf = visitor.page.pdf(format="A4")
     if SHOTS:
-        Path(SHOTS, f"{re.sub('[^a-z]', '-', name)}-{one.language()}.pdf").write_bytes(made)
-    return made.count(b"/Type /Page\n")
+        Path(SHOTS, f"{re.sub('[^a-z]', '-', name)}-{visitor.language()}.pdf").write_bytes(pdf)
+    return pdf.count(b"/Type /Page\n")
 
 
 def test_groups_and_a_comparison_without_a_script(full: Small, reader: Callable[..., Reader]) -> None:
     """Forming a group and requesting a comparison work without JavaScript."""
-    one = reader(java_script_enabled=False)
-    one.is_known(full, "instructor")
-    one.goto(f"{full.base}staff/a/small/groups/")
-    one.page.locator("#group").fill("green")
-    one.page.locator("#members").fill("fay, gus")
-    one.press("Create group")
-    assert "green" in one.text()
-    one.goto(place(full))
-    one.press("Compare submissions")
-    assert "are being compared" in one.text()
+    visitor = reader(java_script_enabled=False)
+    visitor.is_known(full, "instructor")
+    visitor.goto(f"{full.base}staff/a/small/groups/")
+    visitor.page.locator("#group").fill("green")
+    visitor.page.locator("#members").fill("fay, gus")
+    visitor.press("Create group")
+    assert "green" in visitor.text()
+    visitor.goto(place(full))
+    visitor.press("Compare submissions")
+    assert "are being compared" in visitor.text()

@@ -37,8 +37,8 @@ def full(at: Small) -> Small:
     files = course.answered(at.folder, **answers)
     for who in ("ada", "bob"):
         canned(at, course.handed_in(at.offer, who, files))
-    made = course.handed_in(at.offer, "zoe", {"code.ipynb": b"not a notebook"})
-    type(made).objects.filter(pk=made.pk).update(state="failed", problem="the sandbox did not start")
+    attempt = course.handed_in(at.offer, "zoe", {"code.ipynb": b"not a notebook"})
+    type(attempt).objects.filter(pk=attempt.pk).update(state="failed", problem="the sandbox did not start")
     course.handed_in(at.offer, "ada", files)
     end = datetime.datetime.now(datetime.UTC) - datetime.timedelta(hours=1)
     at.offer.times = {
@@ -52,57 +52,57 @@ def full(at: Small) -> Small:
     return at
 
 
-def tour(one: Reader, language: str, pages: dict[str, str], status: int = 200) -> None:
+def tour(visitor: Reader, language: str, pages: dict[str, str], status: int = 200) -> None:
     """Open pages, and check their appearance and language."""
     for name, path in pages.items():
-        one.goto(path, status)
-        one.looks(name)
-        assert language == one.language(), name
+        visitor.goto(path, status)
+        visitor.looks(name)
+        assert language == visitor.language(), name
 
 
 def test_pages_of_nobody(at: Small, reader: Callable[..., Reader], language: str) -> None:
     """Pages without an account: sign-in, invitation and errors."""
     from autograder.web.account import create_invitation
 
-    one = reader()
-    one.goto("/app/accounts/login/")
-    one.switches(language)
+    visitor = reader()
+    visitor.goto("/app/accounts/login/")
+    visitor.switches(language)
     pages = {
         "sign-in": "/app/accounts/login/",
         "join": create_invitation(None)[0],
         "closed": "/app/accounts/signup/",
     }
-    tour(one, language, pages)
-    tour(one, language, {"not-found": "/app/nowhere", "link-gone": "/app/join/nothing/"}, 404)
+    tour(visitor, language, pages)
+    tour(visitor, language, {"not-found": "/app/nowhere", "link-gone": "/app/join/nothing/"}, 404)
 
 
 def test_pages_of_a_student(full: Small, reader: Callable[..., Reader], language: str) -> None:
     """Pages of a student, from the list to the feedback in its frame."""
-    one = reader()
-    one.is_known(full)
-    one.goto(full.base)
-    one.switches(language)
+    visitor = reader()
+    visitor.is_known(full)
+    visitor.goto(full.base)
+    visitor.switches(language)
     place = f"{full.base}a/small/"
     pages = {"course": full.base, "assignment": place, "attempt": f"{place}1/", "waiting": f"{place}2/"}
-    tour(one, language, pages)
-    one.goto(f"{place}feedback/")
-    one.looks("feedback")
-    frame = one.page.locator("iframe.made").get_attribute("src")
-    one.page.route("**/frame/*", without_policy)
-    tour(one, language, {"feedback-itself": str(frame)})
-    tour(one, language, {"no-such-attempt": f"{place}9/"}, 404)
-    tour(one, language, {"not-for-students": f"{full.base}staff/"}, 403)
+    tour(visitor, language, pages)
+    visitor.goto(f"{place}feedback/")
+    visitor.looks("feedback")
+    frame = visitor.page.locator("iframe.made").get_attribute("src")
+    visitor.page.route("**/frame/*", without_policy)
+    tour(visitor, language, {"feedback-itself": str(frame)})
+    tour(visitor, language, {"no-such-attempt": f"{place}9/"}, 404)
+    tour(visitor, language, {"not-for-students": f"{full.base}staff/"}, 403)
 
 
 def test_pages_before_anything_happened(at: Small, reader: Callable[..., Reader], language: str) -> None:
     """Empty pages: no course, several courses, an assignment before its start, and an empty course."""
     from autograder.service.models import CourseRecord, Member
 
-    one = reader()
-    one.is_known(at, "stranger")
-    one.goto("/app/")
-    one.switches(language)
-    one.looks("no-course")
+    visitor = reader()
+    visitor.is_known(at, "stranger")
+    visitor.goto("/app/")
+    visitor.switches(language)
+    visitor.looks("no-course")
     account = at.account("stranger")
     empty = CourseRecord.objects.create(slug=f"{at.record.slug}-2", title="An empty course", secret=b"-" * 32)
     Member.objects.create(course=at.record, role="student", student="eve", account=account)
@@ -112,7 +112,7 @@ def test_pages_before_anything_happened(at: Small, reader: Callable[..., Reader]
     at.offer.save()
     base = f"/app/c/{empty.slug}/staff/"
     pages = {"courses": "/app/", "not-begun": f"{at.base}a/small/", "not-begun-course": at.base}
-    tour(one, language, {**pages, "staff-empty": base, "audit-empty": f"{base}audit/"})
+    tour(visitor, language, {**pages, "staff-empty": base, "audit-empty": f"{base}audit/"})
 
 
 def test_pages_of_staff(full: Small, reader: Callable[..., Reader], language: str) -> None:
@@ -120,11 +120,11 @@ def test_pages_of_staff(full: Small, reader: Callable[..., Reader], language: st
     from django.conf import settings
 
     settings.RUNNING.folders[full.record.slug] = full.folder
-    one = reader()
-    one.is_known(full, "instructor")
+    visitor = reader()
+    visitor.is_known(full, "instructor")
     base = f"{full.base}staff/"
-    one.goto(base)
-    one.switches(language)
+    visitor.goto(base)
+    visitor.switches(language)
     pages = {
         "staff": base,
         "staff-assignment": f"{base}a/small/",
@@ -135,11 +135,11 @@ def test_pages_of_staff(full: Small, reader: Callable[..., Reader], language: st
         "members": f"{base}members/",
         "audit": f"{base}audit/",
     }
-    tour(one, language, pages)
-    one.goto(f"{base}members/")
-    one.click(one.page.locator("table a", has_text="bob").first)
-    one.click(one.page.locator("form[action$=invitation] button").first)
-    one.looks("invitation")
+    tour(visitor, language, pages)
+    visitor.goto(f"{base}members/")
+    visitor.click(visitor.page.locator("table a", has_text="bob").first)
+    visitor.click(visitor.page.locator("form[action$=invitation] button").first)
+    visitor.looks("invitation")
 
 
 def test_pages_of_requests(at: Small, reader: Callable[..., Reader], language: str) -> None:
@@ -154,13 +154,13 @@ def test_pages_of_requests(at: Small, reader: Callable[..., Reader], language: s
     first = regrade_requests.make_request(at.offer, "ada", question, question.items[0], reason)
     regrade_requests.answer_request(first, at.account("ta"), "No, they do not.", question)
     again = regrade_requests.make_request(at.offer, "ada", question, question.items[0], reason)
-    one = reader()
-    one.is_known(at)
-    one.goto(at.base)
-    one.switches(language)
-    one.goto(f"{at.base}a/small/feedback/")
-    one.page.locator("main summary").first.click()
-    one.looks("feedback-requests")
+    visitor = reader()
+    visitor.is_known(at)
+    visitor.goto(at.base)
+    visitor.switches(language)
+    visitor.goto(f"{at.base}a/small/feedback/")
+    visitor.page.locator("main summary").first.click()
+    visitor.looks("feedback-requests")
     staff, base = reader(), f"{at.base}staff/"
     staff.is_known(at, "instructor")
     staff.goto(base)
@@ -176,13 +176,13 @@ def test_pages_of_requests(at: Small, reader: Callable[..., Reader], language: s
 
 def test_pages_of_an_account(at: Small, reader: Callable[..., Reader], language: str) -> None:
     """Account pages: keys, password, and setting up, using and removing a second factor."""
-    one = reader()
-    one.signs_in(at)
-    one.goto("/app/keys/")
-    one.switches(language)
-    one.page.locator("#label").fill("my laptop")
-    one.click(one.page.locator("form", has=one.page.locator("#label")).locator("button"))
-    one.looks("key-shown")
+    visitor = reader()
+    visitor.signs_in(at)
+    visitor.goto("/app/keys/")
+    visitor.switches(language)
+    visitor.page.locator("#label").fill("my laptop")
+    visitor.click(visitor.page.locator("form", has=visitor.page.locator("#label")).locator("button"))
+    visitor.looks("key-shown")
     accounts = "/app/accounts/"
     pages = {
         "keys": "/app/keys/",
@@ -192,28 +192,28 @@ def test_pages_of_an_account(at: Small, reader: Callable[..., Reader], language:
         "reauthenticate": f"{accounts}reauthenticate/",
         "sign-out": f"{accounts}logout/",
     }
-    tour(one, language, pages)
-    one.goto(pages["password"])
+    tour(visitor, language, pages)
+    visitor.goto(pages["password"])
     for name in ("oldpassword", "password1", "password2"):
-        one.page.locator(f"#id_{name}").fill("12345678")
-    one.send()
-    one.looks("password-refused")
+        visitor.page.locator(f"#id_{name}").fill("12345678")
+    visitor.send()
+    visitor.looks("password-refused")
 
-    one.goto(pages["reauthenticate"])
-    one.page.locator("#id_password").fill(PASSWORD)
-    one.send()
-    one.goto(pages["activate"])
-    one.looks("activate-with-code")
-    secret = one.page.locator("#authenticator_secret").input_value()
-    one.page.locator("#id_code").fill(code(secret))
-    one.send()
-    one.looks("codes")
+    visitor.goto(pages["reauthenticate"])
+    visitor.page.locator("#id_password").fill(PASSWORD)
+    visitor.send()
+    visitor.goto(pages["activate"])
+    visitor.looks("activate-with-code")
+    secret = visitor.page.locator("#authenticator_secret").input_value()
+    visitor.page.locator("#id_code").fill(code(secret))
+    visitor.send()
+    visitor.looks("codes")
     pages = {
         "factor-on": f"{accounts}2fa/",
         "codes-new": f"{accounts}2fa/recovery-codes/generate/",
         "deactivate": f"{accounts}2fa/totp/deactivate/",
     }
-    tour(one, language, pages)
+    tour(visitor, language, pages)
     other = reader(locale=language)
     other.signs_in(at)
     other.looks("second-factor")

@@ -43,11 +43,11 @@ def ends_in(at: Small, hours: float, **more: str) -> None:
     at.offer.save()
 
 
-def hand_in(one: Reader, at: Small, files: list[Path]) -> None:
+def hand_in(visitor: Reader, at: Small, files: list[Path]) -> None:
     """Submit files with the form."""
-    one.goto(f"{at.base}a/small/")
-    one.page.set_input_files("#files", files)
-    one.press("Submit")
+    visitor.goto(f"{at.base}a/small/")
+    visitor.page.set_input_files("#files", files)
+    visitor.press("Submit")
 
 
 def publish(at: Small) -> None:
@@ -62,68 +62,68 @@ def test_from_signing_in_to_the_feedback(
 ) -> None:
     """Each step is linked on the page before, and the result appears without reloading the page."""
     ends_in(at, 5)
-    one = reader()
-    one.signs_in(at)
-    assert "4 h 59 min left" in one.text()
-    assert "Nothing submitted yet" in one.text()
-    one.follow(at.offer.title)
-    assert course.released(at.folder)["code.ipynb"] == one.download("code.ipynb")
-    one.looks("student-assignment")
+    visitor = reader()
+    visitor.signs_in(at)
+    assert "4 h 59 min left" in visitor.text()
+    assert "Nothing submitted yet" in visitor.text()
+    visitor.follow(at.offer.title)
+    assert course.released(at.folder)["code.ipynb"] == visitor.download("code.ipynb")
+    visitor.looks("student-assignment")
 
-    one.page.set_input_files("#files", answers)
-    one.press("Submit")
-    assert f"{at.base}a/small/1/" in one.page.url
-    assert "waiting to be graded" in one.text()
-    assert one.page.locator("math").first.is_visible()  # the parsed formula
-    assert "not valid Python" in one.text()
-    facts = verify_receipt(one.download("Download receipt").decode(), course.SIGNER.public)
+    visitor.page.set_input_files("#files", answers)
+    visitor.press("Submit")
+    assert f"{at.base}a/small/1/" in visitor.page.url
+    assert "waiting to be graded" in visitor.text()
+    assert visitor.page.locator("math").first.is_visible()  # the parsed formula
+    assert "not valid Python" in visitor.text()
+    facts = verify_receipt(visitor.download("Download receipt").decode(), course.SIGNER.public)
     assert ("ada", 1) == (facts["student"], facts["attempt"])
-    one.looks("student-attempt-waiting")
+    visitor.looks("student-attempt-waiting")
 
-    hand_in(one, at, answers[:1])
-    one.page.evaluate("window.same = true")
-    grade(at.offer, lambda: one.page.locator("#state .graded").wait_for())
-    assert one.page.evaluate("window.same")  # the page was not reloaded
-    assert "You will see your marks when" in one.text()
-    one.looks("student-attempt-graded")
+    hand_in(visitor, at, answers[:1])
+    visitor.page.evaluate("window.same = true")
+    grade(at.offer, lambda: visitor.page.locator("#state .graded").wait_for())
+    assert visitor.page.evaluate("window.same")  # the page was not reloaded
+    assert "You will see your marks when" in visitor.text()
+    visitor.looks("student-attempt-graded")
 
-    one.follow(at.offer.title)
-    assert "Deadline:" in one.text()
-    rows = one.page.locator("tbody tr").all_inner_texts()
+    visitor.follow(at.offer.title)
+    assert "Deadline:" in visitor.text()
+    rows = visitor.page.locator("tbody tr").all_inner_texts()
     assert ["Attempt 2", "Attempt 1"] == [row.split("\t")[0] for row in rows]
     assert [True, False] == ["counts" in row for row in rows]
-    assert "Feedback" not in one.text()
+    assert "Feedback" not in visitor.text()
     publish(at)
-    one.page.reload()
-    one.looks("student-attempts")
-    one.follow("Feedback", "main")
-    frame = one.page.frame_locator("iframe.made")
+    visitor.page.reload()
+    visitor.looks("student-attempts")
+    visitor.follow("Feedback", "main")
+    frame = visitor.page.frame_locator("iframe.made")
     assert "of 13" in frame.locator("body").inner_text()
-    one.looks("student-feedback")
-    one.page.locator("header summary").click()
-    one.press("Sign out", "header")
-    assert "/accounts/login/" in one.page.url
-    one.goto(f"{at.base}a/small/")
-    assert "/accounts/login/" in one.page.url
+    visitor.looks("student-feedback")
+    visitor.page.locator("header summary").click()
+    visitor.press("Sign out", "header")
+    assert "/accounts/login/" in visitor.page.url
+    visitor.goto(f"{at.base}a/small/")
+    assert "/accounts/login/" in visitor.page.url
 
 
 def test_without_scripts(at: Small, reader: Callable[..., Reader], answers: list[Path]) -> None:
     """Sign-in, submission, result and feedback work without JavaScript."""
-    one = reader(java_script_enabled=False)
-    one.signs_in(at)
-    one.follow(at.offer.title)
-    one.page.set_input_files("#files", answers)
-    one.press("Submit")
-    assert "waiting to be graded" in one.text()
+    visitor = reader(java_script_enabled=False)
+    visitor.signs_in(at)
+    visitor.follow(at.offer.title)
+    visitor.page.set_input_files("#files", answers)
+    visitor.press("Submit")
+    assert "waiting to be graded" in visitor.text()
     from tests.web.test_staff import canned
 
     canned(at, at.offer.attempts.get())
     publish(at)
-    one.page.reload()
-    assert "graded" == one.page.locator("#state .state").inner_text()
-    one.follow(at.offer.title)
-    one.follow("Feedback", "main")
-    assert "of 13" in one.page.frame_locator("iframe.made").locator("body").inner_text()
+    visitor.page.reload()
+    assert "graded" == visitor.page.locator("#state .state").inner_text()
+    visitor.follow(at.offer.title)
+    visitor.follow("Feedback", "main")
+    assert "of 13" in visitor.page.frame_locator("iframe.made").locator("body").inner_text()
 
 
 def test_what_is_refused_is_told_on_the_page(
@@ -131,16 +131,16 @@ def test_what_is_refused_is_told_on_the_page(
 ) -> None:
     """A wrong password and an invalid file are rejected with a message, and the student can try again."""
     account = at.account("student")
-    one = reader()
-    one.goto("/app/accounts/login/")
-    one.page.locator("#id_login").fill(account.username if account else "")
-    one.page.locator("#id_password").fill("not the password")
-    one.press("Sign in")
-    assert one.page.get_by_role("alert").is_visible()
-    one.looks("sign-in-refused")
-    one.signs_in(at)
+    visitor = reader()
+    visitor.goto("/app/accounts/login/")
+    visitor.page.locator("#id_login").fill(account.username if account else "")
+    visitor.page.locator("#id_password").fill("not the password")
+    visitor.press("Sign in")
+    assert visitor.page.get_by_role("alert").is_visible()
+    visitor.looks("sign-in-refused")
+    visitor.signs_in(at)
     broken = tmp_path / "code.ipynb"
     broken.write_text("not a notebook")
-    hand_in(one, at, [broken])
-    assert "cannot be read" in one.text()
-    one.looks("student-attempt-unreadable")
+    hand_in(visitor, at, [broken])
+    assert "cannot be read" in visitor.text()
+    visitor.looks("student-attempt-unreadable")
