@@ -21,8 +21,8 @@ SYMBOLS = {name: sympy.Symbol(name, positive=True) for name in ("n", "d", "h")}
 
 def code(form: str, text: str) -> str:
     """Return the code of the first flaw; empty if the formula has the form."""
-    found = find_flaw(parse(text, VOCABULARY), form)
-    return "" if found is None else found.code
+    result = find_flaw(parse(text, VOCABULARY), form)
+    return "" if result is None else result.code
 
 
 CASES = {
@@ -145,10 +145,10 @@ def test_any_formula_has_a_verdict(tree: object) -> None:
     """Every form decides on any formula or is undecided."""
     for form in FORMS:
         try:
-            found = find_flaw(tree, form)  # type: ignore[arg-type]
+            result = find_flaw(tree, form)  # type: ignore[arg-type]
         except Undecided:
             continue
-        assert found is None or found.code
+        assert result is None or result.code
 
 
 def test_a_ring_has_limits() -> None:

@@ -42,6 +42,6 @@ def test_diagnose_compares_only_what_has_one_form() -> None:
     pair = parse("(n, d)", vocabulary, "tuple")
     assert diagnose(equation, formula, vocabulary) is None
     assert diagnose(pair, pair, vocabulary) is None
-    found = diagnose(parse("n = 3*d", vocabulary, "relation"), equation, vocabulary)
-    assert found is not None
-    assert found.code == "factor-too-large"
+    result = diagnose(parse("n = 3*d", vocabulary, "relation"), equation, vocabulary)
+    assert result is not None
+    assert result.code == "factor-too-large"

@@ -35,7 +35,7 @@ def test_right_answers_are_accepted_in_every_notation(name: str) -> None:
     """Each formula earns its points in at least 40 notations."""
     found = outcomes(FORMULAS[name], FORMULAS[name].right)
     assert len(found) >= LEAST
-    assert [] == [text for text, one in found.items() if one.status is not Status.PASSED]
+    assert [] == [text for text, result in found.items() if result.status is not Status.PASSED]
 
 
 @pytest.mark.slow
@@ -44,4 +44,4 @@ def test_near_misses_are_rejected_in_every_notation(name: str) -> None:
     """Near misses in as many notations earn no points and need no manual review."""
     found = outcomes(FORMULAS[name], FORMULAS[name].wrong)
     assert len(found) >= LEAST
-    assert [] == [text for text, one in found.items() if one.status is not Status.FAILED]
+    assert [] == [text for text, result in found.items() if result.status is not Status.FAILED]

@@ -299,6 +299,6 @@ def test_families() -> None:
 )
 def test_a_product_is_one_of_several_sizes(given_text: str, right: str, code: str) -> None:
     """A single size is called a product only if at least two right sizes are not 1."""
-    found = explained(given_text, right)
-    assert found is not None
-    assert code == found.code
+    result = explained(given_text, right)
+    assert result is not None
+    assert code == result.code

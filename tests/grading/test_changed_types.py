@@ -87,10 +87,12 @@ def test_grade_asks_a_person_about_texts_that_it_cannot_read(
 ) -> None:
     """Texts that cannot be read need manual review."""
     notebook = "code" if question == "softmax" else "formulas"
-    found = result(sit(grader, notebook, lambda cells: turn(cells, f"{question}-answer", source)), question)
-    assert found.status is Status.NEEDS_REVIEW
+    item_result = result(
+        sit(grader, notebook, lambda cells: turn(cells, f"{question}-answer", source)), question
+    )
+    assert item_result.status is Status.NEEDS_REVIEW
     codes = {"review.cell-type", "unreadable.unknown-name", "number.not-a-number", "answer.not-python"}
-    assert found.code in codes
+    assert item_result.code in codes
 
 
 @pytest.mark.parametrize(
@@ -108,8 +110,10 @@ def test_grade_judges_wrong_answers_that_it_read(
 ) -> None:
     """Wrong answers in text cells are judged as wrong."""
     notebook = "code" if question == "softmax" else "formulas"
-    found = result(sit(grader, notebook, lambda cells: turn(cells, f"{question}-answer", source)), question)
-    assert expected == (found.status, found.points)
+    item_result = result(
+        sit(grader, notebook, lambda cells: turn(cells, f"{question}-answer", source)), question
+    )
+    assert expected == (item_result.status, item_result.points)
 
 
 @pytest.mark.parametrize(

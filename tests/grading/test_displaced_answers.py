@@ -72,7 +72,7 @@ def test_grade_runs_the_answer_below_a_placeholder(
         cell["source"] = f"raise NotImplementedError()\n{answer}"
 
     graded = sit(grader, notebook, change)
-    assert Status.PASSED in {one.status for one in graded.score.items if one.question == question}
+    assert Status.PASSED in {result.status for result in graded.score.items if result.question == question}
 
 
 def test_grade_runs_the_body_below_a_placeholder(grader: Grader) -> None:
@@ -231,5 +231,7 @@ def test_grade_reviews_a_blank_answer_with_a_picture_beside_it(
         place = max(at for at, cell in enumerate(cells) if marks(cell) == question)
         cells.insert(place + 1, beside)
 
-    statuses = {one.status for one in sit(grader, "code", change).score.items if one.question == question}
+    statuses = {
+        result.status for result in sit(grader, "code", change).score.items if result.question == question
+    }
     assert is_review == (Status.NEEDS_REVIEW in statuses)

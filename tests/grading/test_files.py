@@ -64,7 +64,7 @@ def handed(grader: Grader, changed: Mapping[str, bytes | NotebookError | None]) 
 
 def codes(graded: GradingResult) -> dict[str, str]:
     """Return the code of each question's only item, or its status if it has none."""
-    return {one.question: one.code or one.status.value for one in graded.score.items}
+    return {result.question: result.code or result.status.value for result in graded.score.items}
 
 
 def told(graded: GradingResult, path: str) -> SubmissionFile:
@@ -280,17 +280,17 @@ def test_nothing_outside_of_a_submission_is_read(course: Course, of_model: Grade
         folder = tmp_path / kind
         folder.mkdir()
         made(folder / "lm.py", secret)
-        found = read_handin(assignment, Handin("eve", folder)).files["lm.py"]
-        assert isinstance(found, NotebookError), kind
+        result = read_handin(assignment, Handin("eve", folder)).files["lm.py"]
+        assert isinstance(result, NotebookError), kind
     captions = assignments.load_assignment(course, "captions")
     folder = tmp_path / "folder"
     folder.mkdir()
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere/rnn.py").write_bytes(STARTER.encode())
     (folder / "captioning").symlink_to(tmp_path / "elsewhere")
-    found = read_handin(captions, Handin("eve", folder)).files["captioning/rnn.py"]
-    assert isinstance(found, NotebookError)
-    assert "symlink" == found.code
+    result = read_handin(captions, Handin("eve", folder)).files["captioning/rnn.py"]
+    assert isinstance(result, NotebookError)
+    assert "symlink" == result.code
 
 
 def test_a_release_made_again_forgets_what_is_not_given_out_any_more(tmp_path: Path) -> None:

@@ -81,9 +81,9 @@ def test_grade_keeps_all_points_when_an_unused_import_fails(start: str, grader: 
 )
 def test_grade_asks_a_person_when_an_answer_needs_a_missing_package(source: str, grader: Grader) -> None:
     """An answer that needs a missing package needs manual review, and the page names the package."""
-    found = results(sat(grader, weights=source))["weights.rows"]
-    assert (Status.NEEDS_REVIEW, "review.import") == (found.status, found.code)
-    assert found.student.params["package"] == "einops_is_not_here"
+    result = results(sat(grader, weights=source))["weights.rows"]
+    assert (Status.NEEDS_REVIEW, "review.import") == (result.status, result.code)
+    assert result.student.params["package"] == "einops_is_not_here"
 
 
 @pytest.mark.parametrize(
@@ -107,10 +107,10 @@ def test_grade_names_a_module_that_was_handed_in_and_is_not_taken_along(
     """If a submitted module is not available to the notebook, students and staff see why."""
     sources = {f"{question}-answer": text for question, text in {**RIGHT, "weights": source}.items()}
     paper = with_sources(grader.assignment.release_bytes[NAME], sources)
-    found = results(grader.grade(SubmittedFiles("ada", {NAME: paper}, beside=(name,))))["weights.rows"]
-    assert (Status.NEEDS_REVIEW, "review.module") == (found.status, found.code)
-    assert found.student.params["file"] == name
-    assert name in found.staff
+    result = results(grader.grade(SubmittedFiles("ada", {NAME: paper}, beside=(name,))))["weights.rows"]
+    assert (Status.NEEDS_REVIEW, "review.module") == (result.status, result.code)
+    assert result.student.params["file"] == name
+    assert name in result.staff
 
 
 def test_grade_asks_a_person_about_blank_answers_beside_a_module_that_was_imported_whole(
@@ -121,7 +121,9 @@ def test_grade_asks_a_person_about_blank_answers_beside_a_module_that_was_import
     tree["cells"].insert(1, nbformat.v4.new_code_cell("from my_answers import *"))
     paper = json.dumps(tree).encode()
     there = results(grader.grade(SubmittedFiles("ada", {NAME: paper}, beside=("my_answers.py",))))
-    assert {(Status.NEEDS_REVIEW, "review.module")} == {(one.status, one.code) for one in there.values()}
+    assert {(Status.NEEDS_REVIEW, "review.module")} == {
+        (result.status, result.code) for result in there.values()
+    }
 
 
 def test_grade_opens_an_item_that_is_right_in_part_without_the_package(grader: Grader) -> None:
@@ -143,9 +145,9 @@ def test_grade_opens_an_item_that_is_right_in_part_without_the_package(grader: G
     half, staff = Decimal("0.5"), "a pass: NameError: name 'rearrange' is not defined"
     item = question.items[0].id
     given = ItemResult("weights", item, Status.FAILED, half, Decimal(1), Message("raised"), staff, "raised")
-    (found,), notes = review_zeros([given], facts)
-    assert (Status.NEEDS_REVIEW, Decimal(0), "review.import") == (found.status, found.points, found.code)
-    assert "0.5 of 1 points" in found.staff
+    (result,), notes = review_zeros([given], facts)
+    assert (Status.NEEDS_REVIEW, Decimal(0), "review.import") == (result.status, result.points, result.code)
+    assert "0.5 of 1 points" in result.staff
     assert not notes
 
 
@@ -158,5 +160,5 @@ def test_grade_still_fails_an_answer_that_raises_for_another_reason(grader: Grad
 
 def test_grade_reports_a_syntax_error_as_such(grader: Grader) -> None:
     """A syntax error fails the item and is reported with its line."""
-    found = results(sat(grader, weights=WEIGHTS.replace("(scores)", "(scores", 1)))["weights.rows"]
-    assert (Status.FAILED, "answer.not-python") == (found.status, found.code)
+    result = results(sat(grader, weights=WEIGHTS.replace("(scores)", "(scores", 1)))["weights.rows"]
+    assert (Status.FAILED, "answer.not-python") == (result.status, result.code)

@@ -201,8 +201,8 @@ def test_an_item_earns_nothing_without_what_it_needs(
             one("q", "roof", roof, "2" if roof is Status.PASSED else "0", "2"),
         )
     }
-    found = compute_score("ada", NEEDS, results).items[1]
-    assert (expected[0], Decimal(expected[1])) == (found.status, found.points)
+    result = compute_score("ada", NEEDS, results).items[1]
+    assert (expected[0], Decimal(expected[1])) == (result.status, result.points)
 
 
 def test_needs_must_name_another_item() -> None:

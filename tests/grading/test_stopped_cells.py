@@ -43,9 +43,9 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
 def test_grade_asks_a_person_when_a_cell_stops_above_the_answer(start: str, grader: Grader) -> None:
     """The student sees which name was undefined, and staff also where the cell stopped."""
     graded = sat(grader, weights=f"{start}\n\n{WEIGHTS}")
-    found = results(graded)["weights.rows"]
-    assert (Status.NEEDS_REVIEW, "review.stopped") == (found.status, found.code)
-    assert found.student.params["name"] == "weights"
+    result = results(graded)["weights.rows"]
+    assert (Status.NEEDS_REVIEW, "review.stopped") == (result.status, result.code)
+    assert result.student.params["name"] == "weights"
     (note,) = {note.text for note in graded.score.notes if note.place == "weights"}
     assert "cell 2 stopped at line" in note
 
@@ -53,7 +53,7 @@ def test_grade_asks_a_person_when_a_cell_stops_above_the_answer(start: str, grad
 def test_grade_asks_a_person_about_answers_that_call_what_was_not_defined(grader: Grader) -> None:
     """Answers that call the undefined function need manual review too."""
     found = results(sat(grader, weights=f"input()\n{WEIGHTS}"))
-    assert {Status.NEEDS_REVIEW} == {one.status for one in found.values()}
+    assert {Status.NEEDS_REVIEW} == {result.status for result in found.values()}
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_grade_still_decides_when_the_answer_does_not_follow_the_error(source: s
 def test_grade_keeps_points_when_a_cell_stops_below_the_answer(grader: Grader) -> None:
     """A function that was defined before the error keeps its points."""
     graded = sat(grader, attend=f"{ATTEND}\n1 / 0\n{TWICE}")
-    assert {Status.PASSED} == {one.status for one in results(graded).values()}
+    assert {Status.PASSED} == {result.status for result in results(graded).values()}
     assert CELL_STOPPED not in {note.code for note in graded.score.notes}
 
 
@@ -84,10 +84,10 @@ def test_grade_asks_a_person_when_an_answer_uses_what_a_stopped_cell_did_not_def
     """An answer that uses a name from a stopped cell needs manual review."""
     helper = f"{WEIGHTS}\n1 / 0\nwrap = staticmethod"
     graded = sat(grader, weights=helper, attend="attend = wrap(lambda *given: given)")
-    status = {one.status for name, one in results(graded).items() if name.startswith("attend.")}
+    status = {result.status for name, result in results(graded).items() if name.startswith("attend.")}
     assert status == {Status.NEEDS_REVIEW}
     graded = sat(grader, attend="attend = wrap(lambda *given: given)")
-    status = {one.status for name, one in results(graded).items() if name.startswith("attend.")}
+    status = {result.status for name, result in results(graded).items() if name.startswith("attend.")}
     assert Status.NEEDS_REVIEW not in status
 
 

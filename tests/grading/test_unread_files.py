@@ -54,7 +54,7 @@ def graded(grader: Grader, course: Course, student: str, files: dict[str, bytes]
 def automatic(found: GradingResult) -> set[Status]:
     """Return the statuses of the items that are not marked manually."""
     manual = {"formula.why", "essay.text"}
-    return {one.status for one in found.score.items if f"{one.question}.{one.item}" not in manual}
+    return {result.status for result in found.score.items if f"{result.question}.{result.item}" not in manual}
 
 
 def test_an_untouched_notebook_beside_another_one_needs_review(grader: Grader, course: Course) -> None:
@@ -108,10 +108,12 @@ def test_texts_beside_a_notebook_without_texts_need_review(
     """Blank texts need review if another file may contain them; code keeps its marks."""
     found = graded(grader, course, f"hal-{name}", {f"{NAME}.ipynb": without_texts(), name: b"x"})
     texts = [
-        one for one in found.score.items if f"{one.question}.{one.item}" in {"formula.why", "essay.text"}
+        result
+        for result in found.score.items
+        if f"{result.question}.{result.item}" in {"formula.why", "essay.text"}
     ]
     expected = Status.NEEDS_REVIEW if needs_review else Status.NO_ANSWER
-    assert {expected} == {one.status for one in texts}
+    assert {expected} == {result.status for result in texts}
     assert {Status.PASSED} == automatic(found)
 
 
@@ -252,11 +254,13 @@ def test_blank_answers_need_review_if_a_hidden_or_packed_copy_has_them(
     notebook = UNTOUCHED if main == "untouched" else without_texts()
     found = graded(grader, course, student, {f"{NAME}.ipynb": notebook, name: data})
     texts = [
-        one for one in found.score.items if f"{one.question}.{one.item}" in {"formula.why", "essay.text"}
+        result
+        for result in found.score.items
+        if f"{result.question}.{result.item}" in {"formula.why", "essay.text"}
     ]
-    assert {Status.NEEDS_REVIEW} == {one.status for one in texts}
+    assert {Status.NEEDS_REVIEW} == {result.status for result in texts}
     assert ({Status.NEEDS_REVIEW} if main == "untouched" else {Status.PASSED}) == automatic(found)
-    assert all(name in "".join(map(str, one.student.params.values())) for one in texts)
+    assert all(name in "".join(map(str, result.student.params.values())) for result in texts)
 
 
 def test_a_checkpoint_with_an_older_answer_changes_nothing(grader: Grader, course: Course) -> None:
@@ -266,7 +270,7 @@ def test_a_checkpoint_with_an_older_answer_changes_nothing(grader: Grader, cours
     wrong = CONTROL.replace(b"d_model", b"d_modell")
     files = {f"{NAME}.ipynb": wrong, f".ipynb_checkpoints/{NAME}-checkpoint.ipynb": CONTROL}
     found = graded(grader, course, "ole", files)
-    assert "review.copy" not in {one.code for one in found.score.items}
+    assert "review.copy" not in {result.code for result in found.score.items}
     assert "unread-files" not in {note.code for note in found.score.notes}
 
 
@@ -276,15 +280,17 @@ def test_a_checkpoint_alone_is_named_as_what_was_handed_in(grader: Grader, cours
     (folder / ".ipynb_checkpoints").mkdir()
     name = f".ipynb_checkpoints/{NAME}-checkpoint.ipynb"
     found = graded(grader, course, "pia", {name: CONTROL})
-    assert {(Status.NEEDS_REVIEW, "unread-files")} == {(one.status, one.code) for one in found.score.items}
-    assert all(name in str(one.student.params) for one in found.score.items)
+    assert {(Status.NEEDS_REVIEW, "unread-files")} == {
+        (result.status, result.code) for result in found.score.items
+    }
+    assert all(name in str(result.student.params) for result in found.score.items)
 
 
 def test_a_blank_or_equal_copy_leaves_a_missing_answer_as_it_is(grader: Grader, course: Course) -> None:
     """A blank or equal copy does not affect missing answers."""
     copies = {f"{NAME} (1).ipynb": UNTOUCHED, "old.ipynb": without_texts()}
     found = graded(grader, course, "jan", {f"{NAME}.ipynb": without_texts(), **copies})
-    assert Status.NEEDS_REVIEW not in {one.status for one in found.score.items}
+    assert Status.NEEDS_REVIEW not in {result.status for result in found.score.items}
 
 
 def test_an_answered_notebook_keeps_its_marks_beside_another_one(grader: Grader, course: Course) -> None:

@@ -34,8 +34,8 @@ def settled() -> GradingResult:
     """Return the middling student's result without open manual items."""
     graded = middling()
     items = tuple(
-        replace(one, status=Status.FAILED) if one.status is Status.NEEDS_REVIEW else one
-        for one in graded.score.items
+        replace(result, status=Status.FAILED) if result.status is Status.NEEDS_REVIEW else result
+        for result in graded.score.items
     )
     return replace(graded, score=replace(graded.score, items=items))
 

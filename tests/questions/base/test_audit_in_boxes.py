@@ -46,11 +46,11 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
 def lost(grader: Grader, question: str, source: str) -> Mapping[str, str]:
     """Return the items without full points, each with its points, and ``?`` if it needs manual review."""
     results = grade(grader, {question: source}).score.items
-    own = [one for one in results if one.question == question]
+    own = [result for result in results if result.question == question]
     return {
-        one.item: f"{one.points.normalize():f}{'?' if one.status is Status.NEEDS_REVIEW else ''}"
-        for one in own
-        if one.status is not Status.PASSED
+        result.item: f"{result.points.normalize():f}{'?' if result.status is Status.NEEDS_REVIEW else ''}"
+        for result in own
+        if result.status is not Status.PASSED
     }
 
 

@@ -67,4 +67,6 @@ def test_hostile_answers_are_judged(source: str, outcomes: dict[str, Status], gr
     """Hostile answers never pass; values that cannot be transferred need manual review."""
     question = "top_k" if "def top_k" in source else "sample"
     results = grade(grader, {question: source}).score.items
-    assert outcomes == {one.item: one.status for one in results if one.question == question}, results
+    assert outcomes == {result.item: result.status for result in results if result.question == question}, (
+        results
+    )

@@ -131,11 +131,13 @@ def test_an_untouched_cell_earns_nothing(rubric: Rubric, check: Check) -> None:
     stub = Answer("q-answer", "code", "# YOUR CODE HERE\nraise NotImplementedError()", changed=False)
     results = check.judge(Evidence(stub, ()))
     question = rubric.get_question(results[0].question)
-    assert Decimal(0) == sum(one.points for one in results)
+    assert Decimal(0) == sum(result.points for result in results)
     if question.options.get("asks") == "file":
         return  # a file counts by its presence, whatever the cell contains
     assert () == check.plan_calls(stub)
-    automatic = [one.status for one, item in zip(results, question.items, strict=True) if not item.manual]
+    automatic = [
+        result.status for result, item in zip(results, question.items, strict=True) if not item.manual
+    ]
     assert [Status.NO_ANSWER] * len(automatic) == automatic
 
 

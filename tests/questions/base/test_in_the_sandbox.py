@@ -23,7 +23,7 @@ def codes(sandbox: Sandbox, question: str, source: str, right: str) -> dict[str,
         asked.append(box.ask(plan, seconds=20))
         box.close()
     results = check.judge(Evidence(given, asked[0], asked[1], draw=DRAW))
-    return {one.item: one.code if one.status is not Status.PASSED else "" for one in results}
+    return {result.item: result.code if result.status is not Status.PASSED else "" for result in results}
 
 
 TOTAL = """

@@ -144,10 +144,13 @@ def test_hostile_answers_earn_nothing(
 ) -> None:
     """Each result starts with the expected points and code; hostile answers earn nothing."""
     results = {
-        one.item: one for one in grade(grader, {question: source}).score.items if one.question == question
+        result.item: result
+        for result in grade(grader, {question: source}).score.items
+        if result.question == question
     }
     found = {
-        item: f"{one.points.normalize():f} {one.code or one.status.value}" for item, one in results.items()
+        item: f"{result.points.normalize():f} {result.code or result.status.value}"
+        for item, result in results.items()
     }
     assert expected.keys() == found.keys()
     for item, start in expected.items():

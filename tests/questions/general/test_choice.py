@@ -387,8 +387,8 @@ def test_an_option_is_read_as_it_is_meant(text: str, option: str) -> None:
 @pytest.mark.parametrize("text", UNCERTAIN)
 def test_an_uncertain_choice_needs_manual_review(text: str) -> None:
     """Two options, a hedge, a negation or unexpected words need manual review."""
-    (found,) = judge(check_of(WORDED), f"named = {text!r}")
-    assert (Status.NEEDS_REVIEW, Decimal(0)) == (found.status, found.points)
+    (result,) = judge(check_of(WORDED), f"named = {text!r}")
+    assert (Status.NEEDS_REVIEW, Decimal(0)) == (result.status, result.points)
 
 
 @pytest.mark.parametrize("entry", [None, "none"])
@@ -442,8 +442,8 @@ def test_judge_reads_a_list_as_the_entries_one_to_n(changes: object, statuses: l
 
 def test_a_variable_that_is_none_is_no_answer() -> None:
     """A variable that is None counts as no answer; only an entry None selects an option."""
-    (found,) = judge(check_of(NAMES), "named = None")
-    assert Status.NO_ANSWER is found.status
+    (result,) = judge(check_of(NAMES), "named = None")
+    assert Status.NO_ANSWER is result.status
 
 
 @pytest.mark.parametrize(

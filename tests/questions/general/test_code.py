@@ -165,7 +165,7 @@ def test_code_grades(source: str, expected: Mapping[str, str], grader: Grader) -
     wanted = {f"merge.{name}": text for name, text in expected.items()}
     if source.startswith("def merge") and len(expected) != len(ITEMS) and "marge" not in source:
         wanted = {**FULL, **wanted}
-    assert wanted.items() <= found.items(), {one.item: one.staff for one in results}
+    assert wanted.items() <= found.items(), {result.item: result.staff for result in results}
 
 
 @pytest.mark.sandbox

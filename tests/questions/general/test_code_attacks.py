@@ -137,7 +137,9 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
 def summarise(grader: Grader, answers: Mapping[str, str]) -> dict[str, str]:
     graded = grade(grader, answers)
     return {
-        f"{one.question}.{one.item}": one.status.name for one in graded.score.items if one.question in answers
+        f"{result.question}.{result.item}": result.status.name
+        for result in graded.score.items
+        if result.question in answers
     }
 
 

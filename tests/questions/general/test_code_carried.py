@@ -74,7 +74,7 @@ def test_a_mistake_in_an_earlier_function_costs_once(
 ) -> None:
     """The solution replaces a wrong earlier function; nothing that student code sees of it is recorded."""
     results = grade(grader, {"double": first, "total": second}).score.items
-    assert expected == tuple(f"{one.points.normalize():f} {one.code}" for one in results), results
+    assert expected == tuple(f"{result.points.normalize():f} {result.code}" for result in results), results
     assert "SEEN" not in str(results)
 
 

@@ -248,8 +248,8 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
 def test_what_an_answer_does_to_a_check(grader: Grader, name: str) -> None:
     answers, lost = ANSWERS[name]
     found = {
-        f"{one.question}.{one.item}": f"{float(one.points):g} {one.status}"
-        for one in grade(grader, answers).score.items
-        if one.question in answers
+        f"{result.question}.{result.item}": f"{float(result.points):g} {result.status}"
+        for result in grade(grader, answers).score.items
+        if result.question in answers
     }
     assert {key: value for key, value in found.items() if value != "1 passed"} == dict(lost)

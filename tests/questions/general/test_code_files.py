@@ -156,15 +156,17 @@ FILES: dict[str, tuple[bytes | None, str]] = {
 @pytest.mark.parametrize(("data", "expected"), FILES.values(), ids=FILES)
 def test_predictions_are_graded_by_steps(grader: Grader, data: bytes | None, expected: str) -> None:
     """Predictions earn points in steps; an unreadable file loses the item with a reason."""
-    found = results(grader, {} if data is None else {"predictions.csv": data})["predictions"]
-    assert expected == f"{found.points.normalize():f} {found.student.code or found.status.value}", found.staff
+    result = results(grader, {} if data is None else {"predictions.csv": data})["predictions"]
+    assert expected == f"{result.points.normalize():f} {result.student.code or result.status.value}", (
+        result.staff
+    )
 
 
 def test_an_unreadable_file_is_told_with_its_line(grader: Grader) -> None:
     """Students see the line and the reason if a file is unreadable."""
-    found = results(grader, {"predictions.csv": b"0\n1\n2,5\n1"})["predictions"]
-    assert "predictions.csv:3 could not be read" in render_message(found.student, "en")
-    assert "2 columns, and 1 before" in found.staff
+    result = results(grader, {"predictions.csv": b"0\n1\n2,5\n1"})["predictions"]
+    assert "predictions.csv:3 could not be read" in render_message(result.student, "en")
+    assert "2 columns, and 1 before" in result.staff
 
 
 PATCHED = """

@@ -148,7 +148,7 @@ CALLS = {
 def test_what_is_forbidden_is_seen_however_it_is_reached(call: str, sit: Sit) -> None:
     """A forbidden call is recorded under torch's name, and every item of the question is lost."""
     results = sit(f"{HEAD}{call}\n")
-    assert {("forbidden.used", Decimal(0))} == {(one.code, one.points) for one in results.values()}
+    assert {("forbidden.used", Decimal(0))} == {(result.code, result.points) for result in results.values()}
     for language in list_languages():
         assert "scaled_dot_product_attention" in render_message(results["value"].student, language)
 
@@ -198,7 +198,7 @@ def attend(q, k, v):
 def test_what_is_forbidden_fails_in_a_box_of_its_own(source: str, question: str, sit: Sit) -> None:
     """A forbidden function fails in a fresh box, so a reference that was kept earlier does not help."""
     results = sit(source, question)
-    assert {("forbidden.look", Decimal(0))} == {(one.code, one.points) for one in results.values()}
+    assert {("forbidden.look", Decimal(0))} == {(result.code, result.points) for result in results.values()}
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_what_is_forbidden_fails_in_a_box_of_its_own(source: str, question: str,
 )
 def test_a_name_of_ones_own_for_torchs_function_hides_nothing(own: str, sit: Sit) -> None:
     """An alias of a forbidden function is resolved when it is called."""
-    assert {"forbidden.used"} == {one.code for one in sit(HEAD + own).values()}
+    assert {"forbidden.used"} == {result.code for result in sit(HEAD + own).values()}
 
 
 def test_what_only_one_part_of_one_check_reaches_is_seen(sit: Sit) -> None:
@@ -225,7 +225,7 @@ def test_what_only_one_part_of_one_check_reaches_is_seen(sit: Sit) -> None:
         "    return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v\n"
     )
     results = sit(source, "masked")
-    assert {("forbidden.used", Decimal(0))} == {(one.code, one.points) for one in results.values()}
+    assert {("forbidden.used", Decimal(0))} == {(result.code, result.points) for result in results.values()}
 
 
 def test_flex_attention_is_seen(sit: Sit) -> None:
@@ -234,14 +234,14 @@ def test_flex_attention_is_seen(sit: Sit) -> None:
         "from torch.nn.attention.flex_attention import flex_attention as mine\n"
         "def attend(q, k, v): return mine(q[:, None], k[:, None], v[:, None])[:, 0]\n"
     )
-    assert {"forbidden.used"} == {one.code for one in sit(source, "flex").values()}
+    assert {"forbidden.used"} == {result.code for result in sit(source, "flex").values()}
 
 
 def test_another_cell_cannot_hide_it(sit: Sit) -> None:
     """A forbidden function that another cell imported is recorded, even if the answer does not name it."""
     before = "from torch.nn.functional import scaled_dot_product_attention as attention_of_my_own"
     results = sit(f"{HEAD}def attend(q, k, v): return attention_of_my_own(q, k, v)\n", before=before)
-    assert {"forbidden.used"} == {one.code for one in results.values()}
+    assert {"forbidden.used"} == {result.code for result in results.values()}
 
 
 DERIVATIVES = {
@@ -262,13 +262,13 @@ def test_every_way_to_derivatives_is_autograd(call: str, sit: Sit) -> None:
     """If autograd is forbidden, every way to differentiate is recorded, also in another cell."""
     helper = f"def loss(x): return x.square().sum()\n@torch.enable_grad()\ndef derive(q): return {call}\n"
     results = sit("def attend(q, k, v): return derive(q)\n", "derive", before=f"{HEAD}{helper}")
-    assert {"forbidden.used"} == {one.code for one in results.values()}, results
+    assert {"forbidden.used"} == {result.code for result in results.values()}, results
 
 
 def test_derivatives_by_hand_are_no_autograd(sit: Sit) -> None:
     """`no_grad`, `detach` and derivatives computed by hand do not count as autograd."""
     source = "import torch\n@torch.no_grad()\ndef attend(q, k, v): return 2 * q.detach()\n"
-    assert {"forbidden.used"}.isdisjoint(one.code for one in sit(source, "derive").values())
+    assert {"forbidden.used"}.isdisjoint(result.code for result in sit(source, "derive").values())
 
 
 INNOCENT = {
@@ -318,7 +318,7 @@ INNOCENT = {
 def test_names_that_the_answer_does_not_reach_cost_nothing(source: str, sit: Sit) -> None:
     """Other functions of the same name, comments and unused comparisons are not uses."""
     results = sit(f"{HEAD}{source}\n")
-    assert {Status.PASSED} == {one.status for one in results.values()}
+    assert {Status.PASSED} == {result.status for result in results.values()}
 
 
 SUSPICIOUS = {
@@ -367,7 +367,7 @@ def test_mentions_pass_own_names_in_other_cells(cell: str) -> None:
 def test_what_only_stands_in_the_source_goes_to_a_person(line: str, sit: Sit) -> None:
     """A right answer that only mentions a forbidden name needs manual review, and staff see the line."""
     results = sit(RIGHT.replace("v):\n", f"v):\n{line}"))
-    assert {Status.NEEDS_REVIEW} == {one.status for one in results.values()}
+    assert {Status.NEEDS_REVIEW} == {result.status for result in results.values()}
     assert "(line 6)" in results["value"].staff or "(line 7)" in results["value"].staff
 
 
@@ -430,8 +430,8 @@ UNSEEN = f"{HEAD}def attend(q, k, v): return product(q, k, v)\n"
 def test_no_helper_cell_hides_what_it_calls(helper: str, sit: Sit) -> None:
     """A helper cell cannot hide a forbidden call, because the call fails in any cell."""
     results = sit(UNSEEN, before=f"{HEAD}{helper}\n")
-    assert {Decimal(0)} == {one.points for one in results.values()}
-    assert {one.code for one in results.values()} <= {"forbidden.used", "forbidden.look"}
+    assert {Decimal(0)} == {result.points for result in results.values()}
+    assert {result.code for result in results.values()} <= {"forbidden.used", "forbidden.look"}
 
 
 LAYERS = {
@@ -461,7 +461,7 @@ def test_no_helper_cell_hides_a_layer(helper: str, watched: str, sit: Sit) -> No
         "        return query if watched() else self.inner(query, key, value)[0]\n"
     )
     before = f"{HEAD}{modes}{helper}\ndef watched(): return {watched}\n"
-    assert {"forbidden.used"} == {one.code for one in sit(source, "layer", before=before).values()}
+    assert {"forbidden.used"} == {result.code for result in sit(source, "layer", before=before).values()}
 
 
 ELSEWHERE = {
@@ -482,7 +482,7 @@ def test_other_cells_cost_nothing_where_the_answer_does_without_them(cell: str, 
     own = f"{HEAD}def right(q, k, v):\n    return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v\n"
     source = UNSEEN if "def product" in cell else RIGHT
     results = sit(source, before=f"{own}{cell}")
-    assert {Status.PASSED} == {one.status for one in results.values()}, results
+    assert {Status.PASSED} == {result.status for result in results.values()}, results
 
 
 def test_a_wrong_answer_stays_wrong_when_it_is_suspicious(sit: Sit) -> None:
@@ -490,7 +490,7 @@ def test_a_wrong_answer_stays_wrong_when_it_is_suspicious(sit: Sit) -> None:
     source = RIGHT.replace("/ math.sqrt(q.shape[-1])", "").replace("v):\n", "v):\n    exec('')\n")
     results = sit(source)
     assert {"value": Status.FAILED, "batch": Status.NEEDS_REVIEW} == {
-        name: one.status for name, one in results.items()
+        name: result.status for name, result in results.items()
     }
 
 

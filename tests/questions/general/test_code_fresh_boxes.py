@@ -65,7 +65,7 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
 
 
 def statuses(grader: Grader, source: str) -> dict[str, str]:
-    return {one.item: one.status.value for one in grade(grader, {"measure": source}).score.items}
+    return {result.item: result.status.value for result in grade(grader, {"measure": source}).score.items}
 
 
 def test_a_check_opens_as_many_boxes_as_it_needs(grader: Grader) -> None:
@@ -141,7 +141,7 @@ def test_no_box_is_fresh_twice_for_the_same_checks(tmp_path: Path) -> None:
     with open_grader(tmp_path, files) as grader:
         answers = {name: COUNTING.format(name=name) for name in files}
         answers["second"] = answers["second"].replace("seen", "others").replace("kept", "others")
-        assert {"passed"} == {one.status.value for one in grade(grader, answers).score.items}
+        assert {"passed"} == {result.status.value for result in grade(grader, answers).score.items}
 
 
 def test_box_that_has_ended_is_not_given_to_another_question(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def ends(student, reference, draw):
             "first": "def leave():\n    import os; os._exit(3)",
             "second": COUNTING.format(name="second"),
         }
-        assert {"passed"} == {one.status.value for one in grade(grader, answers).score.items}
+        assert {"passed"} == {result.status.value for result in grade(grader, answers).score.items}
 
 
 def test_box_in_which_functions_fail_serves_no_other_check(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def steps(student, reference, draw):
     steps = "import torch\ndef steps():\n    return torch.ones(2).cumsum(0)"
     with open_grader(tmp_path, files, preload='"torch"') as grader:
         items = grade(grader, {"first": reaches, "second": steps}).score.items
-    assert {"adds": "failed", "steps": "passed"} == {one.item: one.status.value for one in items}
+    assert {"adds": "failed", "steps": "passed"} == {result.item: result.status.value for result in items}
 
 
 MET = """
@@ -221,7 +221,7 @@ def leave(how):
 def test_students_read_which_limit_they_met_and_that_python_ended(tmp_path: Path) -> None:
     with open_grader(tmp_path, {"leave": (2, MET)}) as grader:
         score = grade(grader, {"leave": LEAVING}).score
-    assert [(one.status.value, one.code) for one in score.items] == [
+    assert [(result.status.value, result.code) for result in score.items] == [
         ("failed", "limit.memory"),
         ("failed", "ending.exited"),
     ]
@@ -286,4 +286,6 @@ def test_forbidding_repeats_fresh_boxes_and_memory(
     hidden = "\nname = 'scaled_dot_product_' + 'attention'\nfunction = getattr(torch.nn.functional, name)\n"
     with open_grader(tmp_path, {"shift": (2, LENGTHS)}) as opened:
         results = grade(opened, {"shift": source + hidden}).score.items
-    assert {one.item: one.status.value for one in results} == expected, [one.staff for one in results]
+    assert {result.item: result.status.value for result in results} == expected, [
+        result.staff for result in results
+    ]

@@ -159,10 +159,10 @@ FIRST = "one = {!r}\nshape = '(w, 4*w)'\nentries = '4*w^2'"
 )
 def test_what_follows_from_both(before: str, two: str, three: str, points: str, code: str) -> None:
     """The key and the mistakes are recomputed with the student's earlier results."""
-    found = graded(first=FIRST.format(before), second=f"two = {two!r}", third=f"three = {three!r}")[
+    result = graded(first=FIRST.format(before), second=f"two = {two!r}", third=f"three = {three!r}")[
         "third.sum"
     ]
-    assert (Decimal(points), code) == (found.points, found.code)
+    assert (Decimal(points), code) == (result.points, result.code)
 
 
 def test_a_result_that_was_carried_is_carried_on() -> None:
@@ -224,14 +224,14 @@ def test_elements_of_a_shape_that_was_asked_for_beside(shape: str, entries: str,
 )
 def test_terms_that_may_be_there(three: str, points: str, code: str) -> None:
     """All optional terms or none are right, some are a named mistake, and other mistakes are still found."""
-    found = graded(third=f"three = {three!r}")["third.sum"]
-    assert (Decimal(points), code) == (found.points, found.code)
+    result = graded(third=f"three = {three!r}")["third.sum"]
+    assert (Decimal(points), code) == (result.points, result.code)
 
 
 def test_what_is_right_under_a_relation_that_is_not_granted_earns_its_share() -> None:
     """An answer under a relation that is not granted earns its share, also with carried errors."""
-    found = graded(first=FIRST.format("2*k*h"))["first.sum"]
-    assert ("formula.early", Decimal("0.5")) == (found.code, found.points)
+    result = graded(first=FIRST.format("2*k*h"))["first.sum"]
+    assert ("formula.early", Decimal("0.5")) == (result.code, result.points)
 
 
 def test_while_a_person_decides_the_later_answer_waits() -> None:
@@ -252,8 +252,8 @@ def test_while_a_person_decides_the_later_answer_waits() -> None:
         for name, one in before.items()
     }
     answer = Answer("a", "code", "three = 'w + 3*k'", changed=True)
-    (found,) = CHECKS["third"].judge(Evidence(answer, (), (), undecided))
-    assert Status.NEEDS_REVIEW is found.status
+    (result,) = CHECKS["third"].judge(Evidence(answer, (), (), undecided))
+    assert Status.NEEDS_REVIEW is result.status
 
 
 def test_verify_plants_what_follows_from_each_named_mistake() -> None:

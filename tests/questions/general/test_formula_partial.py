@@ -99,8 +99,8 @@ def marked(number: str = "0", shape: str = "(0, 0)", hidden: str = "(d, 4*d)") -
 )
 def test_what_a_wrong_formula_is_worth(number: str, points: str) -> None:
     """A slip after a right side gets partial credit; otherwise the end of the chain or a diagnosis does."""
-    found = marked(number)["one.sum"]
-    assert (Decimal(points), points == "3") == (found.points, found.status is Status.PASSED)
+    result = marked(number)["one.sum"]
+    assert (Decimal(points), points == "3") == (result.points, result.status is Status.PASSED)
 
 
 @pytest.mark.parametrize(
@@ -156,8 +156,8 @@ def test_right_entries_earn_their_part(hidden: str, shape: str, points: str) -> 
 
 def test_an_entry_that_nobody_can_decide_goes_to_a_person() -> None:
     """A tuple with an entry that cannot be decided needs manual review."""
-    found = marked(shape="(max(3*d - 1, d^2 + 1) - d^2 - 1 + 4*d, d)")["one.shape"]
-    assert Status.NEEDS_REVIEW is found.status
+    result = marked(shape="(max(3*d - 1, d^2 + 1) - d^2 - 1 + 4*d, d)")["one.shape"]
+    assert Status.NEEDS_REVIEW is result.status
 
 
 @pytest.mark.parametrize(

@@ -31,8 +31,8 @@ def judged(outcome: CellOutcome, *, style: str = "", changed: bool = True) -> tu
     """Return the status, code and points of one test."""
     check = check_of(QUESTION.replace("STYLE", style))
     given = answer("def f(n): return 2", changed=changed)
-    (one,) = check.judge(Evidence(given, (), tests={"test": outcome}))
-    return one.status.value, one.code, one.points
+    (result,) = check.judge(Evidence(given, (), tests={"test": outcome}))
+    return result.status.value, result.code, result.points
 
 
 NOTHING = Decimal(0)
@@ -100,8 +100,8 @@ def test_silence_is_not_full_marks() -> None:
 def test_an_outcome_that_is_missing_is_our_fault() -> None:
     """A test that was not run needs manual review."""
     check = check_of(QUESTION.replace("STYLE", ""))
-    (one,) = check.judge(Evidence(answer("x = 1"), ()))
-    assert (Status.NEEDS_REVIEW, "review.fault") == (one.status, one.code)
+    (result,) = check.judge(Evidence(answer("x = 1"), ()))
+    assert (Status.NEEDS_REVIEW, "review.fault") == (result.status, result.code)
 
 
 def test_an_empty_test_is_refused() -> None:
@@ -190,6 +190,6 @@ def test_a_question_of_all_or_nothing() -> None:
     second = '[[question.item]]\nid = "more"\npoints = 1\ntext = { en = "More" }\ncode = "assert g(1)"\n'
     check = check_of(QUESTION.replace("points = 2\nSTYLE", "points = 3\nall_or_nothing = true") + second)
     evidence = Evidence(answer("x = 1"), (), tests={"test": CellOutcome(), "more": CellOutcome(error="E")})
-    assert ["tests.together", "tests.failed"] == [one.code for one in check.judge(evidence)]
+    assert ["tests.together", "tests.failed"] == [result.code for result in check.judge(evidence)]
     waiting = replace(evidence, tests={"test": CellOutcome(), "more": CellOutcome(refused="why")})
-    assert [Status.NEEDS_REVIEW] * 2 == [one.status for one in check.judge(waiting)]
+    assert [Status.NEEDS_REVIEW] * 2 == [result.status for result in check.judge(waiting)]

@@ -97,7 +97,7 @@ def test_marks_outside(graders: dict[str, Grader], name: str) -> None:
     """Each answer earns the points of its tests, which run at their places in the notebook."""
     written, expected = ANSWERS[name]
     graded = sat(graders["outside"], **written)
-    assert expected == told(graded), [one.staff for one in graded.score.items]
+    assert expected == told(graded), [result.staff for result in graded.score.items]
     assert "namespaces" == graded.score.isolation
 
 
@@ -126,6 +126,6 @@ def test_grade_does_not_run_a_test_again_that_is_known_to_run_out_of_time(
 def test_marks_inside(graders: dict[str, Grader]) -> None:
     """Tests in the student's box give the same results, and each result says where the test ran."""
     graded = sat(graders["inside"])
-    assert FULL == told(graded), [one.staff for one in graded.score.items]
+    assert FULL == told(graded), [result.staff for result in graded.score.items]
     assert "namespaces, tests inside" == graded.score.isolation
-    assert all("own box" in one.staff for one in graded.score.items)
+    assert all("own box" in result.staff for result in graded.score.items)

@@ -157,9 +157,9 @@ def test_a_literal_needs_no_run() -> None:
     check = check_of(TABLE)
     source = f"table = {ROWS!r}"
     assert () == check.plan_calls(answer(source))
-    assert {Status.PASSED} == {one.status for one in judge(check, source)}
+    assert {Status.PASSED} == {result.status for result in judge(check, source)}
     text = Answer("q-answer", "markdown", MARKDOWN, changed=True)
-    assert {Status.PASSED} == {one.status for one in judge(check, text)}
+    assert {Status.PASSED} == {result.status for result in judge(check, text)}
 
 
 @pytest.mark.parametrize(
@@ -231,8 +231,8 @@ def test_the_order_is_free_unless_the_rubric_says_so() -> None:
 )
 def test_what_is_no_table_is_named_and_needs_manual_review(given: Any, code: str) -> None:
     """A value that is not a table earns nothing and needs manual review."""
-    for one in results(given).values():
-        assert (Status.NEEDS_REVIEW, Decimal(0), code) == (one.status, one.points, one.code)
+    for result in results(given).values():
+        assert (Status.NEEDS_REVIEW, Decimal(0), code) == (result.status, result.points, result.code)
 
 
 def test_an_entry_that_cannot_be_read_needs_manual_review() -> None:
@@ -245,20 +245,20 @@ def test_an_entry_that_cannot_be_read_needs_manual_review() -> None:
 @pytest.mark.parametrize("name", ["DataFrame", "Series", "Summary"])
 def test_an_object_whose_content_is_not_known_needs_manual_review(name: str) -> None:
     """An object with unknown content needs manual review, because it may hold the right table."""
-    for one in results(OpaqueValue(name)).values():
-        assert (Status.NEEDS_REVIEW, Decimal(0), "table.form") == (one.status, one.points, one.code)
+    for result in results(OpaqueValue(name)).values():
+        assert (Status.NEEDS_REVIEW, Decimal(0), "table.form") == (result.status, result.points, result.code)
 
 
 @pytest.mark.parametrize("given", [[], {}, "", None, [()], [(None, None)], [{}], "|  |  |"], ids=str)
 def test_an_empty_table_is_no_answer(given: Any) -> None:
     """An empty table counts as no answer."""
-    assert {Status.NO_ANSWER} == {one.status for one in results(given).values()}
+    assert {Status.NO_ANSWER} == {result.status for result in results(given).values()}
 
 
 def test_code_that_fails_is_the_students_own() -> None:
     """An exception in the student's code fails the item."""
-    (one, *_) = judge(check_of(TABLE), "table = make()", [error("ValueError", "bad")])
-    assert (Status.FAILED, "raised") == (one.status, one.code)
+    (result, *_) = judge(check_of(TABLE), "table = make()", [error("ValueError", "bad")])
+    assert (Status.FAILED, "raised") == (result.status, result.code)
 
 
 SUMS = """
@@ -368,7 +368,7 @@ def test_a_reference_that_does_not_know_a_cell_is_our_fault(expected: Any) -> No
     check = check_of(SUMS)
     given = [value({"embeddings": 100, "layer": 10, "total": 220})]
     results = judge(check, "parts = f()", given, [value(expected)])
-    assert [Status.NEEDS_REVIEW] * 2 == [one.status for one in results]
+    assert [Status.NEEDS_REVIEW] * 2 == [result.status for result in results]
 
 
 def test_an_undecided_entry_does_not_count_as_right() -> None:
@@ -433,7 +433,9 @@ def test_hostile_cells_are_wrong_answers() -> None:
         for column in (1, 2, 3):
             given = [value(changed(1, column, bad))]
             lost = [
-                one.item for one in judge(check, "table = make()", given) if one.status is not Status.PASSED
+                result.item
+                for result in judge(check, "table = make()", given)
+                if result.status is not Status.PASSED
             ]
             assert [("", "shapes", "counts", "reasons")[column]] == lost
         judge(check, "table = make()", [value(changed(1, 0, bad))])
@@ -520,5 +522,5 @@ def test_true_rows_that_nobody_asked_for_cost_nothing() -> None:
     rows = [("first", 1234567), ("second", 8)]
     beside = [("first.bias", 4), ("NORM_1", 8), ("norm_1.weight", 8)]
     assert points(rows + beside, PARTS) == ("2",)
-    (found,) = results([*rows, *beside, ("third", 1)], PARTS).values()
-    assert (Decimal("1.5"), "table.extra") == (found.points, found.code)
+    (result,) = results([*rows, *beside, ("third", 1)], PARTS).values()
+    assert (Decimal("1.5"), "table.extra") == (result.points, result.code)

@@ -59,7 +59,7 @@ def test_an_item_in_a_cell_of_its_own(changed: bool, status: Status) -> None:
     """An item with its own cell is judged by that cell."""
     answers = {"q-remark": Answer("q-remark", "markdown", "Because.", changed)}
     results = check_of(WRITTEN).judge(Evidence(answer("text"), (), answers=answers))
-    assert [Status.NEEDS_REVIEW, status] == [one.status for one in results]
+    assert [Status.NEEDS_REVIEW, status] == [result.status for result in results]
 
 
 def test_words_of_the_list_suggest_and_give_nothing() -> None:

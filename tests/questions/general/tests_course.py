@@ -149,6 +149,9 @@ def sat(grader: Grader, *, timeouts: Mapping[str, int] | None = None, **answers:
 def told(graded: GradingResult) -> dict[str, tuple[str, str]]:
     """Return points and code of each item."""
     return {
-        f"{one.question}.{one.item}": (f"{one.points.normalize():f}", one.code or one.status.value)
-        for one in graded.score.items
+        f"{result.question}.{result.item}": (
+            f"{result.points.normalize():f}",
+            result.code or result.status.value,
+        )
+        for result in graded.score.items
     }

@@ -77,17 +77,17 @@ def test_a_number_is_named_by_the_mistake_that_leads_to_it(given: Any, code: str
 
 def test_the_sentence_does_not_tell_the_right_number() -> None:
     """The message contains neither the right number nor that of another mistake."""
-    one = told(COUNT, 70)
-    assert {"what": "counts", "value": "70"} == one.student.params
-    assert "no-gate" in one.staff
-    assert "100" in one.staff
+    result = told(COUNT, 70)
+    assert {"what": "counts", "value": "70"} == result.student.params
+    assert "no-gate" in result.staff
+    assert "100" in result.staff
 
 
 def test_a_rubric_gives_points_for_a_known_mistake() -> None:
     """``diagnosis:no-gate`` gives a known mistake points and another message."""
     rubric = COUNT + '[[question.item.mistake]]\ncode = "gate"\nwhen = "diagnosis:no-gate"\npoints = 1\n'
-    one = told(rubric + 'text = { en = "Look at the MLP." }\n', 70)
-    assert (Decimal(1), "gate", Status.FAILED) == (one.points, one.code, one.status)
+    result = told(rubric + 'text = { en = "Look at the MLP." }\n', 70)
+    assert (Decimal(1), "gate", Status.FAILED) == (result.points, result.code, result.status)
     assert "counting.multi-head" == told(rubric + 'text = { en = "Look at the MLP." }\n', 130).code
 
 
@@ -106,10 +106,10 @@ def test_a_diagnosis_that_is_not_known_is_refused() -> None:
 def test_an_oracle_that_says_nothing_is_our_fault(oracle: Any) -> None:
     """Without a right number from the reference, any answer needs manual review."""
     observed = [value({"total": 100})]
-    (one,) = judge(check_of(COUNT), "counts = f()", observed, [value(oracle)])
-    assert (Status.NEEDS_REVIEW, Decimal(0)) == (one.status, one.points)
-    (one,) = judge(check_of(COUNT), "counts = f()", observed, [error("ImportError")])
-    assert Status.NEEDS_REVIEW == one.status
+    (result,) = judge(check_of(COUNT), "counts = f()", observed, [value(oracle)])
+    assert (Status.NEEDS_REVIEW, Decimal(0)) == (result.status, result.points)
+    (result,) = judge(check_of(COUNT), "counts = f()", observed, [error("ImportError")])
+    assert Status.NEEDS_REVIEW == result.status
 
 
 @pytest.mark.parametrize(
