@@ -84,26 +84,26 @@ NAMES = tuple(VOCABULARY.domains)
 
 def mutants(formula: Formula) -> dict[Node, str]:
     """Return every formula with one mistake and its kind; some are right by chance."""
-    found: dict[Node, str] = {}
+    mutants: dict[Node, str] = {}
     for text in formula.written:
         tree = parse(text, VOCABULARY)
         for kind, mutant in (*_anywhere(tree), *_whole(tree)):
-            found.setdefault(mutant, kind)
-    return found
+            mutants.setdefault(mutant, kind)
+    return mutants
 
 
 def relation_mutants(formula: Formula) -> dict[Relation, str]:
     """Return every equation with one mistake on one side."""
-    found: dict[Relation, str] = {}
+    mutants: dict[Relation, str] = {}
     for text in formula.written:
         relation = parse_single(text, VOCABULARY)
         for kind, side in _anywhere(relation.right):
-            found.setdefault(Relation(relation.left, side), kind)
+            mutants.setdefault(Relation(relation.left, side), kind)
         for kind, side in _anywhere(relation.left):
-            found.setdefault(Relation(side, relation.right), kind)
+            mutants.setdefault(Relation(side, relation.right), kind)
         for factor in MULTIPLES[:2]:
-            found.setdefault(Relation(relation.left, Mul((factor, relation.right))), "constant factor")
-    return found
+            mutants.setdefault(Relation(relation.left, Mul((factor, relation.right))), "constant factor")
+    return mutants
 
 
 def _anywhere(node: Node) -> Iterator[tuple[str, Node]]:

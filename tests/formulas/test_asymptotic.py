@@ -235,10 +235,10 @@ def test_comparing_is_consistent(first: Node, second: Node) -> None:
 
 def test_the_symbols_that_make_the_difference() -> None:
     """The comparison names symbols that grow too fast or too slowly while the others are fixed."""
-    asked = compute_order(parse_landau("O(n*d^2 + n^2*d)", VOCABULARY))
-    missing = compare_orders(asked, compute_order(parse_landau("O(n^2*d)", VOCABULARY)))
-    loose = compare_orders(asked, compute_order(parse_landau("O(n^2*d^3)", VOCABULARY)))
-    other = compare_orders(asked, compute_order(parse_landau("O(n^3*h)", VOCABULARY)))
+    asked_order = compute_order(parse_landau("O(n*d^2 + n^2*d)", VOCABULARY))
+    missing = compare_orders(asked_order, compute_order(parse_landau("O(n^2*d)", VOCABULARY)))
+    loose = compare_orders(asked_order, compute_order(parse_landau("O(n^2*d^3)", VOCABULARY)))
+    other = compare_orders(asked_order, compute_order(parse_landau("O(n^3*h)", VOCABULARY)))
     assert (False, True, ("d",), ()) == (
         missing.at_most, missing.at_least, missing.faster_in, missing.slower_in,
     )  # fmt: skip
@@ -249,9 +249,9 @@ def test_the_symbols_that_make_the_difference() -> None:
 def test_symbols_of_several_letters_make_the_difference_as_well() -> None:
     """A symbol of several letters is reported with its whole name."""
     vocabulary = Vocabulary({name: Symbol() for name in ("d", "n_heads")})
-    asked, written = (compute_order(parse(text, vocabulary)) for text in ("n_heads^2*d", "n_heads*d"))
-    assert ("n_heads",) == compare_orders(asked, written).faster_in
-    assert ("n_heads",) == compare_orders(written, asked).slower_in
+    asked_order, written = (compute_order(parse(text, vocabulary)) for text in ("n_heads^2*d", "n_heads*d"))
+    assert ("n_heads",) == compare_orders(asked_order, written).faster_in
+    assert ("n_heads",) == compare_orders(written, asked_order).slower_in
 
 
 def test_assumptions_are_put_in_first() -> None:
@@ -278,8 +278,8 @@ def test_assumptions_are_put_in_first() -> None:
 )
 def test_what_is_hard_to_tell_is_never_told_wrongly(first: str, second: str, at_most: bool) -> None:
     """For constants without a simple form, the verdict is right or undecided."""
-    found = proven(parse(first, VOCABULARY), parse(second, VOCABULARY))
-    assert found is None or (found.at_most, found.at_least) == (at_most, not at_most)
+    comparison = proven(parse(first, VOCABULARY), parse(second, VOCABULARY))
+    assert comparison is None or (comparison.at_most, comparison.at_least) == (at_most, not at_most)
 
 
 SIGNS = ("O", "Θ", "Ω")

@@ -23,8 +23,10 @@ def vocabulary(domain: str) -> Vocabulary:
 
 def equal(first: str, second: str, domain: str) -> bool:
     """Return whether two formulas are equal for all values of the domain."""
-    known = vocabulary(domain)
-    return Comparer(Points(known.domains, b"a test")).is_equal(parse(first, known), parse(second, known))
+    symbols = vocabulary(domain)
+    return Comparer(Points(symbols.domains, b"a test")).is_equal(
+        parse(first, symbols), parse(second, symbols)
+    )
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
@@ -75,15 +77,15 @@ def test_a_positive_symbol_is_its_own_absolute_value() -> None:
 @pytest.mark.parametrize("name", ["sigmoid", "tanh", "sin", "cos", "abs"])
 def test_they_are_written_and_read_again(name: str) -> None:
     """Curves are read again unchanged from text and LaTeX, also as a base, a factor or an argument."""
-    known = vocabulary("real")
+    symbols = vocabulary("real")
     for text in (f"{name}(x)", f"{name}(x-y)^2", f"2*{name}(x)*{name}(y)", f"{name}({name}(x)+1)"):
-        tree = parse(text, known)
-        assert tree == parse_canonical(to_text(tree), known)
-        assert tree == parse(to_latex(tree), known)
+        tree = parse(text, symbols)
+        assert tree == parse_canonical(to_text(tree), symbols)
+        assert tree == parse(to_latex(tree), symbols)
         assert "<math" in to_mathml(tree)
 
 
 def test_a_symbol_of_that_name_comes_first() -> None:
     """If σ is declared, σ(x) is a product."""
-    known = Vocabulary({"σ": Symbol("positive"), "x": Symbol("real")})
-    assert parse("σ*x", known) == parse("σ(x)", known) == parse(r"\sigma(x)", known)
+    symbols = Vocabulary({"σ": Symbol("positive"), "x": Symbol("real")})
+    assert parse("σ*x", symbols) == parse("σ(x)", symbols) == parse(r"\sigma(x)", symbols)

@@ -62,8 +62,8 @@ def test_single_mistakes_are_named_by_what_the_student_wrote(formula: Formula, g
     The message contains only symbols and terms of the answer.
     """
     case, unnamed = Case(formula, granted=granted), []
-    found = list(case.list_wrong())
-    for mutant, kind, difference in found:
+    wrong_answers = list(case.list_wrong())
+    for mutant, kind, difference in wrong_answers:
         if difference is None:
             unnamed.append((kind, to_text(mutant)))
             continue
@@ -75,19 +75,19 @@ def test_single_mistakes_are_named_by_what_the_student_wrote(formula: Formula, g
         assert all(value in written(mutant) for value in difference.params.values()), difference
         message = Message(difference.sentence, difference.params)
         assert all(render_message(message, language) for language in list_languages())
-    assert len(found) > 50
-    assert len(unnamed) <= (1 - LEAST_NAMED) * len(found), unnamed
+    assert len(wrong_answers) > 50
+    assert len(unnamed) <= (1 - LEAST_NAMED) * len(wrong_answers), unnamed
 
 
 def written(formula: Node) -> set[str]:
     """Return the parts of a formula as texts: nodes, groups of terms or factors, and functions."""
-    found = set()
+    texts = set()
     for part in walk_tree(formula):
-        found |= {to_text(part), part.name if isinstance(part, Fn) else ""}
+        texts |= {to_text(part), part.name if isinstance(part, Fn) else ""}
         parts = part.terms if isinstance(part, Add) else part.factors if isinstance(part, Mul) else ()
         for count in range(2, len(parts)):
-            found |= {to_text(type(part)(chosen)) for chosen in combinations(parts, count)}
-    return found
+            texts |= {to_text(type(part)(chosen)) for chosen in combinations(parts, count)}
+    return texts
 
 
 def test_single_mistakes_in_a_relation_are_named() -> None:

@@ -21,8 +21,8 @@ SYMBOLS = {name: sympy.Symbol(name, positive=True) for name in ("n", "d", "h")}
 
 def code(form: str, text: str) -> str:
     """Return the code of the first flaw; empty if the formula has the form."""
-    result = find_flaw(parse(text, VOCABULARY), form)
-    return "" if result is None else result.code
+    flaw = find_flaw(parse(text, VOCABULARY), form)
+    return "" if flaw is None else flaw.code
 
 
 CASES = {
@@ -129,7 +129,7 @@ def test_what_sympy_factors_and_expands_is_so(first: sympy.Expr, second: sympy.E
     whole = first * second
     assume(not sympy.expand(whole).is_number)
     factored, expanded = sympy.factor(whole), sympy.expand(whole)
-    texts = [sympy.sstr(one).replace("**", "^") for one in (factored, expanded)]
+    texts = [sympy.sstr(expression).replace("**", "^") for expression in (factored, expanded)]
     assert "" == code("factored", texts[0])
     assert ["", "", ""] == [code(form, texts[1]) for form in ("expanded", "collected", "simplified")]
     irreducible = len(sympy.factor_list(expanded)[1]) == 1 and factored == expanded
@@ -145,10 +145,10 @@ def test_any_formula_has_a_verdict(tree: object) -> None:
     """Every form decides on any formula or is undecided."""
     for form in FORMS:
         try:
-            result = find_flaw(tree, form)  # type: ignore[arg-type]
+            flaw = find_flaw(tree, form)  # type: ignore[arg-type]
         except Undecided:
             continue
-        assert result is None or result.code
+        assert flaw is None or flaw.code
 
 
 def test_a_ring_has_limits() -> None:

@@ -39,15 +39,17 @@ def verdict(symbols: dict[str, str], key: str, answer: str) -> str:
     """Return the program's verdict on an answer."""
     declared = "\n".join(f"{name} = {{ domain = {json.dumps(domain)} }}" for name, domain in symbols.items())
     rubric = parse_rubric(RUBRIC.format(symbols=declared, key=json.dumps(key)).encode())
-    given = Answer("answer", "code", f"answer = {answer!r}", changed=True)
-    (result,) = FormulaCheck(rubric.get_question("question"), rubric).judge(Evidence(given, (), ()))
+    given_answer = Answer("answer", "code", f"answer = {answer!r}", changed=True)
+    (result,) = FormulaCheck(rubric.get_question("question"), rubric).judge(Evidence(given_answer, (), ()))
     return VERDICTS[result.status]
 
 
 @pytest.mark.slow
 def test_no_verdict_is_another_and_few_are_open() -> None:
     """No verdict is wrong, and at most one in fifty needs manual review."""
-    found = {number: verdict(one["symbols"], one["key"], one["answer"]) for number, one in enumerate(PAIRS)}
-    others = {number: said for number, said in found.items() if said != PAIRS[number]["verdict"]}
-    assert {"a person"} >= set(others.values()), others
-    assert Counter(found.values())["a person"] <= len(PAIRS) // 50
+    verdicts = {
+        number: verdict(pair["symbols"], pair["key"], pair["answer"]) for number, pair in enumerate(PAIRS)
+    }
+    differing = {number: said for number, said in verdicts.items() if said != PAIRS[number]["verdict"]}
+    assert {"a person"} >= set(differing.values()), differing
+    assert Counter(verdicts.values())["a person"] <= len(PAIRS) // 50

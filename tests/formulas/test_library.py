@@ -17,16 +17,16 @@ README = Path(autograder.formulas.__file__).with_name("README.md")
 @pytest.mark.parametrize("module", [autograder.formulas, library], ids=lambda module: module.__name__)
 def test_examples_of_docstrings_hold(module: ModuleType) -> None:
     """The examples in docstrings pass as doctests."""
-    found = doctest.testmod(module)
-    assert found.attempted
-    assert not found.failed
+    doctests = doctest.testmod(module)
+    assert doctests.attempted
+    assert not doctests.failed
 
 
 def test_examples_of_the_readme_hold() -> None:
     """The examples in the README pass as doctests."""
-    found = doctest.testfile(str(README), module_relative=False)
-    assert found.attempted
-    assert not found.failed
+    doctests = doctest.testfile(str(README), module_relative=False)
+    assert doctests.attempted
+    assert not doctests.failed
 
 
 def test_the_package_offers_few_names() -> None:
@@ -42,6 +42,6 @@ def test_diagnose_compares_only_what_has_one_form() -> None:
     pair = parse("(n, d)", vocabulary, "tuple")
     assert diagnose(equation, formula, vocabulary) is None
     assert diagnose(pair, pair, vocabulary) is None
-    result = diagnose(parse("n = 3*d", vocabulary, "relation"), equation, vocabulary)
-    assert result is not None
-    assert result.code == "factor-too-large"
+    diagnosis = diagnose(parse("n = 3*d", vocabulary, "relation"), equation, vocabulary)
+    assert diagnosis is not None
+    assert diagnosis.code == "factor-too-large"

@@ -33,15 +33,15 @@ def outcomes(formula: Formula, texts: tuple[str, ...]) -> dict[str, ItemResult]:
 @pytest.mark.parametrize("name", FORMULAS)
 def test_right_answers_are_accepted_in_every_notation(name: str) -> None:
     """Each formula earns its points in at least 40 notations."""
-    found = outcomes(FORMULAS[name], FORMULAS[name].right)
-    assert len(found) >= LEAST
-    assert [] == [text for text, result in found.items() if result.status is not Status.PASSED]
+    verdicts = outcomes(FORMULAS[name], FORMULAS[name].right)
+    assert len(verdicts) >= LEAST
+    assert [] == [text for text, result in verdicts.items() if result.status is not Status.PASSED]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FORMULAS)
 def test_near_misses_are_rejected_in_every_notation(name: str) -> None:
     """Near misses in as many notations earn no points and need no manual review."""
-    found = outcomes(FORMULAS[name], FORMULAS[name].wrong)
-    assert len(found) >= LEAST
-    assert [] == [text for text, result in found.items() if result.status is not Status.FAILED]
+    verdicts = outcomes(FORMULAS[name], FORMULAS[name].wrong)
+    assert len(verdicts) >= LEAST
+    assert [] == [text for text, result in verdicts.items() if result.status is not Status.FAILED]

@@ -44,20 +44,20 @@ def sources() -> dict[str, ast.Module]:
         for start in STARTS
         for path in ([ROOT / start] if start.endswith(".py") else sorted((ROOT / start).rglob("*.py")))
     ]
-    found: dict[str, ast.Module] = {}
+    trees: dict[str, ast.Module] = {}
     while waiting:
         path = waiting.pop()
         name = str(path.relative_to(ROOT))
-        if name in found:
+        if name in trees:
             continue
-        found[name] = ast.parse(path.read_text("utf-8"))
-        for module in imported(found[name]):
+        trees[name] = ast.parse(path.read_text("utf-8"))
+        for module in imported(trees[name]):
             parts = module.split(".")
             if parts[0] != "autograder":
                 continue
             stem = ROOT.joinpath(*parts)
             waiting += [file for file in (stem.with_suffix(".py"), stem / "__init__.py") if file.exists()]
-    return found
+    return trees
 
 
 def imported(tree: ast.Module) -> set[str]:

@@ -241,8 +241,8 @@ def test_a_greek_letter_is_its_name(declared: str, written: str) -> None:
 
 def test_a_digit_behind_a_symbol_stays_in_doubt() -> None:
     """d2 may mean d_2 or d², so it is ambiguous if both are declared."""
-    known = Vocabulary({"d": Symbol(), "d_2": Symbol(), "k_1": Symbol()})
+    vocabulary = Vocabulary({"d": Symbol(), "d_2": Symbol(), "k_1": Symbol()})
     with pytest.raises(Unreadable) as caught:
-        parse("8*d2", known)
+        parse("8*d2", vocabulary)
     assert {"name": "d2", "suggestion": "d_2"} == caught.value.params
-    assert Sym("k_1") == parse("k1", known)
+    assert Sym("k_1") == parse("k1", vocabulary)

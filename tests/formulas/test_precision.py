@@ -82,7 +82,7 @@ def verdict(first: object, second: object) -> bool | None:
 
 def run(work: object, arguments: object) -> None:
     """Run the function in one thread for each argument."""
-    threads = [threading.Thread(target=work, args=(one,)) for one in arguments]  # type: ignore[arg-type, attr-defined]
+    threads = [threading.Thread(target=work, args=(argument,)) for argument in arguments]  # type: ignore[arg-type, attr-defined]
     for thread in threads:
         thread.start()
     for thread in threads:

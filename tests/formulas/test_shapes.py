@@ -236,20 +236,20 @@ AXES = st.lists(st.sampled_from(["b", "h", "s", "d_k", "d", "2", "3", "1", "h*d_
 def test_explaining_is_total(first: list[str], second: list[str]) -> None:
     """Any two shapes are equal axis by axis, or differ by a code of the list."""
     written, right = (tuple(parse(size, VOCABULARY) for size in sizes) for sizes in (first, second))
-    found = find_difference(written, right, COMPARER.is_equal, shapes.Roles(0, 1, Sym("n_heads")))
+    difference = find_difference(written, right, COMPARER.is_equal, shapes.Roles(0, 1, Sym("n_heads")))
     same = len(first) == len(second) and all(map(COMPARER.is_equal, written, right))
-    assert same == (found is None)
-    if found is not None:
-        assert found.code in shapes.DIFFERENCES
-        assert all(0 <= axis < len(first) for axis in found.axes)
+    assert same == (difference is None)
+    if difference is not None:
+        assert difference.code in shapes.DIFFERENCES
+        assert all(0 <= axis < len(first) for axis in difference.axes)
 
 
 @given(st.permutations(["b", "h", "s", "d_k"]))
 def test_every_order_is_told(order: list[str]) -> None:
     """Of all 24 orders of four sizes, only the right one is not reported as a permutation."""
-    found = code(f"({', '.join(order)})", "(b, h, s, d_k)")
-    assert (order == ["b", "h", "s", "d_k"]) == (found == "")
-    assert found == "" or found in expand_family("permuted")
+    difference_code = code(f"({', '.join(order)})", "(b, h, s, d_k)")
+    assert (order == ["b", "h", "s", "d_k"]) == (difference_code == "")
+    assert difference_code == "" or difference_code in expand_family("permuted")
 
 
 @pytest.mark.parametrize(
@@ -268,16 +268,16 @@ def test_errors_point_at_the_place(text: str) -> None:
 
 def test_every_difference_has_a_sentence() -> None:
     """The closed list of differences matches the messages in both languages."""
-    codes = {f"shape.{one}" for one in shapes.DIFFERENCES}
+    codes = {f"shape.{difference}" for difference in shapes.DIFFERENCES}
     readers = {"shape.placeholder", "shape.ellipsis", "shape.no-size"}
     kinds = {"shape.form", "shape.entry", "shape.axis-count"}
     assert codes | readers | kinds == set(spoken.SENTENCES)
     params = dict.fromkeys(("what", "shape", "axes", "count", "sign", "value", "form", "limit"), "X")
-    for one in spoken.SENTENCES:
-        assert 2 == len({render_message(Message(one, params), language) for language in list_languages()}), (
-            one
-        )
-        assert one in load_sentences()
+    for sentence_code in spoken.SENTENCES:
+        assert 2 == len(
+            {render_message(Message(sentence_code, params), language) for language in list_languages()}
+        ), sentence_code
+        assert sentence_code in load_sentences()
 
 
 def test_families() -> None:

@@ -53,9 +53,9 @@ def test_typos_are_told(name: str, meant: str) -> None:
 
 def test_a_typo_is_mutual() -> None:
     """The relation of typos is symmetric."""
-    for one in NAMES:
+    for name in NAMES:
         for other in NAMES:
-            assert is_typo(one, other) is is_typo(other, one)
+            assert is_typo(name, other) is is_typo(other, name)
 
 
 @pytest.mark.parametrize(

@@ -95,20 +95,20 @@ def meaning(meant: str) -> Tree:
     return parse_canonical(meant, ENGLISH)
 
 
-def same(given: Tree, meant: Tree) -> bool:
+def same(tree: Tree, meant: Tree) -> bool:
     """Return whether two readings have equal values, part by part."""
-    if isinstance(meant, Tuple) or isinstance(given, Tuple):
-        both = isinstance(meant, Tuple) and isinstance(given, Tuple)
+    if isinstance(meant, Tuple) or isinstance(tree, Tuple):
+        both = isinstance(meant, Tuple) and isinstance(tree, Tuple)
         return (
             both
-            and len(given.elements) == len(meant.elements)
-            and all(map(COMPARER.is_equal, given.elements, meant.elements))
+            and len(tree.elements) == len(meant.elements)
+            and all(map(COMPARER.is_equal, tree.elements, meant.elements))
         )
-    if isinstance(meant, Relation) or isinstance(given, Relation):
-        return given == meant
+    if isinstance(meant, Relation) or isinstance(tree, Relation):
+        return tree == meant
     if get_sign(meant):
-        return get_sign(meant) == get_sign(given) and COMPARER.is_equal(get_body(given), get_body(meant))
-    return COMPARER.is_equal(given, meant)
+        return get_sign(meant) == get_sign(tree) and COMPARER.is_equal(get_body(tree), get_body(meant))
+    return COMPARER.is_equal(tree, meant)
 
 
 @pytest.mark.parametrize("one", [one for one in TYPED if not one.refused], ids=str)
@@ -138,11 +138,13 @@ def test_what_is_open_to_doubt_is_asked(one: Typed) -> None:
 @pytest.mark.parametrize("one", TYPED, ids=str)
 def test_students_are_told_the_same(one: Typed) -> None:
     """The check in the notebook reads each text as the grader does, with the same message."""
-    told = read_value(one.text, "formula", one.form, SPOKEN[one.language], "de")
+    reading = read_value(one.text, "formula", one.form, SPOKEN[one.language], "de")
     if one.refused:
         with pytest.raises(Unreadable) as caught:
             read_text(one.text, one.form, SPOKEN[one.language])
-        assert ReadingFailure(render_message(describe_unreadable(caught.value, one.text), "de")) == told
+        assert ReadingFailure(render_message(describe_unreadable(caught.value, one.text), "de")) == reading
     else:
-        assert isinstance(told, ValueReading)
-        assert read_text(one.text, one.form, SPOKEN[one.language]) == read_text(told.text, one.form, ENGLISH)
+        assert isinstance(reading, ValueReading)
+        assert read_text(one.text, one.form, SPOKEN[one.language]) == read_text(
+            reading.text, one.form, ENGLISH
+        )

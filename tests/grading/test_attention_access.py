@@ -80,11 +80,11 @@ def test_what_could_reach_anything_is_not_known(source: str) -> None:
 
 
 def test_given_cells_bring_their_imports_and_no_other_name() -> None:
-    given = IMPORTS + "from coursecheck import check\n"
+    given_source = IMPORTS + "from coursecheck import check\n"
     answer = CLASS.format("(q @ k.mT).softmax(-1) @ v")
-    assert is_unreachable(NAMES, [given, answer, 'check("a")'], [given, 'check("a")'])
-    assert not is_unreachable(NAMES, [given, answer, 'check("b")'], [given, 'check("a")'])
-    assert not is_unreachable(NAMES, [given, answer], [])
+    assert is_unreachable(NAMES, [given_source, answer, 'check("a")'], [given_source, 'check("a")'])
+    assert not is_unreachable(NAMES, [given_source, answer, 'check("b")'], [given_source, 'check("a")'])
+    assert not is_unreachable(NAMES, [given_source, answer], [])
 
 
 GIVEN = {
@@ -107,8 +107,8 @@ def test_a_name_of_a_given_cell_is_not_known_by_a_parameter_of_the_same_name(giv
 
 
 def test_names_within_a_given_function_are_not_those_of_the_notebook() -> None:
-    given = IMPORTS + "def shown(q, k):\n    v = q @ k\n    return v\n"
-    assert is_unreachable(NAMES, [given, CLASS.format("(q @ k.mT).softmax(-1) @ v")], [given])
+    given_source = IMPORTS + "def shown(q, k):\n    v = q @ k\n    return v\n"
+    assert is_unreachable(NAMES, [given_source, CLASS.format("(q @ k.mT).softmax(-1) @ v")], [given_source])
 
 
 def test_other_names_are_not_known() -> None:
@@ -159,11 +159,11 @@ VALUES: dict[str, object] = {
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 def test_no_attribute_of_a_value_is_a_module(value: object) -> None:
     """No attribute of a value is a module, and none of its attributes are."""
-    found = _attributes(value)
-    assert not [name for name, one in found.items() if _is_module(one)]
+    attributes = _attributes(value)
+    assert not [name for name, one in attributes.items() if _is_module(one)]
     assert not [
         (name, part)
-        for name, one in found.items()
+        for name, one in attributes.items()
         for part in map(_is_module, _attributes(one).values())
         if part
     ]

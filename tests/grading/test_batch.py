@@ -135,7 +135,7 @@ def grade(course: Course, isolation: Isolation = Isolation.NAMESPACES, **options
 
 def points(graded: GradingResult) -> dict[str, Decimal]:
     """Return points by item."""
-    return {f"{one.question}.{one.item}": one.points for one in graded.score.items}
+    return {f"{result.question}.{result.item}": result.points for result in graded.score.items}
 
 
 FULL = {
@@ -250,8 +250,8 @@ def test_computing_again_gives_the_same_marks(class_: tuple[Course, dict[str, Ou
     """With the same secret, hidden inputs and marks stay the same."""
     course, first = class_
     second = grade(course, again=True)
-    assert {name: points(one.graded) for name, one in first.items()} == {
-        name: points(one.graded) for name, one in second.items()
+    assert {name: points(outcome.graded) for name, outcome in first.items()} == {
+        name: points(outcome.graded) for name, outcome in second.items()
     }
 
 
@@ -268,9 +268,9 @@ def test_a_killed_run_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         stopped_after = [next(run).student, next(run).student]
         run.close()
     outcomes = grade(course)
-    known = {student for student, outcome in outcomes.items() if not outcome.fresh}
-    assert set(stopped_after) <= known
-    assert len(known) < len(outcomes)
+    resumed = {student for student, outcome in outcomes.items() if not outcome.fresh}
+    assert set(stopped_after) <= resumed
+    assert len(resumed) < len(outcomes)
     assert {tuple(FULL.items())} == {tuple(points(one.graded).items()) for one in outcomes.values()}
 
 

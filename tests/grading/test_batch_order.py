@@ -28,15 +28,15 @@ class FakeGrader:
 
     def grade(self, handed: SubmittedFiles, *, timeouts: SubmissionTimeouts) -> GradingResult:
         """Return an empty result with the timeouts that occurred."""
-        found = timeouts.get_notebook_timeouts(handed.student.encode)
+        notebook_timeouts = timeouts.get_notebook_timeouts(handed.student.encode)
         try:
-            if handed.student in LOOPS and not found.is_known_cell(0, ()):
-                found.record_cell(0, ())
+            if handed.student in LOOPS and not notebook_timeouts.is_known_cell(0, ()):
+                notebook_timeouts.record_cell(0, ())
         except NewTimeout:
             self.events.append(("stopped", handed.student))
             raise
         finally:
-            timeouts.met |= found.met
+            timeouts.met |= notebook_timeouts.met
         self.events.append(("graded", handed.student))
         return cast("GradingResult", SimpleNamespace(student=handed.student, timeouts=timeouts.met))
 

@@ -152,7 +152,9 @@ def test_grade_leaves_a_blank_written_answer_to_a_person_who_sees_the_text(grade
     text = {"cell_type": "markdown", "metadata": {}, "source": "Large scores overflow in the exponential."}
     graded = sit(grader, "code", lambda cells: cells.insert(0, text))
     assert of_question(graded, "thoughts")[1] == {"review.cells"}
-    question = next(one for one in grader.assignment.rubric.questions if one.id == "thoughts")
+    question = next(
+        candidate for candidate in grader.assignment.rubric.questions if candidate.id == "thoughts"
+    )
     page = render_cells(graded, grader.assignment.rubric, "code", {question.answer_cell}, "en")
     assert text["source"] in page
     assert "may contain an answer" in render_student_page(graded, grader.assignment.rubric)

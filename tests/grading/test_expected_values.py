@@ -35,8 +35,8 @@ def test_expected_values_are_those_of_the_reference(
         with pytest.raises(CourseError, match=error):
             compute_expected_values(assignment, pool)
         return
-    (found,) = compute_expected_values(assignment, pool)
-    assert {name: [one.value for one in seen] for name, seen in found.items()} == {
+    (expected,) = compute_expected_values(assignment, pool)
+    assert {name: [observation.value for observation in seen] for name, seen in expected.items()} == {
         "shape": [(2, 8, 128, 128)]
     }
 
@@ -48,5 +48,5 @@ def test_a_busy_machine_stops_no_class(tmp_path: Path, pool: Pool) -> None:
     assert assignment.rubric.assignment.limits.call_seconds == 2
     slow = "import time\ndef scores():\n    time.sleep(2.5)\n    return (2, 8, 128, 128)\n"
     (assignment.course.reference / "arithmetic.py").write_text(slow, encoding="utf-8")
-    (found,) = compute_expected_values(assignment, pool)
-    assert ["shape"] == list(found)
+    (expected,) = compute_expected_values(assignment, pool)
+    assert ["shape"] == list(expected)

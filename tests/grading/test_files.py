@@ -29,10 +29,10 @@ pytestmark = pytest.mark.sandbox
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     """Return a course with both assignments released."""
-    made = written(tmp_path_factory.mktemp("files"))
+    course = written(tmp_path_factory.mktemp("files"))
     for name in ("captions", "model"):
-        generate_release(made, name)
-    return made
+        generate_release(course, name)
+    return course
 
 
 @pytest.fixture(scope="module")
@@ -69,15 +69,15 @@ def codes(graded: GradingResult) -> dict[str, str]:
 
 def told(graded: GradingResult, path: str) -> SubmissionFile:
     """Return the report about a file."""
-    return next(one for one in graded.files if one.path == path)
+    return next(file for file in graded.files if file.path == path)
 
 
 def test_the_release_holds_what_is_given_out_and_nothing_of_the_key(course: Course) -> None:
     """The release has data folders and starters without solutions, but no files of the answer key."""
     release = course.locate_release("captions")
-    given = {path.relative_to(release).as_posix() for path in release.rglob("*") if path.is_file()}
-    own = {"captions.ipynb", "coursecheck.py", "features.npy", "captioning/__init__.py"}
-    assert own | {"captioning/layers.py", "captioning/rnn.py"} == given
+    released_files = {path.relative_to(release).as_posix() for path in release.rglob("*") if path.is_file()}
+    expected_files = {"captions.ipynb", "coursecheck.py", "features.npy", "captioning/__init__.py"}
+    assert expected_files | {"captioning/layers.py", "captioning/rnn.py"} == released_files
     starter = (release / "captioning/rnn.py").read_text("utf-8")
     assert "2 *" not in starter
     assert "raise NotImplementedError()" in starter
@@ -106,13 +106,15 @@ def test_the_key_earns_everything_and_planted_files_lose_what_they_must(
 ) -> None:
     """The key earns full marks, the release nothing, and planted files lose exactly their points."""
     assignment = assignments.load_assignment(course, name)
-    found = verify(assignment, pool)
-    wrong = [row for matrix in found.matrices for row in matrix.rows if row.findings or row.wrong]
+    verification = verify(assignment, pool)
+    wrong = [row for matrix in verification.matrices for row in matrix.rows if row.findings or row.wrong]
     assert not wrong
-    tried = [row.name for one in found.matrices if one.question == question for row in one.rows]
+    tried = [
+        row.name for matrix in verification.matrices if matrix.question == question for row in matrix.rows
+    ]
     assert {"solution", mistake} < set(tried)
     # Nothing is planted for a mean that the reference computes: the rubric has a gap there.
-    assert {one.place for one in found.findings} <= {"mean.number"}
+    assert {finding.place for finding in verification.findings} <= {"mean.number"}
 
 
 def test_a_reference_reads_the_data_and_the_key_of_a_package(grader: Grader) -> None:
@@ -135,7 +137,7 @@ def test_a_named_mistake_of_a_module_is_told(grader: Grader) -> None:
     """A named mistake of a module is recognised by a trial with the key's other files."""
     wrong = STARTER.replace("return 2 * squashed(state)", "return squashed(state + 0.0)").encode()
     graded = handed(grader, {"captioning/rnn.py": wrong})
-    item = next(one for one in graded.score.items if one.question == "step")
+    item = next(result for result in graded.score.items if result.question == "step")
     assert ("code.mistake", Decimal(1)) == (item.code, item.points)
     assert render_message(item.student, "en").endswith("It is not doubled.")
 
@@ -157,11 +159,11 @@ def test_a_result_that_is_not_there_is_told(
     graded = handed(grader, {"predictions.npy": content})
     assert {"step": "passed", "mean": "passed", "predictions": code} == codes(graded)
     assert state is told(graded, "predictions.npy").state
-    item = next(one for one in graded.score.items if one.question == "predictions")
+    item = next(result for result in graded.score.items if result.question == "predictions")
     assert Status.NO_ANSWER is item.status
     assert "predictions.npy" in render_message(item.student, "en")
     assert {f"file-{state.value}"} == {
-        one.code for one in graded.score.notes if one.place == "predictions.npy"
+        note.code for note in graded.score.notes if note.place == "predictions.npy"
     }
 
 
@@ -178,8 +180,8 @@ def test_a_module_that_holds_no_answer_is_told(
     grader: Grader, content: bytes | str | None, state: FileState, code: str
 ) -> None:
     """A missing, unchanged or invalid module is reported."""
-    given = grader.assignment.starters["captioning/rnn.py"]
-    graded = handed(grader, {"captioning/rnn.py": given if isinstance(content, str) else content})
+    starter = grader.assignment.starters["captioning/rnn.py"]
+    graded = handed(grader, {"captioning/rnn.py": starter if isinstance(content, str) else content})
     assert {"step": code, "mean": "passed", "predictions": "passed"} == codes(graded)
     assert state is told(graded, "captioning/rnn.py").state
 
@@ -280,17 +282,17 @@ def test_nothing_outside_of_a_submission_is_read(course: Course, of_model: Grade
         folder = tmp_path / kind
         folder.mkdir()
         made(folder / "lm.py", secret)
-        result = read_handin(assignment, Handin("eve", folder)).files["lm.py"]
-        assert isinstance(result, NotebookError), kind
+        error = read_handin(assignment, Handin("eve", folder)).files["lm.py"]
+        assert isinstance(error, NotebookError), kind
     captions = assignments.load_assignment(course, "captions")
     folder = tmp_path / "folder"
     folder.mkdir()
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere/rnn.py").write_bytes(STARTER.encode())
     (folder / "captioning").symlink_to(tmp_path / "elsewhere")
-    result = read_handin(captions, Handin("eve", folder)).files["captioning/rnn.py"]
-    assert isinstance(result, NotebookError)
-    assert "symlink" == result.code
+    error = read_handin(captions, Handin("eve", folder)).files["captioning/rnn.py"]
+    assert isinstance(error, NotebookError)
+    assert "symlink" == error.code
 
 
 def test_a_release_made_again_forgets_what_is_not_given_out_any_more(tmp_path: Path) -> None:

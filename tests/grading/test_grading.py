@@ -272,7 +272,7 @@ def test_a_sandbox_that_does_not_start_again_leaves_it_to_a_person(
 
 def test_a_dead_zygote_is_replaced(grader: Grader) -> None:
     """A dead zygote between two submissions is replaced."""
-    words = next(one for one in grader.assignment.rubric.assignment.notebooks if one.data)
+    words = next(notebook for notebook in grader.assignment.rubric.assignment.notebooks if notebook.data)
     sandbox = grader.pool.get_sandbox(grader.assignment.build_environment(words))
     sandbox.close()
     assert Decimal(2) == points(grader.grade(SubmittedFiles("ada", papers(grader), OWN)))["words"]

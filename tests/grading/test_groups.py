@@ -35,13 +35,15 @@ def assignment(tmp_path_factory: pytest.TempPathFactory) -> Assignment:
 
 def handins(assignment: Assignment) -> dict[str, Handin]:
     """Return the counting submission of each student."""
-    found = counting_attempts.find_counting_attempts(assignment.course, assignment.rubric).handins
-    return {one.student: one for one in found}
+    attempts = counting_attempts.find_counting_attempts(assignment.course, assignment.rubric).handins
+    return {attempt.student: attempt for attempt in attempts}
 
 
 def test_members_share_one_notebook_and_bring_the_other(assignment: Assignment) -> None:
     """A missing individual notebook is reported, never replaced by the one of another member."""
-    read = {who: dict(read_handin(assignment, one).notebooks) for who, one in handins(assignment).items()}
+    read = {
+        who: dict(read_handin(assignment, handin).notebooks) for who, handin in handins(assignment).items()
+    }
     missing = read["cleo"].pop("code")
     assert {
         "ada": {"formulas": b"ada formulas", "code": b"ada code"},

@@ -286,7 +286,7 @@ def test_a_call_that_meets_a_limit(assignment: Assignment, pool: Pool, name: str
     tight = limited(assignment, case.limits)
     kind = case.in_call or (case.grouped if groups_of(tight, pool) else case.alone)
     graded = grade(tight, pool, paper(tight, work=f"def work(x):\n    {case.statement}\n    return x + 1"))
-    (item,) = (one for one in graded.score.items if one.question == "work")
+    (item,) = (result for result in graded.score.items if result.question == "work")
     assert {"work": 0, "later": 2} == points(graded)
     if not isinstance(kind, Ending):
         code = "limit.memory" if kind is LimitKind.MEMORY else "raised"
@@ -329,7 +329,7 @@ def test_an_answer_that_is_too_large(assignment: Assignment, pool: Pool, value: 
     graded = grade(
         assignment, pool, paper(assignment, work="work = lambda x: x + 1", later=f"later = {value}")
     )
-    (item,) = (one for one in graded.score.items if one.question == "later")
+    (item,) = (result for result in graded.score.items if result.question == "later")
     assert (code, "2 MB") == (item.code, item.student.params["limit"])
     assert {"work": 2, "later": 0} == points(graded)
     assert "2 MB" in Page(render_student_page(graded, assignment.rubric)).text
@@ -341,7 +341,7 @@ def test_the_time_of_the_whole_submission(assignment: Assignment, pool: Pool) ->
     tight = limited(assignment, {"submission_seconds": 1.5, "call_seconds": 30})
     content = paper(tight, work="def work(x): time.sleep(20)", later="later = 42")
     graded = grade(tight, pool, content)
-    (item,) = (one for one in graded.score.items if one.question == "work")
+    (item,) = (result for result in graded.score.items if result.question == "work")
     assert ("ending.submission-time", "1.5 s") == (item.code, item.student.params["limit"])
     assert {"work": 0, "later": 2} == points(graded)
 
@@ -400,7 +400,7 @@ def test_restarts_that_are_used_up(assignment: Assignment, pool: Pool) -> None:
     graded = grade(
         tight, pool, paper(tight, work="def work(x): return x + 1\nend_again()", cell="end_again()")
     )
-    (item,) = (one for one in graded.score.items if one.question == "work")
+    (item,) = (result for result in graded.score.items if result.question == "work")
     assert ("ending.restarts", "0") == (item.code, item.student.params["limit"])
 
 
@@ -436,7 +436,7 @@ def test_an_answer_whose_own_cell_ends_python_is_told_so(
     """If the answer's cell ends Python, the message says so and does not suggest a misspelt name."""
     tight = limited(assignment, {"cell_seconds": 0.5})
     graded = grade(tight, pool, paper(tight, work=f"{statement}\nwork = lambda x: x + 1"))
-    item = next(one for one in graded.score.items if one.question == "work")
+    item = next(result for result in graded.score.items if result.question == "work")
     assert ("name.lost", 0) == (item.code, item.points)
     assert 2 == points(graded)["later"]
     for language, word in (("en", "spell"), ("de", "Schreibweise")):

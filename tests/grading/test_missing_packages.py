@@ -144,8 +144,10 @@ def test_grade_opens_an_item_that_is_right_in_part_without_the_package(grader: G
     )
     half, staff = Decimal("0.5"), "a pass: NameError: name 'rearrange' is not defined"
     item = question.items[0].id
-    given = ItemResult("weights", item, Status.FAILED, half, Decimal(1), Message("raised"), staff, "raised")
-    (result,), notes = review_zeros([given], facts)
+    given_result = ItemResult(
+        "weights", item, Status.FAILED, half, Decimal(1), Message("raised"), staff, "raised"
+    )
+    (result,), notes = review_zeros([given_result], facts)
     assert (Status.NEEDS_REVIEW, Decimal(0), "review.import") == (result.status, result.points, result.code)
     assert "0.5 of 1 points" in result.staff
     assert not notes
@@ -154,8 +156,8 @@ def test_grade_opens_an_item_that_is_right_in_part_without_the_package(grader: G
 def test_grade_still_fails_an_answer_that_raises_for_another_reason(grader: Grader) -> None:
     """A failed import does not excuse another error."""
     source = "import einops_is_not_here\n" + ATTEND.replace("weights(", "undefined_name(")
-    found = results(sat(grader, attend=source))
-    assert {Status.FAILED} == {found["attend.few"].status, found["attend.many"].status}
+    item_results = results(sat(grader, attend=source))
+    assert {Status.FAILED} == {item_results["attend.few"].status, item_results["attend.many"].status}
 
 
 def test_grade_reports_a_syntax_error_as_such(grader: Grader) -> None:

@@ -26,8 +26,8 @@ GOOD: dict[str, Any] = {"name": "keys for values", "source": "x = 1", "loses": [
 def test_a_trial_is_read_with_its_points_as_exact_decimals() -> None:
     """Points may be integers, floats or texts, and become exact decimals."""
     for written in (0.5, "0.5", "0.50"):
-        found = read_trials([{**GOOD, "points": {"cross": written}}], QUESTION)
-        assert (Trial("keys for values", "x = 1", ("cross",), {"cross": Decimal("0.5")}),) == found
+        trials = read_trials([{**GOOD, "points": {"cross": written}}], QUESTION)
+        assert (Trial("keys for values", "x = 1", ("cross",), {"cross": Decimal("0.5")}),) == trials
     assert Decimal(1) == read_trials([{**GOOD, "points": {"cross": 1}}], QUESTION)[0].points["cross"]
 
 

@@ -56,7 +56,7 @@ def attempt(grader: Grader, student: str, source: str) -> SubmittedFiles:
 
 def points(graded: GradingResult) -> dict[str, Decimal]:
     """Return the points of the question with hidden inputs."""
-    return {one.item: one.points for one in graded.score.items if one.question == "softmax"}
+    return {result.item: result.points for result in graded.score.items if result.question == "softmax"}
 
 
 def constants(grader: Grader, handed: SubmittedFiles) -> str:
@@ -65,8 +65,8 @@ def constants(grader: Grader, handed: SubmittedFiles) -> str:
     It simulates a page that reveals every hidden number.
     """
     rubric = grader.assignment.rubric
-    own = find_draw_scope(rubric, handed.student, handed.compute_digest())
-    draw = Draw.from_secret(grader.secret, rubric, rubric.get_question("softmax"), own)
+    draw_scope = find_draw_scope(rubric, handed.student, handed.compute_digest())
+    draw = Draw.from_secret(grader.secret, rubric, rubric.get_question("softmax"), draw_scope)
     answer = types.ModuleType("answer")
     exec(f"import numpy\n{SOFTMAX}", vars(answer))
     right, table = answer.softmax, {}

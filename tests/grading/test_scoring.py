@@ -133,8 +133,8 @@ item = [{{ id = "x", points = 2, text = {{ en = "x" }} }}, {items}]
             *(one("a", name, Status.FAILED, "-1", "-1") for name in "stu"),
         )
     }
-    found = compute_score("ada", parse_rubric(question.encode()), results).items
-    assert ["1.5", "-1", "-0.5", "0"] == [f"{item.points.normalize():f}" for item in found]
+    scored_items = compute_score("ada", parse_rubric(question.encode()), results).items
+    assert ["1.5", "-1", "-0.5", "0"] == [f"{item.points.normalize():f}" for item in scored_items]
 
 
 RESULTS = st.builds(

@@ -133,7 +133,9 @@ def test_grade_leaves_contradicting_cells_to_a_person_who_sees_both(language: st
     """Contradicting cells need manual review; pages and nbgrader's copy show both."""
     graded = sit(grader, "code", lambda cells: split(cells, "softmax-answer", WRONG, SOFTMAX), ids=False)
     assert (Decimal(0), {"review.cells"}) == of_question(graded, "softmax")
-    question = next(one for one in grader.assignment.rubric.questions if one.id == "softmax")
+    question = next(
+        candidate for candidate in grader.assignment.rubric.questions if candidate.id == "softmax"
+    )
     for page in (
         render_student_page(graded, grader.assignment.rubric, language=language),
         render_cells(graded, grader.assignment.rubric, "code", {question.answer_cell}, language),
@@ -170,7 +172,9 @@ def test_marker_reads_both_halves_of_a_written_answer(grader: Grader) -> None:
         split(cells, "thoughts", "First half.", "Second half.")
 
     graded = sit(grader, "code", change)
-    question = next(one for one in grader.assignment.rubric.questions if one.id == "thoughts")
+    question = next(
+        candidate for candidate in grader.assignment.rubric.questions if candidate.id == "thoughts"
+    )
     assert get_answer_text(graded, question, question.items[0]) == "First half.\n\nSecond half."
     copied = build_autograded_notebook(executed(graded, "code"), grader.assignment.release_bytes["code"])
     nbformat.validate(nbformat.reads(copied.decode(), as_version=4))
@@ -203,7 +207,7 @@ def test_similarity_compares_a_split_answer_as_one_piece(grader: Grader) -> None
     data = paper(grader, "code", lambda cells: split(cells, "softmax-answer", HELPER, USES_HELPER))
     submission = read_notebook(data, grader.assignment.releases["code"], student="ada", assignment=NAME)
     pieces = list_pieces("code", submission.cells, submission.answer_cells)
-    (piece,) = (one for one in pieces if one.place == "code/softmax-answer")
+    (piece,) = (candidate for candidate in pieces if candidate.place == "code/softmax-answer")
     assert piece.source == f"{HELPER}\n\n{USES_HELPER}"
 
 
@@ -231,7 +235,9 @@ def test_marker_reads_a_text_that_belongs_to_no_answer(language: str, grader: Gr
         ]
 
     graded = sit(grader, "code", change)
-    question = next(one for one in grader.assignment.rubric.questions if one.id == "thoughts")
+    question = next(
+        candidate for candidate in grader.assignment.rubric.questions if candidate.id == "thoughts"
+    )
     text = get_answer_text(graded, question, question.items[0])
     assert text.startswith("Softmax turns scores into weights.\n\n[Further text of the student, cell ")
     assert text.endswith(more)
@@ -239,5 +245,5 @@ def test_marker_reads_a_text_that_belongs_to_no_answer(language: str, grader: Gr
         graded, grader.assignment.rubric, releases=grader.assignment.releases, language=language
     )
     assert more in page
-    [remark] = [one for one in executed(graded, "code").remarks if one.message.code == "notebook.further"]
+    [remark] = [note for note in executed(graded, "code").remarks if note.message.code == "notebook.further"]
     assert str(messages.render_message(remark.message, language)) in page

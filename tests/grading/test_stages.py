@@ -198,9 +198,9 @@ def runs_by_student(course: str) -> dict[str, int]:
         "ORDER BY c.student"
     )
     with sqlite3.connect(Path(course) / "gradebook.db") as database:
-        found = dict(database.execute(query).fetchall())
+        rows = dict(database.execute(query).fetchall())
     database.close()
-    return found
+    return rows
 
 
 @pytest.mark.slow
@@ -256,8 +256,8 @@ def graded(course: str) -> str:
 
 def pages(course: str) -> dict[str, str]:
     """Return every written page by its path in the course."""
-    found = [*Path(course, "feedback").rglob("*.html"), *Path(course, "staff").rglob("*.html")]
-    return {str(path.relative_to(course)): path.read_text("utf-8") for path in found}
+    pages = [*Path(course, "feedback").rglob("*.html"), *Path(course, "staff").rglob("*.html")]
+    return {str(path.relative_to(course)): path.read_text("utf-8") for path in pages}
 
 
 @pytest.mark.parametrize("name", ["render_student_page", "_write_page"])

@@ -52,8 +52,8 @@ def test_grade_asks_a_person_when_a_cell_stops_above_the_answer(start: str, grad
 
 def test_grade_asks_a_person_about_answers_that_call_what_was_not_defined(grader: Grader) -> None:
     """Answers that call the undefined function need manual review too."""
-    found = results(sat(grader, weights=f"input()\n{WEIGHTS}"))
-    assert {Status.NEEDS_REVIEW} == {result.status for result in found.values()}
+    item_results = results(sat(grader, weights=f"input()\n{WEIGHTS}"))
+    assert {Status.NEEDS_REVIEW} == {result.status for result in item_results.values()}
 
 
 @pytest.mark.parametrize(

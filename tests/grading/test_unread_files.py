@@ -91,7 +91,7 @@ def test_an_untouched_notebook_beside_any_file_needs_review(
 
 def without_texts() -> bytes:
     """Return the right answers, with all texts as released."""
-    notebook, blank = (nbformat.reads(one.decode(), 4) for one in (CONTROL, UNTOUCHED))
+    notebook, blank = (nbformat.reads(data.decode(), 4) for data in (CONTROL, UNTOUCHED))
     stubs = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell.source for cell in blank.cells}
     for cell in notebook.cells:
         if cell.cell_type == "markdown" and cell.metadata.get("nbgrader", {}).get("solution"):
@@ -134,13 +134,19 @@ def test_a_document_beside_a_notebook_is_named_and_blank_answers_need_review(
     release = grader.assignment.releases[NAME].by_id["formula-answer"]
     notebook = with_text("formula-answer", release.source, with_text("essay", f"see {name}", without_texts()))
     found = graded(grader, course, f"kim-{name}", {f"{NAME}.ipynb": notebook, name: b"x"})
-    why = next(one for one in found.score.items if (one.question, one.item) == ("formula", "why"))
+    why = next(result for result in found.score.items if (result.question, result.item) == ("formula", "why"))
     assert (Status.NEEDS_REVIEW, "review.written-beside") == (why.status, why.code)
-    blank = next(one for one in found.score.items if one.question == "formula" and one.item != "why")
+    blank = next(
+        result for result in found.score.items if result.question == "formula" and result.item != "why"
+    )
     assert (Status.NEEDS_REVIEW, "review.written-beside") == (blank.status, blank.code)
     assert name in "".join(note.text for note in found.score.notes if note.code == "documents-beside")
-    remarks = [one.message for one in found.notebooks[0].remarks if one.message.code == "notebook.not-graded"]
-    assert [name] == [one.params["files"] for one in remarks]
+    remarks = [
+        remark.message
+        for remark in found.notebooks[0].remarks
+        if remark.message.code == "notebook.not-graded"
+    ]
+    assert [name] == [remark.params["files"] for remark in remarks]
 
 
 def test_a_picture_that_a_text_shows_is_not_named_as_not_graded(grader: Grader, course: Course) -> None:
@@ -162,8 +168,8 @@ def test_staff_are_told_of_a_picture_that_cannot_be_shown(
 ) -> None:
     """A picture that cannot be shown is reported to the student and to staff."""
     notebook = with_text("essay", f"![plot]({name})", CONTROL)
-    found = graded(grader, course, f"max-{name}", {f"{NAME}.ipynb": notebook, name: data})
-    (note,) = [note for note in found.score.notes if note.code == "picture-not-shown"]
+    graded_files = graded(grader, course, f"max-{name}", {f"{NAME}.ipynb": notebook, name: data})
+    (note,) = [note for note in graded_files.score.notes if note.code == "picture-not-shown"]
     assert name in note.text
     assert "essay" == note.place
 
@@ -173,13 +179,17 @@ def test_what_earned_nothing_needs_review_if_a_copy_has_another_answer(
 ) -> None:
     """Unanswered items need review if a copy answers them; the student sees which file was graded."""
     files = {f"{NAME}.ipynb": without_texts(), f"{NAME} (1).ipynb": CONTROL}
-    found = graded(grader, course, "ivy", files)
+    graded_files = graded(grader, course, "ivy", files)
     texts = [
-        one for one in found.score.items if f"{one.question}.{one.item}" in {"formula.why", "essay.text"}
+        one
+        for one in graded_files.score.items
+        if f"{one.question}.{one.item}" in {"formula.why", "essay.text"}
     ]
     assert {(Status.NEEDS_REVIEW, "review.copy")} == {(one.status, one.code) for one in texts}
-    assert {Status.PASSED} == automatic(found)
-    (remark,) = [one for one in found.notebooks[0].remarks if one.message.code == "notebook.not-graded"]
+    assert {Status.PASSED} == automatic(graded_files)
+    (remark,) = [
+        one for one in graded_files.notebooks[0].remarks if one.message.code == "notebook.not-graded"
+    ]
     assert {"file": f"{NAME}.ipynb", "files": f"{NAME} (1).ipynb"} == remark.message.params
 
 
@@ -196,12 +206,12 @@ def test_markers_of_a_text_read_which_copy_has_another_one(
     student = f"tom-{told}-{essay[:3]}"
     (hand_in(course, student, b"").parent / ".ipynb_checkpoints").mkdir()
     files = {f"{NAME}.ipynb": with_text("essay", essay, CONTROL), name: CONTROL}
-    found = graded(grader, course, student, files)
-    items = {f"{one.question}.{one.item}": one for one in found.score.items}
+    graded_files = graded(grader, course, student, files)
+    items = {f"{result.question}.{result.item}": result for result in graded_files.score.items}
     assert (items["essay.text"].code == "review.copy") is told
     assert (name in items["essay.text"].staff) is told
     assert items["formula.why"].code == "review.person"
-    assert {Status.PASSED} == automatic(found)
+    assert {Status.PASSED} == automatic(graded_files)
 
 
 @pytest.mark.parametrize("same", [False, True], ids=["another answer", "the same answer"])
@@ -252,14 +262,14 @@ def test_blank_answers_need_review_if_a_hidden_or_packed_copy_has_them(
     (folder / ".ipynb_checkpoints").mkdir()
     data = zipped(f"{NAME}.ipynb", CONTROL) if name.endswith(".zip") else CONTROL
     notebook = UNTOUCHED if main == "untouched" else without_texts()
-    found = graded(grader, course, student, {f"{NAME}.ipynb": notebook, name: data})
+    graded_files = graded(grader, course, student, {f"{NAME}.ipynb": notebook, name: data})
     texts = [
         result
-        for result in found.score.items
+        for result in graded_files.score.items
         if f"{result.question}.{result.item}" in {"formula.why", "essay.text"}
     ]
     assert {Status.NEEDS_REVIEW} == {result.status for result in texts}
-    assert ({Status.NEEDS_REVIEW} if main == "untouched" else {Status.PASSED}) == automatic(found)
+    assert ({Status.NEEDS_REVIEW} if main == "untouched" else {Status.PASSED}) == automatic(graded_files)
     assert all(name in "".join(map(str, result.student.params.values())) for result in texts)
 
 
@@ -269,9 +279,9 @@ def test_a_checkpoint_with_an_older_answer_changes_nothing(grader: Grader, cours
     (folder / ".ipynb_checkpoints").mkdir()
     wrong = CONTROL.replace(b"d_model", b"d_modell")
     files = {f"{NAME}.ipynb": wrong, f".ipynb_checkpoints/{NAME}-checkpoint.ipynb": CONTROL}
-    found = graded(grader, course, "ole", files)
-    assert "review.copy" not in {result.code for result in found.score.items}
-    assert "unread-files" not in {note.code for note in found.score.notes}
+    graded_files = graded(grader, course, "ole", files)
+    assert "review.copy" not in {result.code for result in graded_files.score.items}
+    assert "unread-files" not in {note.code for note in graded_files.score.notes}
 
 
 def test_a_checkpoint_alone_is_named_as_what_was_handed_in(grader: Grader, course: Course) -> None:
@@ -279,33 +289,33 @@ def test_a_checkpoint_alone_is_named_as_what_was_handed_in(grader: Grader, cours
     folder = hand_in(course, "pia", b"").parent
     (folder / ".ipynb_checkpoints").mkdir()
     name = f".ipynb_checkpoints/{NAME}-checkpoint.ipynb"
-    found = graded(grader, course, "pia", {name: CONTROL})
+    graded_files = graded(grader, course, "pia", {name: CONTROL})
     assert {(Status.NEEDS_REVIEW, "unread-files")} == {
-        (result.status, result.code) for result in found.score.items
+        (result.status, result.code) for result in graded_files.score.items
     }
-    assert all(name in str(result.student.params) for result in found.score.items)
+    assert all(name in str(result.student.params) for result in graded_files.score.items)
 
 
 def test_a_blank_or_equal_copy_leaves_a_missing_answer_as_it_is(grader: Grader, course: Course) -> None:
     """A blank or equal copy does not affect missing answers."""
     copies = {f"{NAME} (1).ipynb": UNTOUCHED, "old.ipynb": without_texts()}
-    found = graded(grader, course, "jan", {f"{NAME}.ipynb": without_texts(), **copies})
-    assert Status.NEEDS_REVIEW not in {result.status for result in found.score.items}
+    graded_files = graded(grader, course, "jan", {f"{NAME}.ipynb": without_texts(), **copies})
+    assert Status.NEEDS_REVIEW not in {result.status for result in graded_files.score.items}
 
 
 def test_an_answered_notebook_keeps_its_marks_beside_another_one(grader: Grader, course: Course) -> None:
     """An answered notebook keeps its marks, and the other notebook is named in a note."""
-    found = graded(grader, course, "cleo", {f"{NAME}.ipynb": CONTROL, "scratch.ipynb": UNTOUCHED})
-    assert FULL == points(found)
-    assert {Status.PASSED} == automatic(found)
-    assert "scratch.ipynb" in "".join(note.text for note in found.score.notes)
+    graded_files = graded(grader, course, "cleo", {f"{NAME}.ipynb": CONTROL, "scratch.ipynb": UNTOUCHED})
+    assert FULL == points(graded_files)
+    assert {Status.PASSED} == automatic(graded_files)
+    assert "scratch.ipynb" in "".join(note.text for note in graded_files.score.notes)
 
 
 def test_a_notebook_of_another_name_is_graded_and_said(grader: Grader, course: Course) -> None:
     """A notebook with another name earns the same points, with a note."""
-    found = graded(grader, course, "dora", {"WMS hw.ipynb.txt": CONTROL})
-    assert FULL == points(found)
-    assert ["taken-as"] == [note.code for note in found.score.notes if note.code == "taken-as"]
+    graded_files = graded(grader, course, "dora", {"WMS hw.ipynb.txt": CONTROL})
+    assert FULL == points(graded_files)
+    assert ["taken-as"] == [note.code for note in graded_files.score.notes if note.code == "taken-as"]
 
 
 @pytest.mark.parametrize(
@@ -320,10 +330,10 @@ def test_what_cannot_be_graded_waits_for_a_person(
     grader: Grader, course: Course, files: dict[str, bytes], code: str
 ) -> None:
     """A submission that cannot be graded needs manual review, with the reason in every item and one note."""
-    found = graded(grader, course, f"x-{code}", files)
-    assert {(Status.NEEDS_REVIEW, code)} == {(item.status, item.code) for item in found.score.items}
-    assert Decimal(0) == found.score.points
-    assert [code] == [note.code for note in found.score.notes]
+    graded_files = graded(grader, course, f"x-{code}", files)
+    assert {(Status.NEEDS_REVIEW, code)} == {(item.status, item.code) for item in graded_files.score.items}
+    assert Decimal(0) == graded_files.score.points
+    assert [code] == [note.code for note in graded_files.score.notes]
 
 
 def test_unread_files_are_part_of_what_a_result_depends_on(grader: Grader, course: Course) -> None:
@@ -351,10 +361,10 @@ def test_a_notebook_of_another_assignment_is_named(grader: Grader, course: Cours
         (course.root / "release" / "warmup").mkdir()
         (course.root / "release" / "warmup" / "warmup.ipynb").write_bytes(rename_cells(UNTOUCHED))
         (course.root / "rubrics" / "warmup.toml").touch()
-    found = graded(grader, course, f"ron-{is_known}", {f"{NAME}.ipynb": rename_cells(CONTROL)})
-    codes = {item.code for item in found.score.items}
+    graded_files = graded(grader, course, f"ron-{is_known}", {f"{NAME}.ipynb": rename_cells(CONTROL)})
+    codes = {item.code for item in graded_files.score.items}
     assert is_known == ({"other-assignment"} == codes)
-    assert is_known == ("of the assignment 'warmup'" in str(found.score.items[0].student.params))
+    assert is_known == ("of the assignment 'warmup'" in str(graded_files.score.items[0].student.params))
     if is_known:
         (course.root / "rubrics" / "warmup.toml").unlink()
-        assert {Status.NEEDS_REVIEW} == {item.status for item in found.score.items}
+        assert {Status.NEEDS_REVIEW} == {item.status for item in graded_files.score.items}

@@ -43,38 +43,54 @@ def test_all_of_them_were_graded(found: dict[str, dict[str, Any]]) -> None:
 
 def test_the_grader_stays_small(found: dict[str, dict[str, Any]]) -> None:
     """The memory stays below a limit for each submission."""
-    assert {} == {name: one["memory"] for name, one in found.items() if one["memory"] > MOST_MB}
+    assert {} == {
+        name: measurement["memory"] for name, measurement in found.items() if measurement["memory"] > MOST_MB
+    }
 
 
 def test_the_grader_works_little(found: dict[str, dict[str, Any]]) -> None:
     """Reading, judging and rendering stay within the time budget."""
     most = Budgets().judging_seconds
-    assert {} == {name: one["processor"] for name, one in found.items() if one["processor"] > most / 4}
+    assert {} == {
+        name: measurement["processor"]
+        for name, measurement in found.items()
+        if measurement["processor"] > most / 4
+    }
 
 
 def test_little_is_kept(found: dict[str, dict[str, Any]]) -> None:
     """The database and the page stay within their size budgets."""
     usual = Budgets()
-    assert {} == {name: one["stored"] for name, one in found.items() if one["stored"] > usual.stored_mb << 20}
-    assert {} == {name: one["page"] for name, one in found.items() if one["page"] > 2 * usual.page_kb << 10}
+    assert {} == {
+        name: measurement["stored"]
+        for name, measurement in found.items()
+        if measurement["stored"] > usual.stored_mb << 20
+    }
+    assert {} == {
+        name: measurement["page"]
+        for name, measurement in found.items()
+        if measurement["page"] > 2 * usual.page_kb << 10
+    }
 
 
 def test_only_what_was_wrong_costs_points(found: dict[str, dict[str, Any]]) -> None:
     """Right answers keep their points next to junk, and an attack costs only its own question."""
     honest = found["an honest one"]["points"]
-    for name, one in found.items():
+    for name, measurement in found.items():
         if name.startswith(HARMLESS):
-            assert honest == one["points"], name
+            assert honest == measurement["points"], name
         else:
-            assert any(one["points"][item] < points for item, points in honest.items() if points), name
+            assert any(measurement["points"][item] < points for item, points in honest.items() if points), (
+                name
+            )
 
 
 def test_none_of_it_is_taken_for_a_fault_of_ours(found: dict[str, dict[str, Any]]) -> None:
     """Only expected items need manual review, and no internal errors are reported."""
-    for name, one in found.items():
-        waiting = {item for item, code in one["codes"].items() if code.startswith("review")}
+    for name, measurement in found.items():
+        waiting = {item for item, code in measurement["codes"].items() if code.startswith("review")}
         assert waiting <= {"formula.why", "choice.choice"}, name
-        assert not {"our-fault", "sandbox-fault", "judging-time"} & set(one["notes"]), name
+        assert not {"our-fault", "sandbox-fault", "judging-time"} & set(measurement["notes"]), name
 
 
 def test_what_takes_too_long_to_judge_waits_for_a_person(

@@ -261,16 +261,16 @@ def files(release: bytes) -> Iterator[tuple[str, bytes]]:
     """Yield the submissions with their names."""
     for name, sources in SUBMISSIONS.items():
         yield name, json.dumps(paper(release, sources())).encode()
-    own = nbformat.v4.new_code_cell("")
+    cell = nbformat.v4.new_code_cell("")
     tree = paper(release, answers())
-    tree["cells"] += [{**own, "id": f"x{n}", "source": "# " + "x" * 40_000} for n in range(390)]
+    tree["cells"] += [{**cell, "id": f"x{n}", "source": "# " + "x" * 40_000} for n in range(390)]
     yield "cells of fifteen megabytes", json.dumps(tree).encode()
     tree = paper(release, answers())
     stream = {"output_type": "stream", "name": "stdout", "text": "x" * (50 << 20) + "\U0001f600"}
-    tree["cells"] += [{**own, "outputs": [stream]}]
+    tree["cells"] += [{**cell, "outputs": [stream]}]
     yield "outputs of fifty megabytes", json.dumps(tree, ensure_ascii=False).encode()
     tree = paper(release, answers())
-    tree["cells"] += [{**own, "metadata": {"nbgrader": {"junk": [{"a": 1}] * 290_000}}}]
+    tree["cells"] += [{**cell, "metadata": {"nbgrader": {"junk": [{"a": 1}] * 290_000}}}]
     yield "as many values as are read", json.dumps(tree).encode()
     tree["cells"] += ["no cell"]
     padded = json.dumps({**tree, "junk": "\U0001f600" + "x" * (10 << 20)}, ensure_ascii=False)
@@ -278,7 +278,7 @@ def files(release: bytes) -> Iterator[tuple[str, bytes]]:
     tree = paper(release, answers())
     shown = "from IPython.display import HTML, display\n"
     nested = "for i in range(20): display(HTML('<ul><li>' * 3000))\nprint('<' * 200_000)"
-    tree["cells"] += [{**own, "source": shown + nested}]
+    tree["cells"] += [{**cell, "source": shown + nested}]
     yield "output that takes long to clean", json.dumps(tree).encode()
 
 
@@ -330,14 +330,16 @@ def main(wanted: str) -> None:
         assignment = load(root)
         release = Path(folder) / "release"
         release.write_bytes(assignment.release_bytes[NAME])
-        own = [sys.executable, "-m", "tests.grading.worst", "--write", str(release), str(handed)]
-        subprocess.run(own, check=True)
+        command = [sys.executable, "-m", "tests.grading.worst", "--write", str(release), str(handed)]
+        subprocess.run(command, check=True)
         grader = Grader(assignment, pool)
         for path in sorted(handed.iterdir()):
             name = path.name.partition(" ")[2]
             if wanted in name:
-                found = measure(grader, path, lambda graded: render_student_page(graded, assignment.rubric))
-                sys.stdout.write(json.dumps({"name": name, **found}) + "\n")
+                measurement = measure(
+                    grader, path, lambda graded: render_student_page(graded, assignment.rubric)
+                )
+                sys.stdout.write(json.dumps({"name": name, **measurement}) + "\n")
                 sys.stdout.flush()
 
 

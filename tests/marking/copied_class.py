@@ -70,12 +70,13 @@ def copied_class(
     names = [f"s{number:03}" for number in range(students)]
     order = numbers.sample(names, len(names))
     copying, honest = order[: len(planted)], order[len(planted) :]
-    by_the_book = {one for one in honest if numbers.random() < 0.15}
-    works = {one: _work(numbers, lecture=one in by_the_book) for one in honest}
-    own = [one for one in honest if one not in by_the_book]  # common code cannot be a detectable copy
+    by_the_book = {student for student in honest if numbers.random() < 0.15}
+    works = {student: _work(numbers, lecture=student in by_the_book) for student in honest}
+    # Common code cannot be a detectable copy.
+    independent = [student for student in honest if student not in by_the_book]
     copies = []
     for copy, (how, with_text), source in zip(
-        copying, planted, numbers.sample(own, len(planted)), strict=True
+        copying, planted, numbers.sample(independent, len(planted)), strict=True
     ):
         taken = {
             cell: hidden(text, how, numbers) if cell != "strategies" else text
@@ -176,24 +177,24 @@ def _reorder(tree: ast.AST) -> None:
             at += 1
 
 
-def _is_free(one: ast.stmt, other: ast.stmt) -> bool:
+def _is_free(statement: ast.stmt, other: ast.stmt) -> bool:
     kinds = (ast.Assign, ast.For, ast.FunctionDef, ast.AugAssign)
-    if not (isinstance(one, kinds) and isinstance(other, kinds)):
+    if not (isinstance(statement, kinds) and isinstance(other, kinds)):
         return False
-    (reads, writes), (others_reads, others_writes) = _touched(one), _touched(other)
+    (reads, writes), (others_reads, others_writes) = _touched(statement), _touched(other)
     return not (writes & (others_reads | others_writes) or others_writes & reads)
 
 
 def _touched(node: ast.AST) -> tuple[set[str], set[str]]:
     reads, writes = set(), set()
-    for one in ast.walk(node):
-        if isinstance(one, ast.Name):
-            (reads if isinstance(one.ctx, ast.Load) else writes).add(one.id)
-        if isinstance(one, ast.Subscript | ast.Attribute) and not isinstance(one.ctx, ast.Load):
-            inner = one.value
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name):
+            (reads if isinstance(child.ctx, ast.Load) else writes).add(child.id)
+        if isinstance(child, ast.Subscript | ast.Attribute) and not isinstance(child.ctx, ast.Load):
+            inner = child.value
             writes |= {part.id for part in ast.walk(inner) if isinstance(part, ast.Name)}
-        if isinstance(one, ast.FunctionDef):
-            writes.add(one.name)
+        if isinstance(child, ast.FunctionDef):
+            writes.add(child.name)
     return reads, writes
 
 
@@ -207,8 +208,8 @@ def _reformatted(source: str) -> str:
 
 def notebook(release: bytes, work: Mapping[str, str]) -> bytes:
     """Return the released notebook with a student's answers; those without a cell get a new one."""
-    found = json.loads(release)
-    for cell in found["cells"]:
+    notebook = json.loads(release)
+    for cell in notebook["cells"]:
         name = cell["metadata"].get("nbgrader", {}).get("grade_id", "")
         if name and name in work:
             cell["source"] = work[name]
@@ -220,8 +221,8 @@ def notebook(release: bytes, work: Mapping[str, str]) -> bytes:
             "outputs": [],
             "execution_count": None,
         }
-        found["cells"].append(own)
-    return json.dumps(found).encode()
+        notebook["cells"].append(own)
+    return json.dumps(notebook).encode()
 
 
 def hand_in(root: Path, release: bytes, handed: CopiedClass) -> None:

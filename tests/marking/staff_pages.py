@@ -38,9 +38,9 @@ def result(rubric: Rubric, student: str, numbers: random.Random) -> GradingResul
             status = Status.NEEDS_REVIEW if item.manual else Status.PASSED if passed else Status.FAILED
             points = max(item.points, Decimal(0)) if status is Status.PASSED else Decimal(0)
             code = f"mistake.{numbers.choice('ab')}" if status is Status.FAILED else ""
-            told = Message("x", text={"en": f"This is the mistake {code[-1:]}."})
+            message = Message("x", text={"en": f"This is the mistake {code[-1:]}."})
             possible = max(item.points, Decimal(0))
-            items.append(ItemResult(question.id, item.id, status, points, possible, told, "", code))
+            items.append(ItemResult(question.id, item.id, status, points, possible, message, "", code))
         cells.append(Cell(f"answer = {numbers.randrange(4)}  # {HOSTILE}", question.answer_cell))
     name = rubric.assignment.notebooks[0].name
     return GradingResult(
@@ -53,10 +53,12 @@ def statistics_page(students: int = 60, *, named: bool = True) -> str:
     """Return the page of a synthetic class that took the shipped exam."""
     rubric, numbers = rubrics.load_rubric(ROOT / "rubrics" / "dl4nlp-exam.toml"), random.Random(3)
     results = {f"s{at:03}": result(rubric, f"s{at:03}", numbers) for at in range(students)}
-    stands = {student: compute_standing(one.score, rubric) for student, one in results.items()}
+    stands = {
+        student: compute_standing(graded_result.score, rubric) for student, graded_result in results.items()
+    }
     called = {student: student if named else f"x{student[1:]}" for student in results}
-    found = compute_figures(rubric, results, stands)
-    return render_statistics(rubric, found, stands, called, named=named, remarks=[f"one {HOSTILE}"])
+    figures = compute_figures(rubric, results, stands)
+    return render_statistics(rubric, figures, stands, called, named=named, remarks=[f"one {HOSTILE}"])
 
 
 def similar_page(class_: CopiedClass | None = None) -> str:

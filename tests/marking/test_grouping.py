@@ -59,8 +59,8 @@ def test_equal_answers_are_one_group_and_the_largest_stands_first() -> None:
 def test_names_of_equal_answers_count_before_their_texts() -> None:
     """Given equality keys decide whether answers are equal, regardless of their texts."""
     equal = {"a": "k1", "b": "k1", "c": "k2"}
-    found = group_similar_answers(dict.fromkeys("abcde", "the same words"), 0, equal=equal)
-    assert [("a", "b"), ("d", "e"), ("c",)] == [group.members for group in found]
+    groups = group_similar_answers(dict.fromkeys("abcde", "the same words"), 0, equal=equal)
+    assert [("a", "b"), ("d", "e"), ("c",)] == [group.members for group in groups]
 
 
 def test_pictures_stand_alone() -> None:
@@ -135,14 +135,14 @@ def test_a_chain_joins_nothing_that_is_far_apart() -> None:
 def test_every_pair_is_as_near_as_the_slider_says(nearness: float) -> None:
     """A group states the nearness of its farthest pair, as computed from the library's vectors."""
     texts = answers(300)
-    found = group_similar_answers(texts, nearness, equal={})
-    assert sorted(texts) == sorted(name for group in found for name in group.members)
-    for group in found:
+    groups = group_similar_answers(texts, nearness, equal={})
+    assert sorted(texts) == sorted(name for group in groups for name in group.members)
+    for group in groups:
         assert get_least_similarity(nearness) <= group.nearness + 1e-6
         assert (group.binding is Binding.NEAR) == (len(group.parts) > 1)
         forms = [{prose.to_canonical(texts[name]) for name in part} for part in group.parts]
         assert all(len(one) == 1 for one in forms)
-    assert nearness == 0 or any(group.binding is Binding.NEAR for group in found)
+    assert nearness == 0 or any(group.binding is Binding.NEAR for group in groups)
 
 
 def test_nearness_is_the_mean_of_two_cosines() -> None:
@@ -200,18 +200,18 @@ def test_hostile_texts_raise_nothing() -> None:
     texts = {f"{name}{copy}": text + " again" * copy for name, text in HOSTILE.items() for copy in range(2)}
     texts |= {f"same {name}": text for name, text in HOSTILE.items()}
     for nearness in (0, 1):
-        found = group_similar_answers(texts, nearness, equal={})
-        assert sorted(texts) == sorted(name for group in found for name in group.members)
+        groups = group_similar_answers(texts, nearness, equal={})
+        assert sorted(texts) == sorted(name for group in groups for name in group.members)
         for name in HOSTILE:
-            assert any({f"{name}0", f"same {name}"} <= set(group.members) for group in found)
+            assert any({f"{name}0", f"same {name}"} <= set(group.members) for group in groups)
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.text(st.characters(codec=None), max_size=40), max_size=6), st.sampled_from(STEPS))
 def test_any_texts_are_grouped(texts: list[str], nearness: float) -> None:
     """Arbitrary texts raise no error, and each is in exactly one group."""
-    found = grouped(*texts, nearness=nearness)
-    assert list(range(len(texts))) == sorted(place for group in found for place in group)
+    groups = grouped(*texts, nearness=nearness)
+    assert list(range(len(texts))) == sorted(place for group in groups for place in group)
 
 
 # ---------------------------------------------------------------- formulas
@@ -269,9 +269,9 @@ def proven(*several: ItemResult | Sequence[ItemResult]) -> list[set[int]]:
     named = {
         f"{place:04}": [one] if isinstance(one, ItemResult) else one for place, one in enumerate(several)
     }
-    found = group_formulas(named, QUESTION, RUBRIC, SECRET)
-    assert all((group.binding is Binding.PROVEN) == (len(group.members) > 1) for group in found)
-    return [{int(name) for name in group.members} for group in found]
+    groups = group_formulas(named, QUESTION, RUBRIC, SECRET)
+    assert all((group.binding is Binding.PROVEN) == (len(group.members) > 1) for group in groups)
+    return [{int(name) for name in group.members} for group in groups]
 
 
 @pytest.mark.parametrize(
@@ -305,8 +305,8 @@ def test_formulas_that_are_proven_equal_are_one_group(first: str, second: str) -
 )
 def test_what_is_not_proven_stands_apart(first: str, second: str) -> None:
     """Different or unparsable formulas are grouped only with identical readings."""
-    found = sorted(proven(said(first), said(second), said(first)), key=min)
-    assert [{0, 2}, {1}] == found
+    proven_groups = sorted(proven(said(first), said(second), said(first)), key=min)
+    assert [{0, 2}, {1}] == proven_groups
 
 
 def test_relations_count_where_the_item_grants_them() -> None:
@@ -338,10 +338,10 @@ def test_without_a_formula_nothing_is_proven() -> None:
 def test_the_most_frequent_formula_stands_for_its_group() -> None:
     """The most frequent reading represents its group, and equal readings form one part."""
     readings = {"a": "2*n", "b": "n + n", "c": "n + n", "d": "n*2"}
-    found = group_formulas({name: [said(text)] for name, text in readings.items()}, QUESTION, RUBRIC, SECRET)
-    assert (AnswerGroup(Binding.PROVEN, (("b", "c"), ("a",), ("d",)), "b"),) == found
+    groups = group_formulas({name: [said(text)] for name, text in readings.items()}, QUESTION, RUBRIC, SECRET)
+    assert (AnswerGroup(Binding.PROVEN, (("b", "c"), ("a",), ("d",)), "b"),) == groups
     turned = {name: [said(readings[name])] for name in reversed(readings)}
-    assert found == group_formulas(turned, QUESTION, RUBRIC, SECRET)
+    assert groups == group_formulas(turned, QUESTION, RUBRIC, SECRET)
 
 
 # ---------------------------------------------------------------- what was computed

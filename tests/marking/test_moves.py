@@ -52,8 +52,8 @@ def worth(**points: str) -> Rubric:
 def test_nobody_moves_by_the_same_result() -> None:
     """The same result gives no difference, with marks that are final or need another review."""
     for marks in ({}, {WHY: PersonMark(Decimal(1))}, {WHY: PersonMark(Decimal(1), again=True)}):
-        one = MarkedScore(scored(), RUBRIC, marks)
-        assert compare_student(one, one) is None
+        marked = MarkedScore(scored(), RUBRIC, marks)
+        assert compare_student(marked, marked) is None
 
 
 def test_items_are_told_and_the_sum_is_that_of_the_class() -> None:
@@ -63,11 +63,11 @@ def test_items_are_told_and_the_sum_is_that_of_the_class() -> None:
     )
     assert move is not None
     assert [("batch", 1, 0), ("overflow", 0, Decimal("-0.5"))] == [
-        (one.item, one.before, one.after) for one in move.items
+        (item.item, item.before, item.after) for item in move.items
     ]
     assert move.before is not None
     assert Decimal("-1.5") == move.by == move.after.total - move.before.total
-    assert all(one.moves and one.differs for one in move.items)
+    assert all(item.moves and item.differs for item in move.items)
 
 
 def test_what_is_told_otherwise_is_told_last() -> None:
@@ -79,9 +79,9 @@ def test_what_is_told_otherwise_is_told_last() -> None:
         compare_student(MarkedScore(scored(), RUBRIC), MarkedScore(score, RUBRIC))
         for score in (reworded, scored(softmax="rows"), scored(softmax="batch"))
     ]
-    found = sort_moves(one for one in moves if one is not None)
-    assert [-3, -1, 0] == [one.by for one in found]
-    assert [False] == [one.moves for one in found[-1].items]
+    moved = sort_moves(move for move in moves if move is not None)
+    assert [-3, -1, 0] == [move.by for move in moved]
+    assert [False] == [move.moves for move in moved[-1].items]
 
 
 def test_a_mark_of_a_whole_cell_is_compared_as_one() -> None:
@@ -108,7 +108,7 @@ def test_questions_that_come_and_go_are_told() -> None:
     assert came is not None
     assert went is not None
     names = {"rows", "batch", "overflow", "any"}
-    assert names == {one.item for one in came.items} == {one.item for one in went.items}
+    assert names == {item.item for item in came.items} == {item.item for item in went.items}
     assert Decimal(3) == came.by == -went.by
 
 

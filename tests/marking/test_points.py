@@ -100,8 +100,8 @@ def test_what_a_person_can_give(worth: str, inside: str, outside: str) -> None:
     """A mark lies between zero and the item's points, positive or negative; NaN is never valid."""
     item = Item("a", Decimal(worth), {})
     assert (min(Decimal(worth), Decimal(0)), max(Decimal(worth), Decimal(0))) == get_bounds(item)
-    assert all(is_within(Decimal(one), item) for one in inside.split())
-    assert not any(is_within(Decimal(one), item) for one in outside.split())
+    assert all(is_within(Decimal(number), item) for number in inside.split())
+    assert not any(is_within(Decimal(number), item) for number in outside.split())
 
 
 @given(
@@ -114,38 +114,40 @@ def test_without_anything_given_a_cell_is_what_grading_makes_of_it(
     lines: list[tuple[Decimal, int, Status]],
 ) -> None:
     """Without manual marks, the cell has the bounded sum of grading, or None if an item is open."""
-    asked = question(*(worth for worth, _, _ in lines))
+    asked_question = question(*(worth for worth, _, _ in lines))
     results = tuple(
         ItemResult("q", str(number), status, worth * share / 100, worth, Message("passed"), ())
         for number, (worth, share, status) in enumerate(lines)
     )
     score = Score("ada", "a", 1, results)
-    rubric = Rubric(1, AssignmentSettings("a", asked.points), (asked,), "")
-    automatic = compute_automatic_points(score, rubric)[asked.notebook, "q"]
-    found = compute_cell_points(asked, "q", collect_verdicts(asked, "q", score), {})
-    assert (None if automatic.pending else automatic.points) == found
+    rubric = Rubric(1, AssignmentSettings("a", asked_question.points), (asked_question,), "")
+    automatic = compute_automatic_points(score, rubric)[asked_question.notebook, "q"]
+    cell_points = compute_cell_points(asked_question, "q", collect_verdicts(asked_question, "q", score), {})
+    assert (None if automatic.pending else automatic.points) == cell_points
 
 
 @given(st.lists(st.tuples(WORTH, SHARE, st.booleans()), min_size=1, max_size=6))
 def test_what_people_gave_stands_before_what_grading_found(lines: list[tuple[Decimal, int, bool]]) -> None:
     """Manual marks override automatic points; their sum is between zero and the cell's points."""
-    asked = question(*(worth for worth, _, _ in lines))
+    asked_question = question(*(worth for worth, _, _ in lines))
     points = {str(number): worth * share / 100 for number, (worth, share, _) in enumerate(lines)}
     verdicts = {
         str(number): None if by_hand else points[str(number)] for number, (_, _, by_hand) in enumerate(lines)
     }
     given_marks = {name: points[name] for name, verdict in verdicts.items() if verdict is None}
-    expected = min(max(sum(points.values()), Decimal(0)), asked.points)
-    assert expected == compute_cell_points(asked, "q", verdicts, given_marks)
+    expected = min(max(sum(points.values()), Decimal(0)), asked_question.points)
+    assert expected == compute_cell_points(asked_question, "q", verdicts, given_marks)
 
 
 def test_a_cell_has_no_points_while_one_item_has_none() -> None:
     """An item without verdict and mark keeps its whole cell open, but not other cells."""
-    asked = question(Decimal(1), Decimal(2), Decimal(3), cells=("", "", "other"))
-    assert compute_cell_points(asked, "q", {"0": Decimal(1), "1": None}, {}) is None
-    assert compute_cell_points(asked, "q", {}, {"1": Decimal(2)}) is None
-    assert Decimal(3) == compute_cell_points(asked, "q", {"0": Decimal(1), "1": None}, {"1": Decimal(2)})
-    assert Decimal(3) == compute_cell_points(asked, "other", {"2": Decimal(3)}, {"0": Decimal(1)})
-    assert ["0", "1"] == [item.id for item in list_items(asked, "q")]
+    asked_question = question(Decimal(1), Decimal(2), Decimal(3), cells=("", "", "other"))
+    assert compute_cell_points(asked_question, "q", {"0": Decimal(1), "1": None}, {}) is None
+    assert compute_cell_points(asked_question, "q", {}, {"1": Decimal(2)}) is None
+    assert Decimal(3) == compute_cell_points(
+        asked_question, "q", {"0": Decimal(1), "1": None}, {"1": Decimal(2)}
+    )
+    assert Decimal(3) == compute_cell_points(asked_question, "other", {"2": Decimal(3)}, {"0": Decimal(1)})
+    assert ["0", "1"] == [item.id for item in list_items(asked_question, "q")]
     with pytest.raises(KeyError):
-        compute_cell_points(asked, "nowhere", {}, {})
+        compute_cell_points(asked_question, "nowhere", {}, {})

@@ -126,8 +126,8 @@ def test_what_hides_nothing(copy: str) -> None:
 
 def test_another_way_to_write_it_is_another_work() -> None:
     """Different solutions share few digests."""
-    one, other = features(SOURCE), features(OTHER)
-    assert len(one & other) < 0.1 * min(len(one), len(other))
+    first, second = features(SOURCE), features(OTHER)
+    assert len(first & second) < 0.1 * min(len(first), len(second))
 
 
 @pytest.mark.parametrize(
@@ -151,22 +151,22 @@ def test_what_means_the_same(one: str, other: str, same: bool) -> None:
 
 def test_what_was_handed_out_is_nobodys() -> None:
     """Functions and sentences of the release do not count, even if a student continues them."""
-    given = (
+    given_pieces = (
         WorkPiece("", SOURCE, is_code=True, label="a"),
         WorkPiece("", "Explain why the scores are scaled.", is_code=False, label="b"),
     )
-    found = work(
-        "ada", given, code=SOURCE, text="Explain why the scores are scaled. They grow with the width."
+    compared = work(
+        "ada", given_pieces, code=SOURCE, text="Explain why the scores are scaled. They grow with the width."
     )
-    assert [("text", 3)] == [(one.piece.label, len(one.features)) for one in found.pieces]
-    more = work("ada", given, code=SOURCE + "\n\nz = attention(a, b, c)[0].sum() / 3\n")
-    alone = work("ada", given, code="z = attention(a, b, c)[0].sum() / 3\n")
+    assert [("text", 3)] == [(piece.piece.label, len(piece.features)) for piece in compared.pieces]
+    more = work("ada", given_pieces, code=SOURCE + "\n\nz = attention(a, b, c)[0].sum() / 3\n")
+    alone = work("ada", given_pieces, code="z = attention(a, b, c)[0].sum() / 3\n")
     assert more.pieces[0].features == alone.pieces[0].features != frozenset()
 
 
 def test_names_of_what_was_handed_out_are_no_evidence() -> None:
     """A student's own names and comments count; short ones and those of the release do not."""
-    given = (
+    given_pieces = (
         WorkPiece(
             "", "def attention(query):\n    # a comment of the course\n    pass", is_code=True, label="a"
         ),
@@ -175,7 +175,7 @@ def test_names_of_what_was_handed_out_are_no_evidence() -> None:
         "def attention(query):\n    # a comment of the course\n"
         "    zebra, q = 1, 2  # My Very Own remark\n    return zebra"
     )
-    assert {"zebra", "my very own remark"} == work("ada", given, code=source).words
+    assert {"zebra", "my very own remark"} == work("ada", given_pieces, code=source).words
 
 
 def test_locked_cells_are_not_compared() -> None:
@@ -188,7 +188,7 @@ def test_locked_cells_are_not_compared() -> None:
         Cell(" "),
     )
     assert [("n/x", "x", True), ("", "cell 3", True), ("n/y", "y", False)] == [
-        (one.place, one.label, one.is_code) for one in list_pieces("n", cells)
+        (piece.place, piece.label, piece.is_code) for piece in list_pieces("n", cells)
     ]
 
 
@@ -228,24 +228,26 @@ def test_planted_copies_stand_before_all_but_five(seed: int) -> None:
     """Ten copies with different disguises among 200 students are within the first fifteen pairs."""
     class_ = copied_class(200, seed)
     first = {frozenset(pair.students) for pair in found_in(class_.works, 15)}
-    assert [] == [one for one in class_.copies if frozenset((one.source, one.copy)) not in first]
+    assert [] == [copy for copy in class_.copies if frozenset((copy.source, copy.copy)) not in first]
 
 
 def test_planted_copies_of_a_small_class_stand_first() -> None:
     """Among 24 students, copies with each single disguise and with all disguises come first."""
-    planted = (*(((one,), False) for one in FORMS), (FORMS, True))
+    planted = (*(((form,), False) for form in FORMS), (FORMS, True))
     class_ = copied_class(24, 5, planted)
     first = {frozenset(pair.students) for pair in found_in(class_.works, len(planted) + 2)}
-    assert [] == [one for one in class_.copies if frozenset((one.source, one.copy)) not in first]
+    assert [] == [copy for copy in class_.copies if frozenset((copy.source, copy.copy)) not in first]
 
 
 def test_common_code_counts_for_nothing() -> None:
     """Code shared by most of a class is not evidence; code shared by only two students is."""
-    own = "for at in range(7, 90, 3):\n    zebra = at ** 2 - ape[at % 11] * lion(at, 5)\n    print(zebra, at)"
+    own_source = (
+        "for at in range(7, 90, 3):\n    zebra = at ** 2 - ape[at % 11] * lion(at, 5)\n    print(zebra, at)"
+    )
     class_ = {f"s{at:02}": {"a": SOURCE} for at in range(20)}
     assert () == found_in(class_)
-    class_["s03"] = {"a": SOURCE, "b": own}
-    class_["s11"] = {"a": RENAMED, "b": hidden(own, ("reformatted",), random.Random(1))}
+    class_["s03"] = {"a": SOURCE, "b": own_source}
+    class_["s11"] = {"a": RENAMED, "b": hidden(own_source, ("reformatted",), random.Random(1))}
     pairs = found_in(class_)
     assert [("s03", "s11")] == [pair.students for pair in pairs]
     assert {"all", "code", "gpt2/b"} >= {part.name for part in pairs[0].parts}
@@ -257,7 +259,7 @@ def test_two_students_and_none() -> None:
     assert () == find_similar_pairs([])
     assert () == found_in({"a": {"x": SOURCE}})
     pairs = found_in({"a": {"x": SOURCE}, "b": {"x": RENAMED}})
-    assert [("a", "b")] == [one.students for one in pairs]
+    assert [("a", "b")] == [pair.students for pair in pairs]
     assert 0.5 < pairs[0].stands_out < 1
     assert (100, 1) == (pairs[0].percents[1], pytest.approx(pairs[0].share))
 
@@ -328,9 +330,9 @@ def test_hostile_code_stops_nobody(name: str) -> None:
 
 def test_code_that_is_no_python_is_compared_by_its_words() -> None:
     """Code that does not parse is compared by its words, ignoring names."""
-    one = "result = compute the mean of(values[3], weights) where x >= 17 and not (y"
+    line = "result = compute the mean of(values[3], weights) where x >= 17 and not (y"
     other = "r = berechne die summe von(v[3], w) where b >= 17 and not (c"
-    assert features(one) == features(other) != frozenset()
+    assert features(line) == features(other) != frozenset()
 
 
 @settings(max_examples=25)

@@ -67,12 +67,13 @@ def test_a_browser_finds_nothing_to_complain_of(
         if _SHOTS:
             page.screenshot(path=Path(_SHOTS) / f"{name}-{width}-{scheme}.png", full_page=True)
         page.evaluate(Axe().axe_script)
-        found = page.evaluate("options => axe.run(options)", {"runOnly": list(_RULES)})
+        report = page.evaluate("options => axe.run(options)", {"runOnly": list(_RULES)})
         over = page.evaluate(_OVER)
         column = 1 if name == "statistics" else 3
         figures = page.evaluate(_SORTED % (column, column))
     assert [] == [
-        f"{one['id']}: {[node['html'][:200] for node in one['nodes']]}" for one in found["violations"]
+        f"{violation['id']}: {[node['html'][:200] for node in violation['nodes']]}"
+        for violation in report["violations"]
     ]
     assert 0 == over
     assert sorted(figures) == figures != []

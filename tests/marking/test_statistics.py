@@ -66,11 +66,11 @@ CODES = {0: "count.other", 2: "count.half"}
 def graded(student: str, points: int, source: str = "") -> GradingResult:
     """Return a result: the first item is automatic, the others are manual."""
     status = Status.PASSED if points == 4 else Status.FAILED
-    told = Message("x", text={"en": f"It is {points}."})
+    message = Message("x", text={"en": f"It is {points}."})
     items = (
-        ItemResult("q1", "a", status, Decimal(points), Decimal(4), told, "", CODES.get(points, "")),
-        ItemResult("q2", "x", Status.NEEDS_REVIEW, Decimal(0), Decimal(4), told, ""),
-        ItemResult("q2", "y", Status.NEEDS_REVIEW, Decimal(0), Decimal(2), told, ""),
+        ItemResult("q1", "a", status, Decimal(points), Decimal(4), message, "", CODES.get(points, "")),
+        ItemResult("q2", "x", Status.NEEDS_REVIEW, Decimal(0), Decimal(4), message, ""),
+        ItemResult("q2", "y", Status.NEEDS_REVIEW, Decimal(0), Decimal(2), message, ""),
     )
     cells = (Cell(source, "q1-answer"), Cell("locked", "q1", locked=True))
     return GradingResult(
@@ -81,8 +81,8 @@ def graded(student: str, points: int, source: str = "") -> GradingResult:
 
 def marks(x: int, y: int) -> PersonMarks:
     """Return a grader's marks of the two items and so of their cell."""
-    own = {"x": Decimal(x), "y": Decimal(y)}
-    return {("exam", "q2"): PersonMark(Decimal(x + y), items=own)}
+    points = {"x": Decimal(x), "y": Decimal(y)}
+    return {("exam", "q2"): PersonMark(Decimal(x + y), items=points)}
 
 
 def class_of(
@@ -114,46 +114,46 @@ def pearson(one: Sequence[float], other: Sequence[float]) -> float:
 
 def test_a_class_as_a_whole() -> None:
     """Mean, median, deviation, and a histogram in tenths of the points."""
-    found, sums = told(), [sum(one) for one in POINTS]
-    assert (12, Decimal("5.50"), Decimal("4.5")) == (found.students, found.mean, found.median)
-    assert numbers.stdev(sums) == pytest.approx(found.deviation)
-    assert (1, 0, 1, 1, 3, 1, 0, 0, 2, 3) == found.bars
+    figures, sums = told(), [sum(points) for points in POINTS]
+    assert (12, Decimal("5.50"), Decimal("4.5")) == (figures.students, figures.mean, figures.median)
+    assert numbers.stdev(sums) == pytest.approx(figures.deviation)
+    assert (1, 0, 1, 1, 3, 1, 0, 0, 2, 3) == figures.bars
 
 
 def test_items_by_other_formulas() -> None:
     """Mean, full marks, zero marks, difficulty, and discrimination without the item itself."""
     for at, one in enumerate(told().items):
-        own = [points[at] for points in POINTS]
-        rest = [sum(points) - points[at] for points in POINTS]
-        assert pearson(own, rest) == pytest.approx(one.discrimination)
-        assert sum(own) / (12 * one.item.points.__int__()) == pytest.approx(one.difficulty)
-        assert (own.count(int(one.item.points)), own.count(0)) == (one.full, one.none)
+        item_points = [points[at] for points in POINTS]
+        other_points = [sum(points) - points[at] for points in POINTS]
+        assert pearson(item_points, other_points) == pytest.approx(one.discrimination)
+        assert sum(item_points) / (12 * one.item.points.__int__()) == pytest.approx(one.difficulty)
+        assert (item_points.count(int(one.item.points)), item_points.count(0)) == (one.full, one.none)
         assert (12, 0, 0) == (one.settled, one.waiting, one.unanswered)
 
 
 def test_questions_by_other_formulas() -> None:
     """A question's points are the sum of its items."""
     first, second = told().questions
-    own, rest = [one[0] for one in POINTS], [one[1] + one[2] for one in POINTS]
-    assert pearson(own, rest) == pytest.approx(first.discrimination)
-    assert pearson(own, rest) == pytest.approx(second.discrimination)
+    item_points, other_points = [points[0] for points in POINTS], [points[1] + points[2] for points in POINTS]
+    assert pearson(item_points, other_points) == pytest.approx(first.discrimination)
+    assert pearson(item_points, other_points) == pytest.approx(second.discrimination)
     assert (Decimal("2.33"), Decimal("3.17")) == (first.mean, second.mean)
 
 
 def test_what_waits_is_no_zero() -> None:
     """Open items are not included in means."""
     results, _ = class_of()
-    stands = {name: compute_standing(one.score, RUBRIC) for name, one in results.items()}
-    found = compute_figures(RUBRIC, results, stands)
+    stands = {name: compute_standing(graded_result.score, RUBRIC) for name, graded_result in results.items()}
+    figures = compute_figures(RUBRIC, results, stands)
     assert (0, 12, Decimal(0), None, None) == (
-        found.items[1].settled,
-        found.items[1].waiting,
-        found.items[1].mean,
-        found.items[1].difficulty,
-        found.items[1].discrimination,
+        figures.items[1].settled,
+        figures.items[1].waiting,
+        figures.items[1].mean,
+        figures.items[1].difficulty,
+        figures.items[1].discrimination,
     )
-    assert (12, 0) == (found.questions[0].settled, found.questions[0].waiting)
-    assert (12, 0, Decimal(0)) == (found.students, found.settled, found.mean)
+    assert (12, 0) == (figures.questions[0].settled, figures.questions[0].waiting)
+    assert (12, 0, Decimal(0)) == (figures.students, figures.settled, figures.mean)
 
 
 @pytest.mark.parametrize("marked", [1, 2, 6, 11, 12])
@@ -161,31 +161,31 @@ def test_sums_are_of_students_with_every_answer_marked(marked: int) -> None:
     """Sums include only students without open marks."""
     results, whole = class_of()
     open_, names = (
-        {name: compute_standing(one.score, RUBRIC) for name, one in results.items()},
+        {name: compute_standing(graded_result.score, RUBRIC) for name, graded_result in results.items()},
         sorted(results),
     )
-    found = compute_figures(RUBRIC, results, {**open_, **{name: whole[name] for name in names[:marked]}})
+    figures = compute_figures(RUBRIC, results, {**open_, **{name: whole[name] for name in names[:marked]}})
     few, stands = class_of(POINTS[:marked])
     alone = compute_figures(RUBRIC, few, stands)
-    assert (12, marked) == (found.students, found.settled)
+    assert (12, marked) == (figures.students, figures.settled)
     for name in ("mean", "median", "deviation", "bars"):
-        assert getattr(alone, name) == getattr(found, name), name
-    assert [one.discrimination for one in alone.items] == [one.discrimination for one in found.items]
+        assert getattr(alone, name) == getattr(figures, name), name
+    assert [item.discrimination for item in alone.items] == [item.discrimination for item in figures.items]
 
 
 def test_a_mark_of_a_whole_cell_says_nothing_of_its_items() -> None:
     """A mark of a whole cell determines the points of an item only if the cell has a single item."""
     results, stands = class_of()
-    one = compute_standing(
+    standing = compute_standing(
         results["s00"].score,
         RUBRIC,
         {("exam", "q2"): PersonMark(Decimal(6)), ("exam", "q1"): PersonMark(Decimal(1))},
     )
-    found = compute_figures(RUBRIC, results, {**stands, "s00": one})
-    assert [12, 11, 11] == [item.settled for item in found.items]
-    assert [12, 12] == [question.settled for question in found.questions]
+    figures = compute_figures(RUBRIC, results, {**stands, "s00": standing})
+    assert [12, 11, 11] == [item.settled for item in figures.items]
+    assert [12, 12] == [question.settled for question in figures.questions]
     assert Decimal(sum(points[0] for points in POINTS) - 3) / 12 == pytest.approx(
-        found.items[0].mean, abs=Decimal("0.01")
+        figures.items[0].mean, abs=Decimal("0.01")
     )
 
 

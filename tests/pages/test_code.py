@@ -21,7 +21,7 @@ def shown(lines: tuple[Line, ...]) -> list[str]:
 def test_what_is_new_and_what_is_gone() -> None:
     """A changed line is shown as a removed and an added line; other lines are unchanged."""
     lines = build_code_lines(STARTER.replace("x / d", "x / d ** 0.5"), STARTER)
-    assert ["-return x / d", "+return x / d ** 0.5"] == [one for one in shown(lines) if one[0] != " "]
+    assert ["-return x / d", "+return x / d ** 0.5"] == [text for text in shown(lines) if text[0] != " "]
     assert 7 == len(lines)
 
 
@@ -53,8 +53,8 @@ def test_a_text_over_several_lines_is_coloured_in_each() -> None:
 def test_nothing_is_lost_and_nothing_becomes_markup(text: str, starter: str) -> None:
     """Without highlighting, each line is the original text, and it contains only our own tags."""
     text = to_printable_text(text)
-    own = [line for line in build_code_lines(text, starter) if line.sign != "-"]
-    plain = [str(line.code).replace("</span>", "") for line in own]
+    unremoved = [line for line in build_code_lines(text, starter) if line.sign != "-"]
+    plain = [str(line.code).replace("</span>", "") for line in unremoved]
     for name in "ksmcf":
         plain = [line.replace(f'<span class="{name}">', "") for line in plain]
     assert not any("<" in line for line in plain)
@@ -66,11 +66,11 @@ def test_lines_far_from_a_change_are_folded() -> None:
     """Three lines of context remain; fewer than five further lines are not folded."""
     starter = "\n".join(f"line_{number} = {number}" for number in range(40))
     blocks = fold_code_blocks(build_code_lines(starter.replace("= 20", "= 21"), starter))
-    assert [(17, True), (8, False), (16, True)] == [(len(one.lines), one.folded) for one in blocks]
+    assert [(17, True), (8, False), (16, True)] == [(len(block.lines), block.folded) for block in blocks]
     near = fold_code_blocks(build_code_lines(starter.replace("= 7\n", "= 21\n"), starter))
-    assert [(12, False), (29, True)] == [(len(one.lines), one.folded) for one in near]
+    assert [(12, False), (29, True)] == [(len(block.lines), block.folded) for block in near]
     assert [(40, False)] == [
-        (len(one.lines), one.folded) for one in fold_code_blocks(build_code_lines(starter))
+        (len(block.lines), block.folded) for block in fold_code_blocks(build_code_lines(starter))
     ]
     assert () == fold_code_blocks(build_code_lines(""))
 
@@ -79,8 +79,8 @@ def test_lines_far_from_a_change_are_folded() -> None:
 def test_hostile_code_is_shown_line_by_line(text: str) -> None:
     """Hostile code of the maximum length has one line for each source line, with a starter too."""
     source = (text * MOST_COLOURED)[:MOST_COLOURED]
-    own = [line for line in build_code_lines(source, "a.b\n" * 100) if line.sign != "-"]
-    assert len(own) == len(source.splitlines())
+    unremoved = [line for line in build_code_lines(source, "a.b\n" * 100) if line.sign != "-"]
+    assert len(unremoved) == len(source.splitlines())
 
 
 def test_more_than_is_coloured_is_shown_as_it_is() -> None:

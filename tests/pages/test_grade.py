@@ -131,7 +131,7 @@ def test_a_sum_that_is_bounded_says_so() -> None:
 def test_the_summary_shows_the_spread_of_grades() -> None:
     """The summary shows final and provisional grades, certain passes and possible passes."""
     everyone = [good(), middling(), hostile()]
-    stands = {one.score.student: compute_standing(one.score, EXAM) for one in everyone}
+    stands = {graded.score.student: compute_standing(graded.score, EXAM) for graded in everyone}
     stands["grace"] = compute_standing(middling().score, EXAM, DECIDED)
     page = Page(render_summary(everyone, EXAM, stands)).text
     assert "Passed: 2 of 3 (67 %) Provisional: 1" in page
@@ -146,7 +146,7 @@ def test_every_student_is_in_one_bar(scale: str) -> None:
     """The bars add up to the number of students on every scale."""
     exam = rubric(f'[assignment.grading]\nscale = "{scale}"\n')
     assert exam.assignment.grading is not None
-    stands = [compute_standing(one.score, exam) for one in (good(), middling(), hostile())]
+    stands = [compute_standing(graded.score, exam) for graded in (good(), middling(), hostile())]
     stands += [compute_standing(good().score, exam, bonus=Decimal(40))]
     spread = compute_distribution(stands, exam.assignment.grading, Labels("en"))
     assert 4 == sum(bar.final + bar.provisional for bar in spread.bars) == spread.students

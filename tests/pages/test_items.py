@@ -35,7 +35,7 @@ def number(shown: str) -> Decimal:
 
 def losses(view: QuestionView) -> Decimal:
     """Return the points lost in lines and jointly marked cells, added up as a reader would."""
-    together = (one.split(" of ") for one in view.marked)
+    together = (marked_text.split(" of ") for marked_text in view.marked)
     lost = (max(number(possible) - number(points), Decimal(0)) for points, possible in together)
     return -sum((number(item.lost) for item in view.items), Decimal(0)) + sum(lost, Decimal(0))
 
@@ -44,7 +44,7 @@ def test_a_line_that_a_person_marked_has_its_own_points() -> None:
     """Automatic results of other lines are unchanged, and the cell has no mark of its own."""
     score = middling().score
     marks = {MHA: PersonMark(Decimal("4.25"), items={"masked": Decimal("1.25")})}
-    before = {(one.question, one.item): one for one in score.items}
+    before = {(result.question, result.item): result for result in score.items}
     assert Decimal(3) == before["mha", "plain"].points
     view = page_of(score, RUBRIC, marks).questions[-1]
     assert ["3 of 3", "1.25 of 3"] == [item.worth for item in view.items]

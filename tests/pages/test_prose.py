@@ -27,9 +27,9 @@ PNG = (
 def test_tex_is_typeset(tex: str, shown: str) -> None:
     """Inline and display formulas between dollars become MathML."""
     for text in (f"The formula ${tex}$.", f"$$\n{tex}\n$$"):
-        found = str(render_prose(text))
-        assert re.search(shown, found, re.DOTALL), found
-        assert "$" not in found
+        html = str(render_prose(text))
+        assert re.search(shown, html, re.DOTALL), html
+        assert "$" not in html
 
 
 def test_tex_that_cannot_be_read_stays_readable() -> None:
@@ -40,9 +40,9 @@ def test_tex_that_cannot_be_read_stays_readable() -> None:
 
 def test_tables_are_tables() -> None:
     """A Markdown table becomes an HTML table."""
-    found = render_prose("| a | b |\n|---|---|\n| 1 | `2` |\n")
-    assert "<th>a</th>" in found
-    assert "<code>2</code>" in found
+    html = render_prose("| a | b |\n|---|---|\n| 1 | `2` |\n")
+    assert "<th>a</th>" in html
+    assert "<code>2</code>" in html
 
 
 @pytest.mark.parametrize(
@@ -62,25 +62,25 @@ def test_tables_are_tables() -> None:
 )
 def test_nothing_acts(text: str) -> None:
     """No text adds a script, style, link or address to the page."""
-    found = str(render_prose(text)).lower()
-    assert not re.search(r"<script|<style|<svg|<iframe|<a |onerror=|onload=|href=|src=", found), found
+    html = str(render_prose(text)).lower()
+    assert not re.search(r"<script|<style|<svg|<iframe|<a |onerror=|onload=|href=|src=", html), html
 
 
 def test_pictures_at_hand_are_shown_and_others_described() -> None:
     """A picture of the assignment is embedded; other pictures are replaced by their description."""
     assert f'src="{PNG}"' in render_prose("![a point](dot.png)", {"dot.png": PNG})
-    found = render_prose("![a **point**](https://example.org/dot.png)", {"dot.png": PNG})
-    assert "<img" not in found
-    assert "[a point]" in found
+    html = render_prose("![a **point**](https://example.org/dot.png)", {"dot.png": PNG})
+    assert "<img" not in html
+    assert "[a point]" in html
 
 
 @pytest.mark.parametrize("show", [render_given_prose, render_student_prose])
 def test_headings_of_a_text_do_not_join_the_pages_outline(show: Callable[[str], str]) -> None:
     """Headings in Markdown or HTML become separate lines without heading tags."""
-    found = show("# One\n\n<h2>Two</h2>\n\ntext")
-    assert "<h" not in found
-    assert "<strong>One</strong>" in found
-    assert "Two" in found
+    html = show("# One\n\n<h2>Two</h2>\n\ntext")
+    assert "<h" not in html
+    assert "<strong>One</strong>" in html
+    assert "Two" in html
 
 
 @pytest.mark.parametrize(

@@ -101,8 +101,8 @@ def test_a_text_in_two_languages_is_shown_in_one(source: str, language: str, sho
     notebook = json.loads(release())
     notebook["cells"][0]["source"] = source
     given = load_release(json.dumps(notebook).encode(), "exam")
-    (found,) = list_prompts(given, given.by_id["task3-b-answer"], ("en", "de"), language)
-    assert shown == re.sub("\n+", "\n", str(found)).strip()
+    (prompt,) = list_prompts(given, given.by_id["task3-b-answer"], ("en", "de"), language)
+    assert shown == re.sub("\n+", "\n", str(prompt)).strip()
 
 
 def test_an_answer_stands_beside_its_reasons() -> None:
@@ -157,24 +157,27 @@ def test_reasons_that_differ_in_what_they_quote_stay_apart() -> None:
         for name, value in zip(("plain", "masked"), told, strict=True)
     )
     score = replace(good().score, items=(*good().score.items[:-2], *items))
-    assert [1, 1] == [len(one.items) for one in view(replace(good(), score=score)).questions[-1].reasons]
+    assert [1, 1] == [
+        len(question.items) for question in view(replace(good(), score=score)).questions[-1].reasons
+    ]
 
 
 def test_one_cause_in_several_cases_is_one_reason() -> None:
     """One sentence names the first three cases of a cause; the summary of losses names the first."""
     what = [f"attend [{case}]" for case in ("plain", "masked", "long", "short")]
-    faults = [one for one in good().score.items if one.question == "task5-a"]
+    faults = [result for result in good().score.items if result.question == "task5-a"]
     wrong = {
-        one.item: replace(
-            one,
+        result.item: replace(
+            result,
             status=Status.FAILED,
             points=Decimal(0),
             student=Message("value.none", {"what": name}),
         )
-        for one, name in zip(faults, what, strict=False)
+        for result, name in zip(faults, what, strict=False)
     }
     items = tuple(
-        wrong.get(one.item, one) if one.question == "task5-a" else one for one in good().score.items
+        wrong.get(result.item, result) if result.question == "task5-a" else result
+        for result in good().score.items
     )
     repair = view(replace(good(), score=replace(good().score, items=items))).questions[2]
     told = "is None. Is a return statement or an assignment missing?"
@@ -185,11 +188,11 @@ def test_one_cause_in_several_cases_is_one_reason() -> None:
 
 def test_what_nobody_read_or_wrote_is_one_line() -> None:
     """Right and unread questions are folded; losses, comments and failed cells are not."""
-    questions = {one.name: one.unfolded for one in view(middling()).questions}
+    questions = {question.name: question.unfolded for question in view(middling()).questions}
     assert {"task3-b": True, "task3-f": False, "task5-a": True, "mha": True} == questions
-    assert {False} == {one.unfolded for one in view(good()).questions}
+    assert {False} == {question.unfolded for question in view(good()).questions}
     commented = view(good(), {("exam", "task3-b-why"): PersonMark(Decimal(1), comment="Well said.")})
-    assert [True, False, False, False] == [one.unfolded for one in commented.questions]
+    assert [True, False, False, False] == [question.unfolded for question in commented.questions]
     failed = ExecutedNotebook("exam", (Cell("1/0", "mha-answer"),), (CellRun(error="ZeroDivisionError"),))
     assert view(replace(good(), notebooks=(failed,))).questions[-1].unfolded
 
@@ -206,14 +209,14 @@ def test_a_comment_stands_at_its_item() -> None:
     assert "<math" in first.items[1].comments[0]
     assert ("Of the answer.",) == first.comments
     assert ("Look again.",) == last.comments
-    assert {()} == {one.comments for one in last.items}
+    assert {()} == {item.comments for item in last.items}
 
 
 def test_a_remark_stands_at_its_item() -> None:
     """Remarks are shown at their items, and the comment on the whole cell below them."""
     marks = {("exam", "mha"): PersonMark(comment="In all.", remarks={"masked": "Which $d_k$?", "gone": "x"})}
     last = view(good(), marks).questions[-1]
-    [said] = [one for one in last.items if one.comments]
+    [said] = [item for item in last.items if item.comments]
     assert said.anchor.endswith("masked")
     assert "<math" in said.comments[0]
     assert 1 == len(said.comments)

@@ -92,19 +92,19 @@ def with_item(result: ItemResult) -> GradingResult:
 @pytest.mark.parametrize("name", STUDENTS)
 def test_the_page_holds_our_elements_only(name: str) -> None:
     """The page contains only our elements and attributes."""
-    found = page(STUDENTS[name])
-    assert set() == {tag for tag, _ in found.elements} - OUR_TAGS
-    assert [] == [key for _, attributes in found.elements for key in attributes if key.startswith("on")]
+    html_page = page(STUDENTS[name])
+    assert set() == {tag for tag, _ in html_page.elements} - OUR_TAGS
+    assert [] == [key for _, attributes in html_page.elements for key in attributes if key.startswith("on")]
 
 
 @pytest.mark.parametrize("name", STUDENTS)
 def test_the_page_requests_nothing(name: str) -> None:
     """Links stay on the page, pictures are embedded, and the policy forbids all other requests."""
-    found = page(STUDENTS[name])
-    assert [] == [link for link in found.attributes("href") if not link.startswith("#")]
-    assert [] == [source for source in found.attributes("src") if not source.startswith("data:image/")]
-    assert [] == found.attributes("srcset")
-    policies = [attributes["content"] for tag, attributes in found.elements if "http-equiv" in attributes]
+    html_page = page(STUDENTS[name])
+    assert [] == [link for link in html_page.attributes("href") if not link.startswith("#")]
+    assert [] == [source for source in html_page.attributes("src") if not source.startswith("data:image/")]
+    assert [] == html_page.attributes("srcset")
+    policies = [attributes["content"] for tag, attributes in html_page.elements if "http-equiv" in attributes]
     assert [POLICY] == policies
 
 
@@ -129,10 +129,10 @@ def test_frames_are_sandboxed_and_carry_the_policy() -> None:
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_every_link_has_its_target(name: str, language: str) -> None:
     """Every anchor has a target, and ids are unique."""
-    found = page(STUDENTS[name], language)
-    ids = found.attributes("id")
+    html_page = page(STUDENTS[name], language)
+    ids = html_page.attributes("id")
     assert len(ids) == len(set(ids))
-    assert set() == {link[1:] for link in found.attributes("href")} - set(ids)
+    assert set() == {link[1:] for link in html_page.attributes("href")} - set(ids)
 
 
 @pytest.mark.parametrize("name", STUDENTS)
@@ -157,9 +157,9 @@ def test_the_total_and_what_is_open_come_first() -> None:
     assert "1 point is still being graded." in head
 
 
-def losses(found: Page) -> str:
+def losses(html_page: Page) -> str:
     """Return the text of the summary of lost points."""
-    return found.text.partition("Where points were lost")[2].partition("Question by question")[0]
+    return html_page.text.partition("Where points were lost")[2].partition("Question by question")[0]
 
 
 def test_losses_are_named_with_their_reason() -> None:
@@ -274,22 +274,22 @@ def test_a_reading_that_cannot_be_set_is_text(reading: str) -> None:
 
 def test_the_notebook_leads_to_the_answers() -> None:
     """Each answer is shown at its question, and the notebook links to it from its cell."""
-    found = page(middling())
-    links = [link for link in found.attributes("href") if link.startswith("#cell")]
+    html_page = page(middling())
+    links = [link for link in html_page.attributes("href") if link.startswith("#cell")]
     assert ["#cell-1-2", "#cell-1-3", "#cell-1-5"] == links
-    assert {"cell-1-2", "cell-1-3", "cell-1-5"} <= {*found.attributes("id")}
-    assert "Your answer: cell 5" in found.text
+    assert {"cell-1-2", "cell-1-3", "cell-1-5"} <= {*html_page.attributes("id")}
+    assert "Your answer: cell 5" in html_page.text
 
 
 def test_troubled_cells_are_unfolded() -> None:
     """A cell with an error, or one that ended the run, is unfolded and states what happened."""
-    found = page(middling())
-    cells = [attributes for tag, attributes in found.elements if attributes.get("class") == "cell"]
+    html_page = page(middling())
+    cells = [attributes for tag, attributes in html_page.elements if attributes.get("class") == "cell"]
     assert [("cell-1-1", False), ("cell-1-4", False), ("cell-1-6", True)] == [
         (attributes["id"], "open" in attributes) for attributes in cells
     ]
-    assert "This cell was stopped, so its results are missing. A cell may compute for 30 s" in found.text
-    assert "Some output was longer than the limit" in found.text
+    assert "This cell was stopped, so its results are missing. A cell may compute for 30 s" in html_page.text
+    assert "Some output was longer than the limit" in html_page.text
 
 
 @pytest.mark.parametrize("ending", list(Ending))
@@ -340,7 +340,9 @@ def test_drawings_and_tex_are_shown_as_text() -> None:
 def test_an_unreadable_submission_has_a_page() -> None:
     """If no cell was run, the page states the reason at the top and in place of the notebook."""
     reason = said("The file ends in the middle.")
-    items = tuple(item(one.question, one.item, Status.NO_ANSWER, reason) for one in good().score.items)
+    items = tuple(
+        item(result.question, result.item, Status.NO_ANSWER, reason) for result in good().score.items
+    )
     score = msgspec.structs.replace(good().score, items=items)
     text = page(msgspec.structs.replace(good(), score=score, notebooks=())).text
     assert "The file ends in the middle." in text[: text.index("Where points were lost")]
@@ -355,12 +357,12 @@ def test_weaker_isolation_is_stamped() -> None:
 
 def test_the_page_speaks_german() -> None:
     """The German page has German labels, rubric texts, messages and decimal commas."""
-    found = page(middling(), "de")
-    assert "de" == dict(found.elements)["html"]["lang"]
-    assert "8,5 von 17 Punkten" in found.text
-    assert "−0,5" in found.text
-    assert "Die Parameterzahl des MLP" in found.text
-    assert "Das ist eine der beiden Matrizen." in found.text
+    html_page = page(middling(), "de")
+    assert "de" == dict(html_page.elements)["html"]["lang"]
+    assert "8,5 von 17 Punkten" in html_page.text
+    assert "−0,5" in html_page.text
+    assert "Die Parameterzahl des MLP" in html_page.text
+    assert "Das ist eine der beiden Matrizen." in html_page.text
 
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=60)
@@ -413,10 +415,10 @@ def test_a_long_cell_is_said_to_be_cut_and_later_texts_are_typeset(kind: type[Ce
 )
 def test_a_page_says_that_no_points_were_lost_only_if_some_are_decided(status: Status, said: str) -> None:
     """The message "No points were lost" is omitted if no points were earned."""
-    points = {one.item: one.possible for one in good().score.items}
+    points = {result.item: result.possible for result in good().score.items}
     items = tuple(
-        replace(one, status=status, points=points[one.item] if status is Status.PASSED else Decimal(0))
-        for one in good().score.items
+        replace(result, status=status, points=points[result.item] if status is Status.PASSED else Decimal(0))
+        for result in good().score.items
     )
     page = Page(
         render_student_page(replace(good(), score=replace(good().score, items=items)), RUBRIC, language="en")

@@ -47,10 +47,10 @@ def test_the_same_note_about_many_cells_is_one_line() -> None:
 def test_why_points_wait_is_told() -> None:
     """The reason for manual review is shown at the student, once for equal reasons."""
     items = tuple(
-        replace(one, status=Status.NEEDS_REVIEW, points=Decimal(0), staff="odd in loss 1")
-        if one.question == "mha"
-        else one
-        for one in good().score.items
+        replace(result, status=Status.NEEDS_REVIEW, points=Decimal(0), staff="odd in loss 1")
+        if result.question == "mha"
+        else result
+        for result in good().score.items
     )
     graded = replace(good(), score=replace(good().score, items=items))
     text = Page(render_summary([graded], RUBRIC)).text
@@ -60,8 +60,10 @@ def test_why_points_wait_is_told() -> None:
 def test_a_remark_beside_a_verdict_is_told_once() -> None:
     """A remark is shown once, even for passed items; for open items it is part of the reason."""
     items = tuple(
-        replace(one, remark="is an <object>", status=status)
-        for one, status in zip(good().score.items, (*3 * [Status.PASSED], Status.NEEDS_REVIEW), strict=False)
+        replace(result, remark="is an <object>", status=status)
+        for result, status in zip(
+            good().score.items, (*3 * [Status.PASSED], Status.NEEDS_REVIEW), strict=False
+        )
     )
     graded = replace(good(), score=replace(good().score, items=items))
     text = Page(render_summary([graded], RUBRIC)).text

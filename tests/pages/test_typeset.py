@@ -24,11 +24,11 @@ def test_what_is_no_formula_stays_text(text: str, expected: str) -> None:
 
 def test_formulas_are_typeset() -> None:
     """Each formula between dollars is typeset; the surrounding text is unchanged."""
-    made = with_formulas("Here $d_k$ and $\\sqrt{x}$, so.", 1000)
-    assert made.count("<math") == 2
-    assert "<msqrt>" in made
-    assert made.startswith("Here <math")
-    assert made.endswith("</math>, so.")
+    page = with_formulas("Here $d_k$ and $\\sqrt{x}$, so.", 1000)
+    assert page.count("<math") == 2
+    assert "<msqrt>" in page
+    assert page.startswith("Here <math")
+    assert page.endswith("</math>, so.")
 
 
 @pytest.mark.parametrize(

@@ -207,9 +207,12 @@ def test_a_rubric_that_draws_otherwise_leaves_it_to_a_person(room: Class, tmp_pa
     rewrite(course.locate_rubric(NAME), "integers = [2, 3, 5, 6]", "integers = [2, 3, 5, 6, 7]")
     assignment = replace(room.assignment, rubric=rubrics.load_rubric(course.locate_rubric(NAME)))
     grader = Grader(assignment, room.pool)
-    graded = {one: grader.grade(SubmittedFiles(one, {NAME: room.key(one)})).score for one in STUDENTS}
-    affected = {one: score for one, score in graded.items() if score.pending}
-    assert {FULL} == {score.points for one, score in graded.items() if one not in affected}
+    graded = {
+        student: grader.grade(SubmittedFiles(student, {NAME: room.key(student)})).score
+        for student in STUDENTS
+    }
+    affected = {student: score for student, score in graded.items() if score.pending}
+    assert {FULL} == {score.points for student, score in graded.items() if student not in affected}
     assert {Status.NEEDS_REVIEW} == {item.status for score in affected.values() for item in score.items}
     assert all("put its table [variant] back" in score.items[0].staff for score in affected.values())
     assert {} != affected != graded
@@ -225,7 +228,7 @@ def test_new_variants_are_given_only_on_demand(room: Class, tmp_path: Path) -> N
     assert room.personal("ada") == (course.locate_personal("ada", NAME) / f"{NAME}.ipynb").read_bytes()
     write_personal_releases(course, NAME, STUDENTS, room.pool, replace=True)
     assignment = assignments.load_assignment(course, NAME)
-    factors = {assignment.derive_for_student(one).rubric.variant.values["factor"] for one in STUDENTS}
+    factors = {assignment.derive_for_student(student).rubric.variant.values["factor"] for student in STUDENTS}
     assert factors <= {2, 3, 5, 7}
     assert b"# Exercise: transformers" in (course.locate_personal("ada", NAME) / f"{NAME}.ipynb").read_bytes()
 
@@ -277,12 +280,12 @@ def test_a_notebook_of_ones_own_names_ones_own_end(room: Class, tmp_path: Path) 
 def test_a_notebook_that_is_gone_leaves_it_to_a_person(room: Class, damage: str) -> None:
     """If the released notebook of a student is missing or damaged, only that student needs manual review."""
     assert room.assignment.manifest is not None
-    given = room.assignment.manifest.students["ada"].notebooks[NAME]
-    path = room.course.locate_variants(NAME) / f"{given}.ipynb"
+    notebook = room.assignment.manifest.students["ada"].notebooks[NAME]
+    path = room.course.locate_variants(NAME) / f"{notebook}.ipynb"
     before = path.read_bytes()
     try:
         path.unlink() if damage == "missing" else path.write_bytes(b"{}")
-        scores = {one: room.grade(one, room.key(one)).score for one in ("ada", "bob")}
+        scores = {student: room.grade(student, room.key(student)).score for student in ("ada", "bob")}
     finally:
         path.write_bytes(before)
     assert (Decimal(0), FULL) == (scores["ada"].points, scores["ada"].pending)
@@ -307,12 +310,12 @@ def test_a_forged_or_lost_record_is_refused(room: Class, tmp_path: Path) -> None
 
 def test_a_student_has_the_assignment_they_were_asked(room: Class) -> None:
     """`Assignment.derive_for_student` returns the student's rubric, checks and notebooks."""
-    own: Assignment = room.assignment.derive_for_student("ada")
-    assert room.personal("ada") == own.release_bytes[NAME]
-    assert room.made.variants["ada"] == own.rubric.variant
-    faults = {item.id for item in own.rubric.get_question("repair").items}
+    derived: Assignment = room.assignment.derive_for_student("ada")
+    assert room.personal("ada") == derived.release_bytes[NAME]
+    assert room.made.variants["ada"] == derived.rubric.variant
+    faults = {item.id for item in derived.rubric.get_question("repair").items}
     assert set(room.made.variants["ada"].faults["decoder"]) == faults
-    assert room.assignment.rubric.assignment.points == own.rubric.assignment.points
+    assert room.assignment.rubric.assignment.points == derived.rubric.assignment.points
     assert room.assignment == room.assignment.derive_for_student("stranger")
 
 

@@ -90,15 +90,20 @@ def result(
 
 def score(**changes: tuple[Status, str]) -> Score:
     """Return the key's score with some results changed; two underscores replace the dot."""
-    found = {place: (status, str(points)) for place, (status, points) in RIGHT.items()}
-    found |= {place.replace("__", "."): change for place, change in changes.items()}
-    items = tuple(result(place, status, Decimal(points)) for place, (status, points) in found.items())
+    expected_results = {place: (status, str(points)) for place, (status, points) in RIGHT.items()}
+    expected_results |= {place.replace("__", "."): change for place, change in changes.items()}
+    items = tuple(
+        result(place, status, Decimal(points)) for place, (status, points) in expected_results.items()
+    )
     return Score("trial", "exam", 1, items)
 
 
 def findings(trial: Trial, got: Score, key: dict[str, Mark] | None = None) -> list[tuple[str, str]]:
     """Return place and expected value of every finding."""
-    return [(one.place, one.expected) for one in build_row(trial, FIRST, RUBRIC, got, key or {}).findings]
+    return [
+        (finding.place, finding.expected)
+        for finding in build_row(trial, FIRST, RUBRIC, got, key or {}).findings
+    ]
 
 
 LOST = (Status.FAILED, "0")
@@ -127,9 +132,9 @@ def test_kept_lost_or_open(item: str, status: Status, points: str, expected: Mar
 def test_a_trial_that_does_as_it_says() -> None:
     """A trial that loses exactly its items, points and codes has no findings."""
     trial = Trial("x", "", ("a",), {"a": Decimal("0.5")}, codes={"a": "some-code"})
-    made = build_row(trial, FIRST, RUBRIC, score(first__a=(Status.FAILED, "0.5")), {})
-    assert ((), ()) == (made.findings, made.wrong)
-    assert {"a": Mark.LOST, "b": Mark.KEPT, "away": Mark.KEPT, "words": Mark.KEPT} == made.marks
+    row = build_row(trial, FIRST, RUBRIC, score(first__a=(Status.FAILED, "0.5")), {})
+    assert ((), ()) == (row.findings, row.wrong)
+    assert {"a": Mark.LOST, "b": Mark.KEPT, "away": Mark.KEPT, "words": Mark.KEPT} == row.marks
 
 
 @pytest.mark.parametrize(
@@ -186,8 +191,10 @@ def test_an_item_is_covered_by_a_trial_that_loses_it_rightly() -> None:
     )
 
     def covered(trial: Trial, status: Status, points: str) -> bool:
-        one = ItemResult("q", "only", status, Decimal(points), Decimal(1), Message("formula.wrong"), "s", "c")
-        got = Score("trial", "e", 1, (one,))
+        result = ItemResult(
+            "q", "only", status, Decimal(points), Decimal(1), Message("formula.wrong"), "s", "c"
+        )
+        got = Score("trial", "e", 1, (result,))
         return check_coverage(build_matrix(question, [build_row(trial, question, rubric, got, {})])) == ()
 
     assert covered(Trial("x", "", ("only",)), Status.FAILED, "0")
@@ -202,8 +209,8 @@ def test_an_answer_without_work_should_lose_all_items() -> None:
     """For an answer without work, kept items and items that need review are distinguished."""
     marks = {"a": Mark.KEPT, "b": Mark.LOST, "c": Mark.OPEN}
     rows = [Row("nothing", family, (), marks, (), ()) for family in (TRIVIAL, "mutants")]
-    found = list_warnings(Matrix("q", ("a", "b", "c"), (), tuple(rows)))
-    assert ["a: earned by nothing", "c: manual review for nothing"] == [one.got for one in found]
+    warnings = list_warnings(Matrix("q", ("a", "b", "c"), (), tuple(rows)))
+    assert ["a: earned by nothing", "c: manual review for nothing"] == [warning.got for warning in warnings]
 
 
 def test_an_answer_may_need_manual_review() -> None:
@@ -215,10 +222,10 @@ def test_an_answer_may_need_manual_review() -> None:
 @pytest.mark.parametrize(("told_as", "warnings"), [("some-code", 0), ("code.mistake", 1)])
 def test_a_mutant_that_is_not_recognised_is_worth_a_look(told_as: str, warnings: int) -> None:
     trial = Trial("mutant m", "", loses_any=True, told_as=told_as)
-    made = build_row(trial, FIRST, RUBRIC, score(first__a=LOST), {})
-    found = list(list_warnings(build_matrix(FIRST, [made])))
+    row = build_row(trial, FIRST, RUBRIC, score(first__a=LOST), {})
+    found = list(list_warnings(build_matrix(FIRST, [row])))
     assert ["mutant m is not recognised: its title and points never apply"] * warnings == [
-        one.got for one in found
+        warning.got for warning in found
     ]
 
 
@@ -230,8 +237,8 @@ def test_half_of_each_limit_is_left() -> None:
         ResourceUsage(cell_seconds=5.1, memory_mb=50.1), limits
     )
     spent = ResourceUsage(memory_mb=80)
-    (found,) = report_exceeded("answer key", "exam", spent, limits, find_exceeded(spent, limits))
-    assert ("at most 50 MB, one part in 2 of memory_mb", "80 MB") == (found.expected, found.got)
+    (finding,) = report_exceeded("answer key", "exam", spent, limits, find_exceeded(spent, limits))
+    assert ("at most 50 MB, one part in 2 of memory_mb", "80 MB") == (finding.expected, finding.got)
     assert ResourceUsage(cell_seconds=1, memory_mb=2) == take_smaller(
         ResourceUsage(1, memory_mb=3), ResourceUsage(2, memory_mb=2)
     )
@@ -246,17 +253,19 @@ def test_what_was_stopped_is_named() -> None:
         Note(code, "the words", "cell 3")
         for code in (limit_notes.CELL_ENDED, limit_notes.CALL_ENDED, limit_notes.MET)
     ]
-    found = list(report_stopped("x", "q", [*notes, Note("kernel", "another")]))
-    assert ["cell 3: the words"] * 3 == [finding.got for finding in found]
-    assert all(isinstance(finding, VerifyFinding) and finding.remedy for finding in found)
+    findings = list(report_stopped("x", "q", [*notes, Note("kernel", "another")]))
+    assert ["cell 3: the words"] * 3 == [finding.got for finding in findings]
+    assert all(isinstance(finding, VerifyFinding) and finding.remedy for finding in findings)
 
 
 def test_a_code_without_a_sentence_is_told() -> None:
     """A code without a message is reported, because students would see the code itself."""
     lost = result("first.a", Status.FAILED, Decimal(0), said="riddle.wrong")
-    others = [one for one in score().items if (one.question, one.item) != ("first", "a")]
-    made = build_row(Trial("t", "", ("a",)), FIRST, RUBRIC, Score("trial", "exam", 1, (lost, *others)), {})
-    (finding,) = made.findings
+    other_results = [one for one in score().items if (one.question, one.item) != ("first", "a")]
+    row = build_row(
+        Trial("t", "", ("a",)), FIRST, RUBRIC, Score("trial", "exam", 1, (lost, *other_results)), {}
+    )
+    (finding,) = row.findings
     assert ("first.a", "the bare code 'riddle.wrong'") == (finding.place, finding.got)
 
 

@@ -41,15 +41,18 @@ def shipped_course(root: Path, draw: int = 0) -> Course:
 @pytest.mark.parametrize("name", CHOSEN)
 def test_every_assignment_holds(tmp_path: Path, name: str, draw: int) -> None:
     """Shipped assignments verify without findings, and every automatic item is lost by a mistake."""
-    found = verified(shipped_course(tmp_path, draw), name)
-    assert () == found.findings
+    verification = verified(shipped_course(tmp_path, draw), name)
+    assert () == verification.findings
     automatic = {
         (matrix.question, item)
-        for matrix in found.matrices
+        for matrix in verification.matrices
         for item in matrix.items
         if item not in matrix.manual
     }
     lost = {
-        (matrix.question, item) for matrix in found.matrices for row in matrix.mistakes for item in row.loses
+        (matrix.question, item)
+        for matrix in verification.matrices
+        for row in matrix.mistakes
+        for item in row.loses
     }
     assert automatic <= lost

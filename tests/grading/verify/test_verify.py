@@ -26,23 +26,23 @@ def verified(course: Course, name: str = NAME) -> Verification:
         return verify(assignments.load_assignment(course, name), pool)
 
 
-def places(found: Verification) -> dict[tuple[str, str], VerifyFinding]:
+def places(verification: Verification) -> dict[tuple[str, str], VerifyFinding]:
     """Return the findings by paper and place."""
-    return {(finding.paper, finding.place): finding for finding in found.findings}
+    return {(finding.paper, finding.place): finding for finding in verification.findings}
 
 
 @pytest.mark.slow
 def test_the_small_course_holds(tmp_path: Path) -> None:
     """Questions of all kinds in two notebooks verify without findings; only code needs boxes."""
-    found = verified(small_course(tmp_path))
-    assert () == found.findings
+    verification = verified(small_course(tmp_path))
+    assert () == verification.findings
     assert ["mlp", "model", "layers", "activation", "places", "softmax", "thoughts"] == [
-        one.question for one in found.matrices
+        matrix.question for matrix in verification.matrices
     ]
-    assert 9 == found.boxes == len(found.matrices[5].rows)
-    assert all(one.mistakes and one.alternatives for one in found.matrices)
-    assert 0 < found.key.submission_seconds <= found.most.submission_seconds
-    assert found.most.memory_mb > 1
+    assert 9 == verification.boxes == len(verification.matrices[5].rows)
+    assert all(matrix.mistakes and matrix.alternatives for matrix in verification.matrices)
+    assert 0 < verification.key.submission_seconds <= verification.most.submission_seconds
+    assert verification.most.memory_mb > 1
 
 
 def of_rubric(old: str, new: str) -> Callable[[Course], None]:
@@ -162,22 +162,22 @@ def test_each_defect_is_named(tmp_path: Path, defects: tuple[Defect, ...]) -> No
     course = small_course(tmp_path)
     for defect in defects:
         defect.plant(course)
-    found = places(verified(course))
+    findings_by_place = places(verified(course))
     for defect in defects:
-        assert (defect.paper, defect.place) in found, sorted(found)
-        finding = found[defect.paper, defect.place]
+        assert (defect.paper, defect.place) in findings_by_place, sorted(findings_by_place)
+        finding = findings_by_place[defect.paper, defect.place]
         assert defect.expected == finding.expected
         assert finding.got.startswith(defect.got)
         assert finding.remedy
     blamed = {place.partition(".")[0] for defect in defects for place in (defect.place, *defect.spreads)}
-    assert blamed >= {place.partition(".")[0] for _, place in found}
+    assert blamed >= {place.partition(".")[0] for _, place in findings_by_place}
 
 
 def test_a_formula_that_is_no_mistake_is_told_so(tmp_path: Path) -> None:
     """A named mistake that equals the right formula is reported."""
     course = small_course(tmp_path)
     changed(course.locate_rubric(NAME), 'when = "4*d_model^2"', 'when = "2*(2*d_model)^2"')
-    (finding,) = [one for one in verified(course).findings if one.place == "mlp.formula"]
+    (finding,) = [candidate for candidate in verified(course).findings if candidate.place == "mlp.formula"]
     assert "trial 'formula: mistake one-matrix-only: 2*(2*d_model)^2' of mlp" == finding.paper
     assert str(finding.remedy).startswith("this mistake is right")
 
@@ -209,6 +209,6 @@ def test_verify_quick_stops_before_the_trials(tmp_path: Path) -> None:
         defect.plant(course)
     generate_release(course, NAME)
     with Pool() as pool:
-        found = verify(assignments.load_assignment(course, NAME), pool, quick=True).findings
-    key = [(one.paper, one.place) for one in found if one.paper != "rubric"]
+        findings = verify(assignments.load_assignment(course, NAME), pool, quick=True).findings
+    key = [(finding.paper, finding.place) for finding in findings if finding.paper != "rubric"]
     assert [("answer key", "layers.number")] == key

@@ -27,14 +27,18 @@ def exam() -> Rubric:
 @pytest.fixture(scope="session")
 def page(exam: Rubric) -> Callable[..., str]:
     """Return the exam's sheet in a language, for students or for graders."""
-    made: dict[tuple[str, bool], str] = {}
+    rendered: dict[tuple[str, bool], str] = {}
 
     def page_of(language: str = "en", *, solutions: bool = False) -> str:
-        if (language, solutions) not in made:
+        if (language, solutions) not in rendered:
             files = release_generation.build_release_files(COURSE, exam, language)
-            releases = {one.name: files[f"{one.name}.ipynb"] for one in exam.assignment.notebooks}
+            releases = {
+                notebook.name: files[f"{notebook.name}.ipynb"] for notebook in exam.assignment.notebooks
+            }
             key = release_generation.read_answer_key(COURSE, exam) if solutions else None
-            made[language, solutions] = render_sheet(make_sheet(exam, releases, language=language, key=key))
-        return made[language, solutions]
+            rendered[language, solutions] = render_sheet(
+                make_sheet(exam, releases, language=language, key=key)
+            )
+        return rendered[language, solutions]
 
     return page_of

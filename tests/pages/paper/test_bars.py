@@ -36,7 +36,7 @@ def lines_beside_the_bar(folder: Path, formula: str, style: str, sign: int = 0) 
     rows = [[grey.getpixel((x, y)) < 128 for x in range(grey.width)] for y in range(grey.height)]
     lengths = [longest_run(row) for row in rows]
     length, start = max(lengths)
-    bar = [y for y, one in enumerate(lengths) if one == (length, start)]
+    bar = [y for y, bounds in enumerate(lengths) if bounds == (length, start)]
     inside = slice(start + sign, start + length)
     return sum(rows[bar[0] - 2][inside]), sum(rows[bar[-1] + 2][inside])
 

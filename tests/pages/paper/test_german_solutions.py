@@ -18,17 +18,19 @@ from tests.pages.paper.test_sheet import plain
 @pytest.mark.parametrize("name", ["dl4nlp-exam", "gpt2"])
 def test_graders_read_guides_in_their_language(name: str) -> None:
     """All guides, examples and written answers of the German sheet are German."""
-    asked = load_rubric(COURSE.locate_rubric(name))
-    files = release_generation.build_release_files(COURSE, asked, "de")
-    releases = {one.name: files[f"{one.name}.ipynb"] for one in asked.assignment.notebooks}
-    sheet = make_sheet(asked, releases, language="de", key=release_generation.read_answer_key(COURSE, asked))
+    rubric = load_rubric(COURSE.locate_rubric(name))
+    files = release_generation.build_release_files(COURSE, rubric, "de")
+    releases = {notebook.name: files[f"{notebook.name}.ipynb"] for notebook in rubric.assignment.notebooks}
+    sheet = make_sheet(
+        rubric, releases, language="de", key=release_generation.read_answer_key(COURSE, rubric)
+    )
     shown = plain(render_sheet(sheet))
     texts = 0
-    for question in asked.questions:
+    for question in rubric.questions:
         for item in question.items:
             options = read_manual_options(question, item)
-            one = options.examples or Examples("", "")
-            for text in filter(None, (options.guide, one.full, one.half, one.none)):
+            examples = options.examples or Examples("", "")
+            for text in filter(None, (options.guide, examples.full, examples.half, examples.none)):
                 english, german = (plain(str(render_prose(get_text(text, which)))) for which in ("en", "de"))
                 assert german in shown
                 assert english not in shown
@@ -36,7 +38,7 @@ def test_graders_read_guides_in_their_language(name: str) -> None:
     assert texts > 25
     answers = [
         cell
-        for data in release_generation.read_answer_key(COURSE, asked).values()
+        for data in release_generation.read_answer_key(COURSE, rubric).values()
         for cell in load_release(data, "key").cells
         if cell.is_answer and cell.cell_type == "markdown"
     ]

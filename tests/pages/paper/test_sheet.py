@@ -50,9 +50,9 @@ def rubric(kind: str, more: str, item: str) -> Rubric:
 def test_every_question_is_there_once_with_its_points(page: Page, exam: Rubric, language: str) -> None:
     """The sheet lists the questions in the order of the rubric, with their points."""
     unit = {"en": ("points", "point"), "de": ("Punkte", "Punkt")}[language]
-    found = re.findall(r'id="question-([^"]+)" data-points="([^"]+) (\w+)"', page(language))
-    assert [question.id for question in exam.questions] == [name for name, _, _ in found]
-    for question, (_, points, word) in zip(exam.questions, found, strict=True):
+    questions = re.findall(r'id="question-([^"]+)" data-points="([^"]+) (\w+)"', page(language))
+    assert [question.id for question in exam.questions] == [name for name, _, _ in questions]
+    for question, (_, points, word) in zip(exam.questions, questions, strict=True):
         assert question.points == Decimal(points.replace(",", "."))
         assert word == unit[question.points == 1]
 
@@ -74,10 +74,10 @@ def test_no_solution_on_the_students_sheet(page: Page, exam: Rubric) -> None:
 def test_every_item_on_the_graders_sheet(page: Page, exam: Rubric) -> None:
     """The solution sheet contains each item with its points, and the cells of the answer key."""
     solved = page(solutions=True)
-    found = re.findall(r'<tr id="item-([^"]+)"><td class="num">([^<]+)</td>', solved)
+    item_rows = re.findall(r'<tr id="item-([^"]+)"><td class="num">([^<]+)</td>', solved)
     assert [
         (f"{question.id}-{item.id}", item.points) for question in exam.questions for item in question.items
-    ] == [(name, Decimal(points.replace("−", "-"))) for name, points in found]
+    ] == [(name, Decimal(points.replace("−", "-"))) for name, points in item_rows]
     for line in ('parallel_time = "O(1)"', "a vector, its last hidden state", "return self.output_head(x)"):
         assert line in plain(solved)
 
@@ -162,7 +162,7 @@ def test_what_closes_an_answer_stays_on_its_line() -> None:
     entry, names = (piece.markup for piece in make_empty_box(question, cell(source), Decimal(1)).pieces)
     blank = r'<span class="kept"><span class="blank" style="width:(\d+)mm"></span>{}</span>'
     assert re.search(blank.format(","), entry)
-    (width,) = (int(found) for found in re.findall(r"width:(\d+)mm", entry))
+    (width,) = (int(digits) for digits in re.findall(r"width:(\d+)mm", entry))
     assert len('"": ,' + 36 * "a") * 2.15 + width + 2 <= 160
     assert re.fullmatch(rf"names = \[{blank.format(',')} {blank.format(']')}", names)
 
@@ -183,10 +183,10 @@ def test_a_table_is_ruled_without_its_rows_names() -> None:
 
 def test_own_details_are_a_form() -> None:
     """A cell that only assigns empty strings to names becomes a form; other cells are code."""
-    found = render_form("# Name and number\nname = \"\"\nnumber = ''\n")
-    assert found is not None
-    assert 2 == found.count('class="blank"')
-    assert "# Name and number" in found
+    form = render_form("# Name and number\nname = \"\"\nnumber = ''\n")
+    assert form is not None
+    assert 2 == form.count('class="blank"')
+    assert "# Name and number" in form
     for source in ("", "# nothing\n", 'name = ""\nprint(name)', 'name = "Ada"'):
         assert render_form(source) is None, source
 
@@ -235,7 +235,7 @@ def test_growth_is_shown_with_its_letter() -> None:
         asked.questions[0], asked.questions[0].items[0], SheetLabels("en"), typesetter
     ).notes
     labels = [re.search(r'aria-label="([^"]*)"', note.text) for note in notes]
-    assert ["O(n^2)", "Θ(log(n))", "O(log(n))"] == [found and found[1] for found in labels]
+    assert ["O(n^2)", "Θ(log(n))", "O(log(n))"] == [match and match[1] for match in labels]
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_bonus_points_are_told(page: Page, exam: Rubric) -> None:
     first, *others = exam.questions
     odd = replace(exam, questions=(replace(first, bonus=True), *others))
     files = release_generation.build_release_files(COURSE, exam, "de")
-    releases = {one.name: files[f"{one.name}.ipynb"] for one in exam.assignment.notebooks}
+    releases = {notebook.name: files[f"{notebook.name}.ipynb"] for notebook in exam.assignment.notebooks}
     for key in (None, release_generation.read_answer_key(COURSE, exam)):
         labels = re.findall(
             r'<p class="label"><span>([^<]*)</span>(.*?)</p>',
@@ -279,7 +279,7 @@ def test_a_title_cannot_leave_its_place(exam: Rubric) -> None:
     title = {"en": '"; } </style><script>alert(1)</script>'}
     odd = replace(exam, assignment=replace(exam.assignment, title=title))
     files = release_generation.build_release_files(COURSE, exam, "en")
-    releases = {one.name: files[f"{one.name}.ipynb"] for one in exam.assignment.notebooks}
+    releases = {notebook.name: files[f"{notebook.name}.ipynb"] for notebook in exam.assignment.notebooks}
     page = render_sheet(make_sheet(odd, releases, language="en"))
     assert "<script" not in page
     assert 1 == page.count("</style>")

@@ -61,5 +61,5 @@ def judge(
     expected: Sequence[Observation] = (),
 ) -> tuple[ItemResult, ...]:
     """Return the results of one answer."""
-    given = source if isinstance(source, Answer) else answer(source)
-    return check.judge(Evidence(given, observed, expected, draw=DRAW))
+    given_answer = source if isinstance(source, Answer) else answer(source)
+    return check.judge(Evidence(given_answer, observed, expected, draw=DRAW))

@@ -252,11 +252,11 @@ REASONS = {
 def test_students_read_why_a_finding_is_not_proved(code: str, finding: str, reason: str, run: Any) -> None:
     """Students see in both languages why a finding is not proved, without its place or the fault shown."""
     source = f"{PROVED}\n{code}\ntranslator_findings[0] = {finding}\n"
-    told = run("audit_translator", source).outcomes["target_padding", ""].told
-    assert {"en", "de"} == set(told)
-    assert "Finding 1: " in told["en"]
-    assert reason in told["en"]
-    assert not any(word in told["en"] for word in ("target", "cross", "decode"))
+    messages = run("audit_translator", source).outcomes["target_padding", ""].told
+    assert {"en", "de"} == set(messages)
+    assert "Finding 1: " in messages["en"]
+    assert reason in messages["en"]
+    assert not any(word in messages["en"] for word in ("target", "cross", "decode"))
 
 
 def test_our_own_errors_cost_nobody_a_point(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,10 +322,12 @@ class ScriptedAudit:
     def outcome(self, variant: str, inputs: Any) -> Any:
         self._asked.append(variant)
         moved = "moved" if self._asked.count("definition") == 2 and variant == "definition" else ""
-        found = self._outcomes.get(moved) or self._outcomes[variant if variant == "definition" else "listing"]
-        if isinstance(found, NoEvidence):
-            raise found
-        return found
+        outcome = (
+            self._outcomes.get(moved) or self._outcomes[variant if variant == "definition" else "listing"]
+        )
+        if isinstance(outcome, NoEvidence):
+            raise outcome
+        return outcome
 
 
 def outcome(numbers: Any, counted: Any = True) -> dict[str, Any]:

@@ -46,10 +46,10 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
 def lost(grader: Grader, question: str, source: str) -> Mapping[str, str]:
     """Return the items without full points, each with its points, and ``?`` if it needs manual review."""
     results = grade(grader, {question: source}).score.items
-    own = [result for result in results if result.question == question]
+    question_results = [result for result in results if result.question == question]
     return {
         result.item: f"{result.points.normalize():f}{'?' if result.status is Status.NEEDS_REVIEW else ''}"
-        for result in own
+        for result in question_results
         if result.status is not Status.PASSED
     }
 

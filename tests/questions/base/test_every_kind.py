@@ -119,8 +119,8 @@ def test_any_values_from_a_whole_plan(rubric: Rubric, check: Check, seed: int) -
 def test_integers_that_python_does_not_print(rubric: Rubric, check: Check, huge: object) -> None:
     """An integer above Python's limit for printing is judged like any wrong answer."""
     given_answer = Answer("q-answer", "code", "x = f()", changed=True)
-    one = Observation(ok=True, value=huge)
-    observed = [one for _ in check.plan_calls(given_answer)]
+    observation = Observation(ok=True, value=huge)
+    observed = [observation for _ in check.plan_calls(given_answer)]
     results = check.judge(Evidence(given_answer, observed, observed, draw=DRAW))
     assert [] == list_broken_rules(rubric, results)
 
@@ -151,14 +151,14 @@ def _codes_in_source() -> set[str]:
     folder = Path(autograder.__file__).parent
     elsewhere = {"repair", "formula"}  # they have separate vocabularies
     files = [*(folder / "questions").rglob("*.py")]
-    own = {path for path in files if path.parent.name not in elsewhere}
+    own_files = {path for path in files if path.parent.name not in elsewhere}
     areas = "|".join(sorted({re.escape(code.partition(".")[0]) for code in GENERAL if "." in code}))
-    found: set[str] = set()
-    for path in (*own, *(folder / "grading").glob("*.py")):
+    codes: set[str] = set()
+    for path in (*own_files, *(folder / "grading").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found |= set(re.findall(rf"^(?:{areas})\.[a-z-]+$", node.value))
-    return found
+                codes |= set(re.findall(rf"^(?:{areas})\.[a-z-]+$", node.value))
+    return codes
 
 
 def test_code_and_vocabulary_agree() -> None:

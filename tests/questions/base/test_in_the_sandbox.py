@@ -15,14 +15,14 @@ pytestmark = pytest.mark.sandbox
 def codes(sandbox: Sandbox, question: str, source: str, right: str) -> dict[str, str]:
     """Return the code of each item (empty if passed); the reference runs in a separate box."""
     check = check_of(question)
-    given = answer(source)
+    given_answer = answer(source)
     asked = []
-    for text, plan in ((source, check.plan_calls(given)), (right, check.plan_reference_calls())):
+    for text, plan in ((source, check.plan_calls(given_answer)), (right, check.plan_reference_calls())):
         box = sandbox.open(Limits())
         box.run_cell(text, seconds=20)
         asked.append(box.ask(plan, seconds=20))
         box.close()
-    results = check.judge(Evidence(given, asked[0], asked[1], draw=DRAW))
+    results = check.judge(Evidence(given_answer, asked[0], asked[1], draw=DRAW))
     return {result.item: result.code if result.status is not Status.PASSED else "" for result in results}
 
 

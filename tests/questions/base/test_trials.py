@@ -161,7 +161,7 @@ CHOICES = 'one = "a"\nboth = ["a", "b"]\npicked = ["a", "b"]\nmatched = ["a", "e
 
 def example(name: str) -> str:
     """Return the documented example whose assignment has this name."""
-    return next(one for one in EXAMPLES if f'name = "{name}"' in one)
+    return next(example for example in EXAMPLES if f'name = "{name}"' in example)
 
 
 def rubric_from(text: str) -> Rubric:
@@ -216,15 +216,21 @@ class Paper:
 
     def results(self, changes: Mapping[str, str]) -> dict[str, tuple[ItemResult, ...]]:
         """Return the results of the key with some answers replaced; no code may be needed."""
-        found: dict[str, tuple[ItemResult, ...]] = {}
+        results_by_question: dict[str, tuple[ItemResult, ...]] = {}
         for name, key in self.keys.items():
             source = changes.get(name, key.source)
-            given = Answer(key.grade_id, key.cell_type, source, changed=True)
-            assert () == self.checks[name].plan_calls(given), source
+            given_answer = Answer(key.grade_id, key.cell_type, source, changed=True)
+            assert () == self.checks[name].plan_calls(given_answer), source
             reference = (Observation(ok=True, value=REFERENCES[name]),) if name in REFERENCES else ()
-            earlier = {f"{one.question}.{one.item}": one for results in found.values() for one in results}
-            found[name] = self.checks[name].judge(Evidence(given, (), reference, earlier, draw=DRAW))
-        return found
+            earlier = {
+                f"{one.question}.{one.item}": one
+                for results in results_by_question.values()
+                for one in results
+            }
+            results_by_question[name] = self.checks[name].judge(
+                Evidence(given_answer, (), reference, earlier, draw=DRAW)
+            )
+        return results_by_question
 
     def wrong(self, question: str, trial: Trial) -> list[str]:
         """Return the differences between a trial's expected and actual result."""
@@ -234,7 +240,8 @@ class Paper:
         score = grades.compute_score("trial", self.rubric, self.results(changes))
         judged = build_row(trial, self.rubric.get_question(question), self.rubric, score, {})
         return [
-            f"{trial.name}: {one.place}: expected {one.expected}, got {one.got}" for one in judged.findings
+            f"{trial.name}: {finding.place}: expected {finding.expected}, got {finding.got}"
+            for finding in judged.findings
         ]
 
 

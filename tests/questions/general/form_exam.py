@@ -48,8 +48,8 @@ def check_of(item: str) -> FormulaCheck:
 def result_of(check: FormulaCheck, value: object, *, cell_type: str = "code") -> ItemResult:
     """Return the result of an answer that is assigned as a literal, or written in a text cell."""
     source = f"answer = {value!r}" if cell_type == "code" else str(value)
-    given = Answer("q-answer", cell_type, source, changed=True)
-    (result,) = check.judge(Evidence(given, (Observation(ok=True, value=value),)))
+    given_answer = Answer("q-answer", cell_type, source, changed=True)
+    (result,) = check.judge(Evidence(given_answer, (Observation(ok=True, value=value),)))
     for language in ("en", "de"):
         assert render_message(result.student, language)
     return result

@@ -154,8 +154,8 @@ def judged(
     """Return results by item; ``values`` are those of the requested names in the box."""
     answer = Answer(f"{question}-answer", cell_type, source, changed)
     if observations is None:
-        asked = [call.target for call in check.plan_calls(answer)]
-        observations = tuple(Observation(ok=True, value=(values or {}).get(name)) for name in asked)
+        targets = [call.target for call in check.plan_calls(answer)]
+        observations = tuple(Observation(ok=True, value=(values or {}).get(name)) for name in targets)
     reference = REFERENCES.get(question)
     expected = (Observation(ok=True, value=OpaqueValue("Add", reference)),) if reference else ()
     results = check.judge(Evidence(answer, observations, expected, earlier or {}))

@@ -116,9 +116,9 @@ def test_other_ticks(written: str, code: str) -> None:
 def test_a_text_cell_can_be_a_choice() -> None:
     """A choice can be answered in a markdown cell."""
     check = check_of(TICK.replace('answer = "change"\n', ""))
-    given = answer("**Nein**", cell_type="markdown")
-    assert () == check.plan_calls(given)
-    assert Status.PASSED == judge(check, given)[0].status
+    given_answer = answer("**Nein**", cell_type="markdown")
+    assert () == check.plan_calls(given_answer)
+    assert Status.PASSED == judge(check, given_answer)[0].status
 
 
 @pytest.mark.parametrize(
@@ -238,11 +238,11 @@ def _both(first: str, second: str) -> tuple[ItemResult, ItemResult]:
     """Return the results of two parts, the second of which must differ from the first."""
     rubric = parse_rubric(CAUSES.encode())
     checks = [make_check(question, rubric) for question in rubric.questions]
-    (one,) = checks[0].judge(Evidence(answer(f"d_cause = {first}"), (), draw=DRAW))
+    (result,) = checks[0].judge(Evidence(answer(f"d_cause = {first}"), (), draw=DRAW))
     (other,) = checks[1].judge(
-        Evidence(answer(f"e_cause = {second}"), (), earlier={"d.cause": one}, draw=DRAW)
+        Evidence(answer(f"e_cause = {second}"), (), earlier={"d.cause": result}, draw=DRAW)
     )
-    return one, other
+    return result, other
 
 
 @pytest.mark.parametrize(
@@ -330,8 +330,8 @@ right = ["summarisation", "recognition"]
 )
 def test_a_name_is_known_by_the_beginning_of_a_word(name: str, option: str) -> None:
     """The beginning of a word selects an option if it is unique; an exact name takes precedence."""
-    (found,) = judge(check_of(NAMES), f"named = [{name!r}]")
-    assert ((option,) if option else ()) == found.chosen
+    (result,) = judge(check_of(NAMES), f"named = [{name!r}]")
+    assert ((option,) if option else ()) == result.chosen
 
 
 WORDED = """
@@ -379,9 +379,9 @@ UNCERTAIN = (
 
 @pytest.mark.parametrize(("text", "option"), READ.items())
 def test_an_option_is_read_as_it_is_meant(text: str, option: str) -> None:
-    (found,) = judge(check_of(WORDED), f"named = {text!r}")
-    assert (option,) == found.chosen
-    assert found.status is (Status.PASSED if option == "no" else Status.FAILED)
+    (result,) = judge(check_of(WORDED), f"named = {text!r}")
+    assert (option,) == result.chosen
+    assert result.status is (Status.PASSED if option == "no" else Status.FAILED)
 
 
 @pytest.mark.parametrize("text", UNCERTAIN)
@@ -397,8 +397,8 @@ def test_pythons_none_is_the_option_of_this_name(entry: str | None) -> None:
     item = 'key = 1\npick = 1\nright = ["none"]\n'
     rubric = NAMES.replace("pick = 2\n", "").replace('right = ["summarisation", "recognition"]\n', item)
     check = check_of(rubric.replace('credit = "each"\n', ""))
-    (found,) = judge(check, "named = make()", [value({1: entry})])
-    assert (("none",), Status.PASSED) == (found.chosen, found.status)
+    (result,) = judge(check, "named = make()", [value({1: entry})])
+    assert (("none",), Status.PASSED) == (result.chosen, result.status)
 
 
 NUMBERED = """

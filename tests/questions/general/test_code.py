@@ -161,11 +161,11 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
 def test_code_grades(source: str, expected: Mapping[str, str], grader: Grader) -> None:
     """Each answer loses exactly the expected points or needs manual review."""
     results = grade(grader, {"merge": source} if source else {}).score.items
-    found = summarise(results)
+    summary = summarise(results)
     wanted = {f"merge.{name}": text for name, text in expected.items()}
     if source.startswith("def merge") and len(expected) != len(ITEMS) and "marge" not in source:
         wanted = {**FULL, **wanted}
-    assert wanted.items() <= found.items(), {result.item: result.staff for result in results}
+    assert wanted.items() <= summary.items(), {result.item: result.staff for result in results}
 
 
 @pytest.mark.sandbox

@@ -107,9 +107,9 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
         (root / "reference" / "checks" / f"{name}.py").write_text(source)
     (root / "assignments/digits/examples.csv").write_text("\n".join(map(str, range(20))))
     (root / "assignments/digits/predictions.csv").write_bytes(table(LABELS))
-    made = Course.from_folder(root)
-    generate_release(made, "digits")
-    return made
+    course = Course.from_folder(root)
+    generate_release(course, "digits")
+    return course
 
 
 def table(rows: list[int]) -> bytes:
@@ -129,7 +129,7 @@ def results(grader: Grader, files: dict[str, bytes], **answers: str) -> dict[str
     release = grader.assignment.release_bytes["digits"]
     notebook = with_sources(release, {f"{name}-answer": source for name, source in answers.items()})
     graded = grader.grade(SubmittedFiles("s", {"digits": notebook}, files))
-    return {one.question: one for one in graded.score.items}
+    return {result.question: result for result in graded.score.items}
 
 
 WRONG = [(label + 1) % 3 for label in LABELS]
@@ -189,12 +189,14 @@ def test_answers_of_code(grader: Grader) -> None:
 
 def test_a_changed_open_gains_nothing(grader: Grader) -> None:
     """A patched `open` only changes what is judged as the student's file, and earns nothing."""
-    found = results(grader, {"predictions.csv": table(LABELS)}, model=PATCHED, losses=SAVE)
-    assert {"predictions": 0, "model": 2, "losses": 0} == {name: one.points for name, one in found.items()}
+    results_by_name = results(grader, {"predictions.csv": table(LABELS)}, model=PATCHED, losses=SAVE)
+    assert {"predictions": 0, "model": 2, "losses": 0} == {
+        name: result.points for name, result in results_by_name.items()
+    }
 
 
 def test_the_course_verifies(course: Course) -> None:
     """The answer key earns all points, and every planted answer loses its points."""
     with Pool() as pool:
-        found = verify(load_assignment(course, "digits"), pool)
-    assert [] == [one for one in found.findings if one.place != "predictions.accuracy"]
+        verification = verify(load_assignment(course, "digits"), pool)
+    assert [] == [finding for finding in verification.findings if finding.place != "predictions.accuracy"]

@@ -110,12 +110,14 @@ def sit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sit]:
         graders = {
             question: Grader(
                 load_assignment(
-                    code_course(tmp_path_factory.mktemp(question), {question: asked}, preload='"torch"'),
+                    code_course(
+                        tmp_path_factory.mktemp(question), {question: question_text}, preload='"torch"'
+                    ),
                     NAME,
                 ),
                 pool,
             )
-            for question, asked in QUESTIONS.items()
+            for question, question_text in QUESTIONS.items()
         }
 
         def grade(source: str, question: str = "attend", *, before: str = "") -> dict[str, ItemResult]:
@@ -124,7 +126,7 @@ def sit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sit]:
             if before:
                 paper = with_cells(loaded(paper), [before])
             graded = graders[question].grade(SubmittedFiles("s", {NAME: paper}))
-            return {one.item: one for one in graded.score.items}
+            return {result.item: result for result in graded.score.items}
 
         yield grade
 

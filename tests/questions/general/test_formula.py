@@ -184,8 +184,8 @@ def test_trials_round_every_quotient_of_an_accepted_formula(accepted: str, plant
     """Replacing ``/`` with ``//`` or the reverse loses the item, unless all values are whole."""
     rubric = altered('accept = ["8*d_model^2 + 5*d_model"]', f'accept = ["{accepted}"]')
     key = Answer("b-answer", "code", "mlp = '8*d_model**2'", changed=True)
-    made = FormulaCheck(rubric.get_question("b"), rubric).make_trials(key)
-    rounded = [trial for trial in made if trial.family == "formula: quotients rounded or not"]
+    trials = FormulaCheck(rubric.get_question("b"), rubric).make_trials(key)
+    rounded = [trial for trial in trials if trial.family == "formula: quotients rounded or not"]
     assert planted == {trial.name.rpartition(": ")[2] for trial in rounded}
     assert all(trial.loses == ("formula",) for trial in rounded)
 

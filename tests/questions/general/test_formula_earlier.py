@@ -120,8 +120,8 @@ def judged(question: str, text: str, earlier: ItemResult | None = None) -> ItemR
     """Return the first item's result for a text, after an earlier result."""
     check = CHECKS[question]
     source = f"{READ.get_question(question).answer} = {text!r}"
-    known = {} if earlier is None else {f"{earlier.question}.{earlier.item}": earlier}
-    return check.judge(Evidence(Answer("a", "code", source, changed=True), (), (), known))[0]
+    earlier_results = {} if earlier is None else {f"{earlier.question}.{earlier.item}": earlier}
+    return check.judge(Evidence(Answer("a", "code", source, changed=True), (), (), earlier_results))[0]
 
 
 def result(status: Status, reading: str, code: str = "") -> ItemResult:

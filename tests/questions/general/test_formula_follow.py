@@ -122,17 +122,19 @@ CHECKS = {one.id: FormulaCheck(one, READ) for one in READ.questions}
 
 def graded(**sources: str) -> dict[str, ItemResult]:
     """Return the results of all questions by ``question.item``; missing answers are right ones."""
-    given = {
+    answers_by_question = {
         "first": "one = '2*w'\nshape = '(w, 4*w)'\nentries = '4*w^2'",
         "second": "two = '3*k'",
         "third": "three = '2*w + 3*k'",
         "fourth": "four = '2*w + 3*k'",
     } | sources
-    found: dict[str, ItemResult] = {}
+    results: dict[str, ItemResult] = {}
     for question, check in CHECKS.items():
-        answer = Answer("a", "code", given[question], changed=True)
-        found |= {f"{question}.{one.item}": one for one in check.judge(Evidence(answer, (), (), found))}
-    return found
+        answer = Answer("a", "code", answers_by_question[question], changed=True)
+        results |= {
+            f"{question}.{result.item}": result for result in check.judge(Evidence(answer, (), (), results))
+        }
+    return results
 
 
 FIRST = "one = {!r}\nshape = '(w, 4*w)'\nentries = '4*w^2'"
@@ -168,10 +170,10 @@ def test_what_follows_from_both(before: str, two: str, three: str, points: str, 
 def test_a_result_that_was_carried_is_carried_on() -> None:
     """A carried error is carried on: the third builds on the first, and the fourth on the third."""
     answers = {"first": FIRST.format("w"), "third": "three = 'w + 3*k'", "fourth": "four = 'w + 3*k'"}
-    found = graded(**answers)
+    results = graded(**answers)
     assert ("formula.carried-forward", Decimal(4)) == (
-        found["fourth.simple"].code,
-        found["fourth.simple"].points,
+        results["fourth.simple"].code,
+        results["fourth.simple"].points,
     )
 
 
@@ -207,8 +209,8 @@ def test_a_copy_earns_what_is_not_in_the_form(three: str, four: str, points: str
 )
 def test_elements_of_a_shape_that_was_asked_for_beside(shape: str, entries: str, points: str) -> None:
     """Names may refer to elements of a tuple, also in the same question."""
-    found = graded(first=f"one = '2*w'\nshape = {shape!r}\nentries = {entries!r}")
-    assert Decimal(points) == found["first.entries"].points
+    results = graded(first=f"one = '2*w'\nshape = {shape!r}\nentries = {entries!r}")
+    assert Decimal(points) == results["first.entries"].points
 
 
 @pytest.mark.parametrize(

@@ -71,13 +71,13 @@ def marked(number: str = "0", shape: str = "(0, 0)", hidden: str = "(d, 4*d)") -
     """Return the results of two answers after an earlier one."""
     read = rubric()
     answers = {"first": f"hidden = {hidden!r}", "one": f"number = {number!r}\nshape = {shape!r}"}
-    known: dict[str, ItemResult] = {}
+    earlier_results: dict[str, ItemResult] = {}
     for name, source in answers.items():
-        found = FormulaCheck(read.get_question(name), read).judge(
-            Evidence(Answer(name, "code", source, changed=True), (), (), earlier=known)
+        results = FormulaCheck(read.get_question(name), read).judge(
+            Evidence(Answer(name, "code", source, changed=True), (), (), earlier=earlier_results)
         )
-        known |= {f"{name}.{one.item}": one for one in found}
-    return known
+        earlier_results |= {f"{name}.{result.item}": result for result in results}
+    return earlier_results
 
 
 @pytest.mark.parametrize(
@@ -123,15 +123,15 @@ def test_a_slip_beside_optional_terms_is_worth_the_same(number: str, points: str
         f'{optional}[[question.item]]\nid = "shape"\npoints = 2',
     )
     check = FormulaCheck(read.get_question("one"), read)
-    found = check.judge(Evidence(Answer("one", "code", f"number = {number!r}", changed=True), (), ()))
-    assert Decimal(points) == next(one.points for one in found if one.item == "sum")
+    results = check.judge(Evidence(Answer("one", "code", f"number = {number!r}", changed=True), (), ()))
+    assert Decimal(points) == next(result.points for result in results if result.item == "sum")
 
 
 def test_a_slip_is_told_where_it_is() -> None:
     """Students see which two sides of a chain differ."""
-    found = marked("4*d^2 + 8*d^2 = 6*d^2 + 6*d^2 = 13*d^2")["one.sum"]
-    assert ("formula.sides-differ", Decimal(2)) == (found.student.code, found.points)
-    assert {"left": "6*d^2 + 6*d^2", "right": "13*d^2"} == dict(found.student.params)
+    result = marked("4*d^2 + 8*d^2 = 6*d^2 + 6*d^2 = 13*d^2")["one.sum"]
+    assert ("formula.sides-differ", Decimal(2)) == (result.student.code, result.points)
+    assert {"left": "6*d^2 + 6*d^2", "right": "13*d^2"} == dict(result.student.params)
 
 
 @pytest.mark.parametrize(

@@ -65,9 +65,9 @@ def status(check: FormulaCheck | ShapeCheck, text: object, draw: Draw | None) ->
 def test_points_that_can_be_looked_up_are_of_no_use(question: str) -> None:
     """A formula that agrees only at publicly known points fails with a secret."""
     check = check_of(question)
-    known = Points({"n": "positive integer", "d": "positive integer", "p": "probability"},
+    points = Points({"n": "positive integer", "d": "positive integer", "p": "probability"},
                    derive_key(SAMPLE.seed, "points")).exact  # fmt: skip
-    forged = f"4*n*d + (n - {known['n']})"
+    forged = f"4*n*d + (n - {points['n']})"
     text = forged if isinstance(check, FormulaCheck) else (forged,)
     assert Status.PASSED is status(check, text, None)
     assert Status.FAILED is status(check, text, Draw(b"a secret"))
@@ -78,9 +78,9 @@ def test_a_verdict_does_not_follow_from_what_was_judged_before() -> None:
     """Verdicts do not depend on the order of judging, or on other secrets in between."""
     texts = ["-p*ln(p) - (1-p)*ln(1-p)", "-ln(p^p*(1-p)^(1-p))", "p*ln(p)", "max(p, 1-p)", "ln(p", "p^n"]
     draws = [Draw(bytes([number])) for number in range(6)]
-    one, other = check_of(ENTROPY), check_of(ENTROPY)
-    forward = {(text, draw): status(one, text, draw) for draw in draws for text in texts}
-    backward = {(text, draw): status(other, text, draw) for text in reversed(texts) for draw in draws}
+    first, second = check_of(ENTROPY), check_of(ENTROPY)
+    forward = {(text, draw): status(first, text, draw) for draw in draws for text in texts}
+    backward = {(text, draw): status(second, text, draw) for text in reversed(texts) for draw in draws}
     assert forward == backward
     for text in texts:
         assert 1 == len({forward[text, draw] for draw in draws})

@@ -30,8 +30,8 @@ code = "assert f(1) == 2"
 def judged(outcome: CellOutcome, *, style: str = "", changed: bool = True) -> tuple[str, str, Decimal]:
     """Return the status, code and points of one test."""
     check = check_of(QUESTION.replace("STYLE", style))
-    given = answer("def f(n): return 2", changed=changed)
-    (result,) = check.judge(Evidence(given, (), tests={"test": outcome}))
+    given_answer = answer("def f(n): return 2", changed=changed)
+    (result,) = check.judge(Evidence(given_answer, (), tests={"test": outcome}))
     return result.status.value, result.code, result.points
 
 
@@ -82,8 +82,8 @@ def test_a_box_that_ended_names_the_limit_it_met(ending: Ending, limit: str) -> 
     """Memory limits are stated in megabytes; the time limit is the one of the test."""
     check = check_of(QUESTION.replace("STYLE", "") + "seconds = 5\n")
     outcome = CellOutcome(ending=ending)
-    (one,) = check.judge(Evidence(answer("def f(n): return 2"), (), tests={"test": outcome}))
-    assert one.student.params["limit"] == limit
+    (result,) = check.judge(Evidence(answer("def f(n): return 2"), (), tests={"test": outcome}))
+    assert result.student.params["limit"] == limit
 
 
 def test_otter_knows_no_partial_credit() -> None:
@@ -160,17 +160,21 @@ NOT_OUTSIDE = {
 
 def test_what_can_be_judged_outside() -> None:
     """Calls, comparisons and classes can be judged outside; for other tests the reason is stated."""
-    known = ("squares", "total", "scaled", "Net")
-    assert {} == {code: why for code in OUTSIDE if (why := explain_unjudgeable(code, known))}
-    found = {code: explain_unjudgeable(code, known) or "" for code in NOT_OUTSIDE}
-    assert {} == {code: why for code, why in found.items() if NOT_OUTSIDE[code] not in why}
+    names = ("squares", "total", "scaled", "Net")
+    assert {} == {code: why for code in OUTSIDE if (why := explain_unjudgeable(code, names))}
+    explanations = {code: explain_unjudgeable(code, names) or "" for code in NOT_OUTSIDE}
+    assert {} == {code: why for code, why in explanations.items() if NOT_OUTSIDE[code] not in why}
 
 
 def test_imports_of_a_release_are_the_libraries_own() -> None:
     """Imports are listed with module and attribute, without plotting libraries."""
     sources = ["%pip install x\nimport numpy.linalg as la, os.path\nfrom torch import nn as layers", "def ("]
-    found = {name: (module, attr) for name, module, attr in list_imports(sources)}
-    assert {"la": ("numpy.linalg", ""), "os": ("os", ""), "layers": ("torch", "nn")}.items() <= found.items()
+    imports = {name: (module, attr) for name, module, attr in list_imports(sources)}
+    assert {
+        "la": ("numpy.linalg", ""),
+        "os": ("os", ""),
+        "layers": ("torch", "nn"),
+    }.items() <= imports.items()
     assert "plt" not in {name: 1 for name, _, _ in list_imports(["import matplotlib.pyplot as plt"])}
 
 

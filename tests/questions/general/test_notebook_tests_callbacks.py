@@ -130,8 +130,8 @@ HONEST = {"an argument that adds up": ["function"]}
 def test_attacks_earn_nothing(sandbox: Sandbox) -> None:
     """Unknown keys, messages out of turn and false arguments earn nothing."""
     assert len(ATTACKS) >= 20
-    found = {name: list_earned(outcomes(sandbox, source)) for name, source in ATTACKS.items()}
-    assert HONEST == {name: tests for name, tests in found.items() if tests}
+    earned = {name: list_earned(outcomes(sandbox, source)) for name, source in ATTACKS.items()}
+    assert HONEST == {name: tests for name, tests in earned.items() if tests}
 
 
 def test_a_function_is_forgotten_when_its_test_is_over(sandbox: Sandbox) -> None:
@@ -140,8 +140,8 @@ def test_a_function_is_forgotten_when_its_test_is_over(sandbox: Sandbox) -> None
     late = "try:\n    kept[0](1)\n    late = 'called'\nexcept RuntimeError:\n    late = 'over'"
     first = {"keeps": CellTest("keeps", "assert use(lambda x: x, 1) == 42")}
     second = {"late": CellTest("late", "assert late == 'over'")}
-    found = run_cell_tests(sandbox, [kept, late], first, second)
-    assert [True, True] == [one.passed for one in found.values()]
+    test_outcomes = run_cell_tests(sandbox, [kept, late], first, second)
+    assert [True, True] == [outcome.passed for outcome in test_outcomes.values()]
 
 
 def test_a_test_that_cannot_go_on_leaves_the_notebook_in_order(sandbox: Sandbox) -> None:
@@ -153,9 +153,9 @@ def test_a_test_that_cannot_go_on_leaves_the_notebook_in_order(sandbox: Sandbox)
     refused = "class Own: pass\ndef ask(x):\n    use(Own(), 1)\nuse(ask, 1)"
     first = {"refused": CellTest("refused", refused)}
     second = {"after": CellTest("after", "assert use(lambda x: x, 1) == 42 and y == 3")}
-    found = run_cell_tests(sandbox, [kept, "y = 3"], first, second)
-    assert "of its own" in found["refused"].refused
-    assert found["after"].passed, found["after"]
+    test_outcomes = run_cell_tests(sandbox, [kept, "y = 3"], first, second)
+    assert "of its own" in test_outcomes["refused"].refused
+    assert test_outcomes["after"].passed, test_outcomes["after"]
 
 
 DEPTHS = {20: 6765, 300: 0}
@@ -181,8 +181,8 @@ def test_a_test_in_the_students_box_leaves_the_others_alone(sandbox: Sandbox) ->
         "inside": CellTest("inside", "assert use([3]) == [6]", inside=True),
         "after": CellTest("after", "b = use([5, 6])\nassert b == [10, 12] and a == [2, 4]"),
     }
-    found = run_cell_tests(sandbox, ["def use(x): return [2 * one for one in x]"], tests)
-    assert [True] * 3 == [one.passed for one in found.values()], found
+    test_outcomes = run_cell_tests(sandbox, ["def use(x): return [2 * one for one in x]"], tests)
+    assert [True] * 3 == [outcome.passed for outcome in test_outcomes.values()], test_outcomes
 
 
 def test_sleeping_between_calls_has_an_end(sandbox: Sandbox) -> None:
@@ -209,6 +209,6 @@ def test_a_handed_over_function_looks_as_it_is(sandbox: Sandbox) -> None:
         "unplain": "def own(a, b=[7], *, c): return [a, b, c]\nassert named(own) == [1, [7], 5]",
         "drive": "def gen():\n    x = yield 1\n    yield 2 * x\nassert drive(gen()) == 10",
     }
-    asked = {name: CellTest(name, code) for name, code in tests.items()}
-    found = run_cell_tests(sandbox, [source], asked)
-    assert [True] * len(tests) == [one.passed for one in found.values()], found
+    cell_tests = {name: CellTest(name, code) for name, code in tests.items()}
+    test_outcomes = run_cell_tests(sandbox, [source], cell_tests)
+    assert [True] * len(tests) == [outcome.passed for outcome in test_outcomes.values()], test_outcomes

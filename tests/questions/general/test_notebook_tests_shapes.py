@@ -268,9 +268,11 @@ def outcomes(sandbox: Sandbox, source: str, shapes: Mapping[str, str] = SHAPES) 
 
 def test_right_answers_pass(sandbox: Sandbox) -> None:
     """All tests pass for right answers, without doubts."""
-    found = outcomes(sandbox, RIGHT)
-    assert {} == {name: one for name, one in found.items() if not one.passed or one.doubt}
-    assert [*SHAPES] == [*found]
+    test_outcomes = outcomes(sandbox, RIGHT)
+    assert {} == {
+        name: outcome for name, outcome in test_outcomes.items() if not outcome.passed or outcome.doubt
+    }
+    assert [*SHAPES] == [*test_outcomes]
 
 
 def test_torch_may_be_imported_by_the_test() -> None:
@@ -281,8 +283,8 @@ def test_torch_may_be_imported_by_the_test() -> None:
     answer = "import torch\n" + "def loss(w): return (w ** 2).sum()\n"
     with Pool() as pool:
         bare = pool.get_sandbox(Environment())
-        found = outcomes(bare, answer, {"imported": f"import torch\n{asked}"})
-    assert [True] == [one.passed for one in found.values()], found
+        test_outcomes = outcomes(bare, answer, {"imported": f"import torch\n{asked}"})
+    assert [True] == [outcome.passed for outcome in test_outcomes.values()], test_outcomes
 
 
 def test_wrong_answers_fail(sandbox: Sandbox) -> None:
@@ -291,19 +293,19 @@ def test_wrong_answers_fail(sandbox: Sandbox) -> None:
     for right, wrong in WRONG.items():
         assert right in source, right
         source = source.replace(right, wrong)
-    found = outcomes(sandbox, source)
-    assert [] == [name for name, one in found.items() if not one.error]
+    test_outcomes = outcomes(sandbox, source)
+    assert [] == [name for name, outcome in test_outcomes.items() if not outcome.error]
 
 
 def test_what_cannot_be_handed_over_goes_to_a_person(sandbox: Sandbox) -> None:
     """A value that cannot be transferred is rejected, so its test needs manual review."""
-    found = outcomes(sandbox, RIGHT + HOOKED, REFUSED)
-    assert [] == [name for name, one in found.items() if not one.refused]
+    test_outcomes = outcomes(sandbox, RIGHT + HOOKED, REFUSED)
+    assert [] == [name for name, outcome in test_outcomes.items() if not outcome.refused]
 
 
 def test_containers_are_believed_what_they_hold(sandbox: Sandbox) -> None:
     """A subclass that overrides its length or membership earns nothing."""
     lies = {"length": "assert len(short) == 3", "members": "assert 7 in short"}
-    found = outcomes(sandbox, LYING, lies)
-    assert "does not hold" in found["length"].doubt
-    assert "what contains with a value of the test gives" in found["members"].refused
+    test_outcomes = outcomes(sandbox, LYING, lies)
+    assert "does not hold" in test_outcomes["length"].doubt
+    assert "what contains with a value of the test gives" in test_outcomes["members"].refused

@@ -195,9 +195,13 @@ METHODS = {
 @pytest.mark.parametrize("name", ["all of it", "a list", "a named tuple", "the function is a class"])
 def test_methods_that_compare_are_believed_no_more_than_operators(sandbox: Sandbox, name: str) -> None:
     """Expected values are not passed to methods of student code, whatever their names."""
-    found = run_tests(sandbox, OBJECTS[name], METHODS)
-    assert [] == list_earned(found)
-    assert [] == [name for name, one in found.items() if not (one.refused or one.error or one.doubt)]
+    test_outcomes = run_tests(sandbox, OBJECTS[name], METHODS)
+    assert [] == list_earned(test_outcomes)
+    assert [] == [
+        name
+        for name, outcome in test_outcomes.items()
+        if not (outcome.refused or outcome.error or outcome.doubt)
+    ]
 
 
 OPERATORS = {

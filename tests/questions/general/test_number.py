@@ -132,9 +132,9 @@ def one(question: str, written: object) -> ItemResult:
     return item
 
 
-def returned(question: str, given: object) -> ItemResult:
+def returned(question: str, returned_value: object) -> ItemResult:
     """Return the result of an answer whose value comes from the sandbox."""
-    (item,) = judge(check_of(question), "memory = f()", [value(given)])
+    (item,) = judge(check_of(question), "memory = f()", [value(returned_value)])
     return item
 
 
@@ -223,8 +223,8 @@ def test_whole_numbers_of_libraries(given: object, code: str) -> None:
 
 def test_a_reference_of_whole_numbers_leaves_no_decimals() -> None:
     """If a reference gives a whole number, a mark between digits still separates thousands."""
-    asked = WHOLE.replace('answer = "memory"', 'answer = "memory"\nreference = "sizes:layer"')
-    check = check_of(asked.replace("value = 2307\n", ""))
+    rubric_text = WHOLE.replace('answer = "memory"', 'answer = "memory"\nreference = "sizes:layer"')
+    check = check_of(rubric_text.replace("value = 2307\n", ""))
     for written in ("2.307", "2,307", 2307):
         (item,) = judge(check, f"memory = {written!r}", (), [value(2307)])
         assert Status.PASSED is item.status
@@ -350,9 +350,9 @@ def test_a_point_before_a_prefix_is_taken_for_decimals() -> None:
 
 def test_a_question_may_state_the_decimal_mark() -> None:
     """If the rubric states the decimal mark, no answer is ambiguous."""
-    stated = MEMORY.replace('unit = "MB"', 'unit = "MB"\ndecimal = "comma"')
-    assert Status.PASSED == one(stated.replace("497.759232", "1.244"), "1,244 MB").status
-    assert "number.thousand" == one(stated.replace("497.759232", "1.244"), "1.244 MB").code
+    rubric_text = MEMORY.replace('unit = "MB"', 'unit = "MB"\ndecimal = "comma"')
+    assert Status.PASSED == one(rubric_text.replace("497.759232", "1.244"), "1,244 MB").status
+    assert "number.thousand" == one(rubric_text.replace("497.759232", "1.244"), "1.244 MB").code
 
 
 @pytest.mark.parametrize(

@@ -102,21 +102,21 @@ PANDAS = """
 NAMES = ("name", "shape", "count", "reason")
 
 
-def results(given: Any, rubric: str = TABLE) -> dict[str, ItemResult]:
+def results(table: Any, rubric: str = TABLE) -> dict[str, ItemResult]:
     """Return the results for a computed table, by item."""
-    return {one.item: one for one in judge(check_of(rubric), "table = make()", [value(given)])}
+    return {result.item: result for result in judge(check_of(rubric), "table = make()", [value(table)])}
 
 
-def points(given: Any, rubric: str = TABLE) -> tuple[str, ...]:
+def points(table: Any, rubric: str = TABLE) -> tuple[str, ...]:
     """Return the points of each item."""
-    return tuple(str(one.points.normalize()) for one in results(given, rubric).values())
+    return tuple(str(result.points.normalize()) for result in results(table, rubric).values())
 
 
 def changed(row: int, column: int, entry: Any) -> list[tuple[Any, ...]]:
     """Return the right rows with one entry replaced."""
-    rows = [list(one) for one in ROWS]
+    rows = [list(row_entries) for row_entries in ROWS]
     rows[row][column] = entry
-    return [tuple(one) for one in rows]
+    return [tuple(row_entries) for row_entries in rows]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def changed(row: int, column: int, entry: Any) -> list[tuple[Any, ...]]:
 def test_one_table_in_many_notations(given: Any) -> None:
     """Lists, dictionaries by row or column, Markdown and aligned text give the same table."""
     assert ("3", "3", "3", "3") == points(given)
-    assert {"passed"} == {one.student.code for one in results(given).values()}
+    assert {"passed"} == {result.student.code for result in results(given).values()}
 
 
 def test_a_literal_needs_no_run() -> None:
@@ -190,18 +190,18 @@ def test_a_wrong_cell_costs_its_part(given: Any, expected: tuple[str, ...], item
 
 def test_a_student_reads_which_entries_are_wrong() -> None:
     """Students see the number of right entries and the first wrong ones, but no right values."""
-    one = results(changed(0, 1, "{50257} x 768"))["shapes"]
+    result = results(changed(0, 1, "{50257} x 768"))["shapes"]
     for language in ("en", "de"):
-        assert "table [wte, shape]" in render_message(one.student, language)
-        assert "50259" not in render_message(one.student, language)
-    assert "2 of 3" in render_message(one.student, "en")
-    assert "2 von 3" in render_message(one.student, "de")
+        assert "table [wte, shape]" in render_message(result.student, language)
+        assert "50259" not in render_message(result.student, language)
+    assert "2 of 3" in render_message(result.student, "en")
+    assert "2 von 3" in render_message(result.student, "de")
 
 
 def test_names_that_are_asked_for_are_not_told() -> None:
     """If the names are part of the answer, missing rows are counted and not named."""
-    for one in results(ROWS[:2]).values():
-        assert "c_attn" not in render_message(one.student, "en")
+    for result in results(ROWS[:2]).values():
+        assert "c_attn" not in render_message(result.student, "en")
     free = TABLE.replace('columns = ["name"]', 'columns = ["shape"]\nrows = ["wte", "wpe", "c_attn"]')
     free = free.replace('order = "given"', "")
     assert "c_attn" in render_message(results(ROWS[:2], free)["shapes"].student, "en")
@@ -318,10 +318,10 @@ def oracle(unit: str) -> dict[str, Any]:
     }
 
 
-def summed(unit: str, given: Any) -> list[ItemResult]:
+def summed(unit: str, table: Any) -> list[ItemResult]:
     """Return the results of the items `parts` and `total`."""
     rubric = SUMS.replace('kind = "number"', f'kind = "number"\nunit = "{unit}"')
-    return list(judge(check_of(rubric), "parts = f()", [value(given)], [value(oracle(unit))]))
+    return list(judge(check_of(rubric), "parts = f()", [value(table)], [value(oracle(unit))]))
 
 
 @pytest.mark.parametrize("unit", ["", "kB"])
@@ -345,11 +345,11 @@ def test_a_sum_is_judged_by_the_own_rows(
 ) -> None:
     """A total that fits wrong rows is right if at least one row is right; the right total always is."""
     written = " bytes" if unit else ""
-    given = [
+    table = [
         (name, f"{number}{written}" if number is not None else None)
         for name, number in zip(("embeddings", "layer", "total"), rows, strict=True)
     ]
-    parts, total = summed(unit, given)
+    parts, total = summed(unit, table)
     assert expected == (parts.points, total.points)
     assert code.replace("WRONG", "number.wrong") == total.code
     assert (total.points == 2) == (total.status is Status.PASSED)
@@ -366,16 +366,16 @@ def test_a_known_mistake_is_named_in_a_cell() -> None:
 def test_a_reference_that_does_not_know_a_cell_is_our_fault(expected: Any) -> None:
     """If the reference lacks a cell, the items need manual review."""
     check = check_of(SUMS)
-    given = [value({"embeddings": 100, "layer": 10, "total": 220})]
-    results = judge(check, "parts = f()", given, [value(expected)])
+    observations = [value({"embeddings": 100, "layer": 10, "total": 220})]
+    results = judge(check, "parts = f()", observations, [value(expected)])
     assert [Status.NEEDS_REVIEW] * 2 == [result.status for result in results]
 
 
 def test_an_undecided_entry_does_not_count_as_right() -> None:
     """A missing row fails an item with `credit = "all"`; an unjudged entry is not counted as right."""
     rubric = SUMS.replace('rows = ["embeddings", "layer"]', 'rows = ["embeddings", "layer"]\ncredit = "all"')
-    given = [value({"embeddings": 100, "total": 220})]
-    parts, _ = judge(check_of(rubric), "parts = f()", given, [value(None)])
+    observations = [value({"embeddings": 100, "total": 220})]
+    parts, _ = judge(check_of(rubric), "parts = f()", observations, [value(None)])
     assert Status.FAILED == parts.status
     assert "right: 0 of 2." in render_message(parts.student, "en")
 
@@ -431,10 +431,10 @@ def test_hostile_cells_are_wrong_answers() -> None:
         [[]],
     ):
         for column in (1, 2, 3):
-            given = [value(changed(1, column, bad))]
+            observations = [value(changed(1, column, bad))]
             lost = [
                 result.item
-                for result in judge(check, "table = make()", given)
+                for result in judge(check, "table = make()", observations)
                 if result.status is not Status.PASSED
             ]
             assert [("", "shapes", "counts", "reasons")[column]] == lost
@@ -446,9 +446,9 @@ def test_hostile_cells_are_wrong_answers() -> None:
 def test_any_text_is_judged(text: str) -> None:
     """Every item gets a result for any text, and no exception is raised."""
     given_answer = Answer("q-answer", "markdown", text, changed=True)
-    found = judge(check_of(TABLE), given_answer)
-    assert ["names", "shapes", "counts", "reasons"] == [one.item for one in found]
-    assert all(render_message(one.student, "de") for one in found)
+    results = judge(check_of(TABLE), given_answer)
+    assert ["names", "shapes", "counts", "reasons"] == [result.item for result in results]
+    assert all(render_message(result.student, "de") for result in results)
 
 
 PARTS = """
@@ -513,8 +513,8 @@ def test_such_lines_may_have_several_entries(text: str) -> None:
 @pytest.mark.parametrize("text", ["first 1234567 second 8", "first: 1234567\nand so on", ": 8", "first:"])
 def test_lines_without_a_name_or_a_sign_are_no_table(text: str) -> None:
     """A line that does not have this form is not read as a row."""
-    (found,) = results(text, PARTS).values()
-    assert found.points < 2
+    (result,) = results(text, PARTS).values()
+    assert result.points < 2
 
 
 def test_true_rows_that_nobody_asked_for_cost_nothing() -> None:

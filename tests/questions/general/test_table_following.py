@@ -56,18 +56,20 @@ def refuse(call: Call) -> Observation:
 
 
 def evidence_of(
-    check: TableCheck, given: Answer, ask: Callable[[Call], Observation] = ask_reference
+    check: TableCheck, given_answer: Answer, ask: Callable[[Call], Observation] = ask_reference
 ) -> Evidence:
     """Return evidence of an answer with the reply of the reference."""
-    return Evidence(given, (), REFERENCE.ask(check.plan_reference_calls()), draw=DRAW, ask_reference=ask)
+    return Evidence(
+        given_answer, (), REFERENCE.ask(check.plan_reference_calls()), draw=DRAW, ask_reference=ask
+    )
 
 
-def judged(check: TableCheck, own: Mapping[str, Any]) -> ItemResult:
+def judged(check: TableCheck, changed_rows: Mapping[str, Any]) -> ItemResult:
     """Return the result of the right table with some rows replaced; the reference may be called again."""
-    rows = [(row, shape) for row, shape in {**RIGHT, **own}.items() if shape is not None]
-    given = answer(f"shapes = {rows!r}")
-    assert () == check.plan_calls(given)
-    (result,) = check.judge(evidence_of(check, given))
+    rows = [(row, shape) for row, shape in {**RIGHT, **changed_rows}.items() if shape is not None]
+    given_answer = answer(f"shapes = {rows!r}")
+    assert () == check.plan_calls(given_answer)
+    (result,) = check.judge(evidence_of(check, given_answer))
     assert all(render_message(result.student, language) for language in list_languages())
     return result
 
@@ -123,10 +125,12 @@ def test_a_second_answer_of_another_form_costs_nothing(told: Any) -> None:
     Without credit, it stays wrong.
     """
     rows = list({**RIGHT, "scores": SHORT}.items())
-    given = answer(f"shapes = {rows!r}")
+    given_answer = answer(f"shapes = {rows!r}")
     for observed in (value(told), error("ValueError")):
-        assert Decimal(5) == TOLD.judge(evidence_of(TOLD, given, lambda _, said=observed: said))[0].points
-        credited = CREDITED.judge(evidence_of(CREDITED, given, lambda _, said=observed: said))
+        assert (
+            Decimal(5) == TOLD.judge(evidence_of(TOLD, given_answer, lambda _, said=observed: said))[0].points
+        )
+        credited = CREDITED.judge(evidence_of(CREDITED, given_answer, lambda _, said=observed: said))
         assert Status.NEEDS_REVIEW is credited[0].status
 
 
@@ -139,18 +143,18 @@ def test_a_table_that_people_mark_is_not_asked_about_again() -> None:
 
 def test_a_reference_that_says_nothing_costs_nothing() -> None:
     """An empty reply of the reference needs manual review, and it is not called again."""
-    given = answer(f"shapes = {list(RIGHT.items())!r}")
-    evidence = Evidence(given, (), [value({"right": {}})], draw=DRAW, ask_reference=refuse)
+    given_answer = answer(f"shapes = {list(RIGHT.items())!r}")
+    evidence = Evidence(given_answer, (), [value({"right": {}})], draw=DRAW, ask_reference=refuse)
     assert Status.NEEDS_REVIEW is TOLD.judge(evidence)[0].status
 
 
 def test_answers_that_are_no_table_are_not_asked_about() -> None:
     """For an empty cell or a number, the reference is not called again."""
-    for given, status in (
+    for given_answer, status in (
         (answer("", changed=False), Status.NO_ANSWER),
         (answer("shapes = 3"), Status.NEEDS_REVIEW),
     ):
-        assert status is TOLD.judge(evidence_of(TOLD, given, refuse))[0].status
+        assert status is TOLD.judge(evidence_of(TOLD, given_answer, refuse))[0].status
 
 
 @pytest.mark.parametrize(

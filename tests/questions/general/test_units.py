@@ -26,7 +26,9 @@ RATE = (("flop", 1), ("second", -1))
 def meanings(text: str) -> set[tuple[Fraction, tuple[tuple[str, int], ...]]]:
     """Return every factor and dimension that a unit may have, multiplied by preceding number words."""
     return {
-        (one.scale * one.unit.factor, one.unit.dimension) for one in read_unit(text) if one.unit is not None
+        (reading.scale * reading.unit.factor, reading.unit.dimension)
+        for reading in read_unit(text)
+        if reading.unit is not None
     }
 
 
@@ -88,7 +90,7 @@ def test_every_prefix_of_operations(prefix: str) -> None:
 def test_units_in_words(text: str, factor: Fraction, dimension: tuple[tuple[str, int], ...]) -> None:
     """English and German words are read, and units joined by a sign or by "per"."""
     assert (Fraction(factor), dimension) in meanings(text)
-    assert 1 == len({one for one in meanings(text) if one[1] == dimension})
+    assert 1 == len({meaning for meaning in meanings(text) if meaning[1] == dimension})
 
 
 @pytest.mark.parametrize(
@@ -117,7 +119,7 @@ def test_small_times(text: str, factor: int) -> None:
 )
 def test_words_for_large_numbers(text: str, scales: list[int]) -> None:
     """A prefix or a word without a unit scales the number; a German Billion is an English trillion."""
-    assert scales == [one.scale for one in read_unit(text) if one.unit is None]
+    assert scales == [reading.scale for reading in read_unit(text) if reading.unit is None]
 
 
 @pytest.mark.parametrize(

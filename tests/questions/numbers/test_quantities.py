@@ -29,7 +29,7 @@ FRACTIONS = st.builds(
 
 def amounts(text: str, unit: str = "", mark: str = "either") -> list[Fraction]:
     """Return every amount that the text may mean."""
-    return [one.amount for one in read_quantity(text, read_single_unit(unit), mark).readings]  # type: ignore[arg-type]
+    return [reading.amount for reading in read_quantity(text, read_single_unit(unit), mark).readings]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_notations_of_one_number_of_parameters(text: str) -> None:
 )
 def test_marks_between_digits(text: str, unit: str, expected: list[str]) -> None:
     """Both decimal conventions are tried; impossible ones give no reading."""
-    assert [Fraction(one) for one in expected] == amounts(text, unit)
+    assert [Fraction(amount) for amount in expected] == amounts(text, unit)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
             except Unreadable:
                 continue
             assert 1 <= len(written.readings) <= 4
-            assert all(write_quantity(one) for one in written.readings)
+            assert all(write_quantity(reading) for reading in written.readings)
 
 
 @given(FRACTIONS, st.sampled_from(UNITS), st.booleans())

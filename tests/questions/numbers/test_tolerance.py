@@ -129,27 +129,27 @@ def test_significant_digits(number: int, exponent: int) -> None:
 @given(st.integers(1, 1 << 52), st.integers(1, 1000))
 def test_whole_numbers_stay_exact(right: int, off: int) -> None:
     """A whole number never equals another one, as an integer or a float."""
-    asked = read_single_unit("parameters")
-    expected = from_number(right, asked)
-    assert is_within_tolerance(from_number(right, asked), expected, EXACT)
-    assert not is_within_tolerance(from_number(right + off, asked), expected, EXACT)
-    assert is_within_tolerance(from_number(float(right), asked), expected, EXACT)
+    unit = read_single_unit("parameters")
+    expected = from_number(right, unit)
+    assert is_within_tolerance(from_number(right, unit), expected, EXACT)
+    assert not is_within_tolerance(from_number(right + off, unit), expected, EXACT)
+    assert is_within_tolerance(from_number(float(right), unit), expected, EXACT)
     assert (float(right) == right + off) == is_within_tolerance(
-        from_number(float(right + off), asked), expected, EXACT
+        from_number(float(right + off), unit), expected, EXACT
     )
 
 
 def test_floats_are_forgiven_their_last_digits() -> None:
     """Rounding errors of floats are tolerated: 0.1 + 0.2 equals 0.3 as a float, but not as a text."""
-    asked = read_single_unit("s")
-    assert is_within_tolerance(from_number(3.14e23, asked), quantity("3.14e23", "s"), EXACT)
-    assert is_within_tolerance(from_number(float(1 << 55), asked), from_number(1 << 55, asked), EXACT)
-    assert not is_within_tolerance(from_number(1e308, asked), from_number(10**400, asked), EXACT)
-    assert is_within_tolerance(from_number(0.1 + 0.2, asked), quantity("0.3 s", "s"), EXACT)
+    unit = read_single_unit("s")
+    assert is_within_tolerance(from_number(3.14e23, unit), quantity("3.14e23", "s"), EXACT)
+    assert is_within_tolerance(from_number(float(1 << 55), unit), from_number(1 << 55, unit), EXACT)
+    assert not is_within_tolerance(from_number(1e308, unit), from_number(10**400, unit), EXACT)
+    assert is_within_tolerance(from_number(0.1 + 0.2, unit), quantity("0.3 s", "s"), EXACT)
     assert is_within_tolerance(
         from_number(124439808 * 4 / 1e6, read_single_unit("MB")), quantity(RIGHT), EXACT
     )
-    assert not is_within_tolerance(from_number(0.3000001, asked), quantity("0.3 s", "s"), EXACT)
+    assert not is_within_tolerance(from_number(0.3000001, unit), quantity("0.3 s", "s"), EXACT)
     assert not is_within_tolerance(quantity("0.30000000000000004 s", "s"), quantity("0.3 s", "s"), EXACT)
 
 

@@ -43,9 +43,9 @@ ORACLE: dict[str, Any] = {
 }
 
 
-def told(rubric: str, given: Any, oracle: Any = None) -> ItemResult:
+def told(rubric: str, observed_value: Any, oracle: Any = None) -> ItemResult:
     """Return the result for a dictionary with this number."""
-    observed = [value({"total": given})]
+    observed = [value({"total": observed_value})]
     return judge(check_of(rubric), "counts = f()", observed, [value(ORACLE if oracle is None else oracle)])[0]
 
 

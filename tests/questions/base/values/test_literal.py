@@ -104,8 +104,8 @@ def test_everything_else_is_left_to_the_sandbox(source: str) -> None:
 @given(st.text(max_size=200))
 def test_any_text_is_a_cell(source: str) -> None:
     """Any text of a cell gives a literal or None."""
-    found = find_answer_literal(source, "x")
-    assert found is None or isinstance(found, Literal)
+    literal = find_answer_literal(source, "x")
+    assert literal is None or isinstance(literal, Literal)
 
 
 PLAIN = st.recursive(

@@ -104,8 +104,8 @@ def test_words_of_a_closed_list() -> None:
     """Whole words, prefixes, suffixes and sequences of words are found anywhere."""
     text = "A SET has no order; Reihenfolgen, Wortreihenfolge, reset; end\n token; fester Größe"
     sought = ["set", "*reihenfolge*", "end token", "ord", "fest* größe"]
-    found = [text[start:end] for start, end in prose.find_spans(text, sought)]
-    assert ["SET", "Reihenfolgen", "Wortreihenfolge", "end\n token", "fester Größe"] == found
+    spans = [text[start:end] for start, end in prose.find_spans(text, sought)]
+    assert ["SET", "Reihenfolgen", "Wortreihenfolge", "end\n token", "fester Größe"] == spans
 
 
 def test_signs_in_a_closed_list_are_literal() -> None:
