@@ -116,14 +116,14 @@ def rearranged(node: Node, draw: random.Random) -> Node:
     """Return an equal formula: rules of maxima and minima, applied at random places."""
     match node:
         case Fn(name, arguments):
-            return _lattice_rearranged(name, [rearranged(one, draw) for one in arguments], draw)
+            return _lattice_rearranged(name, [rearranged(argument, draw) for argument in arguments], draw)
         case Mul(factors):
             parts = [rearranged(factor, draw) for factor in factors]
             draw.shuffle(parts)
             inner = next((part for part in parts if isinstance(part, Fn)), None)
             if inner is not None and draw.random() < 0.6:  # every factor is positive
-                rest = [part for part in parts if part is not inner]
-                return Fn(inner.name, tuple(Mul((*rest, one)) for one in inner.arguments))
+                other_factors = [part for part in parts if part is not inner]
+                return Fn(inner.name, tuple(Mul((*other_factors, argument)) for argument in inner.arguments))
             return Mul(tuple(parts))
         case Add(terms):
             parts = [rearranged(term, draw) for term in terms]
@@ -184,8 +184,8 @@ def slipped(node: Node, draw: random.Random) -> Node:
         case Num(number):
             return Num(number + draw.choice((1, 1, 2, 10)))
         case Sym(name):
-            others = [Sym(other) for other in NAMES if other != name]
-            return draw.choice((*others, Mul((node, node)), Num(1)))
+            other_symbols = [Sym(other) for other in NAMES if other != name]
+            return draw.choice((*other_symbols, Mul((node, node)), Num(1)))
     raise AssertionError(node)
 
 
@@ -339,8 +339,8 @@ def related_pair(draw: random.Random) -> Related:
     """Return two equations or inequalities between a symbol and a sum of others."""
     while True:
         name = draw.choice(NAMES)
-        others = [other for other in NAMES if other != name]
-        parts = [_related_term(others, draw) for _ in range(draw.choice((1, 2)))]
+        other_names = [other for other in NAMES if other != name]
+        parts = [_related_term(other_names, draw) for _ in range(draw.choice((1, 2)))]
         first = Relation(Sym(name), total(parts), draw.choice(("=", "=", "<", "≤", ">", "≥")))
         equal = draw.random() < 0.5
         second = first if equal else _related_misconception(first, draw)

@@ -134,17 +134,17 @@ def _here(node: Node) -> Iterator[tuple[str, Node]]:
             yield "base and exponent", Pow(exponent, base)
         case Mul(factors):
             for index, factor in enumerate(factors):
-                others = (*factors[:index], *factors[index + 1 :])
-                rest = others[0] if len(others) == 1 else Mul(others)
+                other_factors = (*factors[:index], *factors[index + 1 :])
+                rest = other_factors[0] if len(other_factors) == 1 else Mul(other_factors)
                 yield "symbol forgotten" if collect_symbols(factor) else "number forgotten", rest
                 yield "sum for product", Add((rest, factor))
                 yield "divided", Div(rest, factor)
                 if isinstance(factor, Add):
-                    yield "brackets", Add((Mul((*others, factor.terms[0])), *factor.terms[1:]))
+                    yield "brackets", Add((Mul((*other_factors, factor.terms[0])), *factor.terms[1:]))
         case Add(terms):
             for index, term in enumerate(terms):
-                others = (*terms[:index], *terms[index + 1 :])
-                yield "term missing", others[0] if len(others) == 1 else Add(others)
+                other_terms = (*terms[:index], *terms[index + 1 :])
+                yield "term missing", other_terms[0] if len(other_terms) == 1 else Add(other_terms)
                 yield "sign", Add((*terms[:index], Neg(term), *terms[index + 1 :]))
             yield "product for sum", Mul(terms)
 

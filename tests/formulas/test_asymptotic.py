@@ -287,17 +287,17 @@ RIGHT = {(sign, sign) for sign in SIGNS} | {("O", "Θ"), ("Ω", "Θ")}
 """Required and written sign for the same order: Θ implies O and Ω."""
 
 
-@pytest.mark.parametrize("asked", SIGNS)
+@pytest.mark.parametrize("expected", SIGNS)
 @pytest.mark.parametrize("written", SIGNS)
-def test_statements_of_every_sign(asked: str, written: str) -> None:
+def test_statements_of_every_sign(expected: str, written: str) -> None:
     """The sign is judged separately from the order."""
     pairs = [(pair, True, True) for pair in ALIKE[:9]]
     pairs += [(pair, True, False) for pair in BELOW[:9]] + [(pair[::-1], False, True) for pair in BELOW[:9]]
     for (first, second), at_most, at_least in pairs:
-        check = check_of(f'form = "asymptotic"\naccept = ["{asked}({first})"]\n')
+        check = check_of(f'form = "asymptotic"\naccept = ["{expected}({first})"]\n')
         code, points = outcome(check, f"{written}({second})")
         same = at_most and at_least
-        assert (points > 0) == (same and (asked, written) in RIGHT), (first, second)
-        assert (code == "asymptotic.sign") == (same and (asked, written) not in RIGHT), (first, second)
-        loose = (asked == written == "O" and at_most) or (asked == written == "Ω" and at_least)
+        assert (points > 0) == (same and (expected, written) in RIGHT), (first, second)
+        assert (code == "asymptotic.sign") == (same and (expected, written) not in RIGHT), (first, second)
+        loose = (expected == written == "O" and at_most) or (expected == written == "Ω" and at_least)
         assert code.startswith("asymptotic.not-tight") == (loose and not same), (first, second)

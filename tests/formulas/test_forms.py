@@ -101,9 +101,9 @@ def test_every_form_is_tried() -> None:
 )
 def test_the_offending_part_is_quoted(form: str, text: str, params: dict[str, str]) -> None:
     """The quoted part occurs in the formula, and the common factor is named."""
-    found = find_flaw(parse(text, VOCABULARY), form)
-    assert found is not None
-    assert params == dict(found.params)
+    flaw = find_flaw(parse(text, VOCABULARY), form)
+    assert flaw is not None
+    assert params == dict(flaw.params)
 
 
 def test_names_that_occur() -> None:

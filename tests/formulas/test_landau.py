@@ -155,12 +155,12 @@ def test_costly_statements_are_compared_refused_or_left_open(text: str, outcome:
     key = compute_order(parse_landau("O(n*d_model^2 + n^2*d_model*log(n))", VOCABULARY))
     try:
         comparison = compare_orders(key, compute_order(parse_landau(text, VOCABULARY)))
-        found = f"at most {comparison.at_most}, at least {comparison.at_least}"
+        verdict = f"at most {comparison.at_most}, at least {comparison.at_least}"
     except Unreadable as error:
-        found = error.code
+        verdict = error.code
     except Undecided:
-        found = "open"
-    assert found == outcome
+        verdict = "open"
+    assert verdict == outcome
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def test_the_caret_stands_where_the_doubt_is(marked: str, form: str, language: s
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("8*d\u202e", "U+202E (RIGHT-TO-LEFT OVERRIDE)"),
         ("8*d\u2067h", "U+2067 (RIGHT-TO-LEFT ISOLATE)"),
@@ -136,21 +136,23 @@ def test_the_caret_stands_where_the_doubt_is(marked: str, form: str, language: s
         ("d − ÷ h", "“÷” does not belong here"),
     ],
 )
-def test_sentences_name_what_was_typed(text: str, told: str) -> None:
+def test_sentences_name_what_was_typed(text: str, message: str) -> None:
     """Invisible characters are named by number, signs are shown as typed, and advice keeps the value."""
     with pytest.raises(Unreadable) as caught:
         read_text(text, "formula", ENGLISH)
-    assert told in render_message(describe_unreadable(caught.value, text), "en")
+    assert message in render_message(describe_unreadable(caught.value, text), "en")
 
 
-@pytest.mark.parametrize("one", [one for one in TYPED if one.refused.startswith("ambiguous-comma")], ids=str)
-def test_advice_about_commas_is_read(one: Typed) -> None:
+@pytest.mark.parametrize(
+    "typed", [one for one in TYPED if one.refused.startswith("ambiguous-comma")], ids=str
+)
+def test_advice_about_commas_is_read(typed: Typed) -> None:
     """The proposed spellings are all readable and have different meanings."""
     with pytest.raises(Unreadable) as caught:
-        read_text(one.text, one.form, SPOKEN[one.language])
+        read_text(typed.text, typed.form, SPOKEN[typed.language])
     params, readings = caught.value.params, []
     for name in ("joined", "grouped", "decimals", "apart"):
         if name in params:
-            text = one.text.replace(params["number"], params[name], 1)
-            readings.append(read_text(text, one.form, SPOKEN[one.language]))
+            text = typed.text.replace(params["number"], params[name], 1)
+            readings.append(read_text(text, typed.form, SPOKEN[typed.language]))
     assert len(readings) == len({str(reading) for reading in readings}) > 1

@@ -111,40 +111,40 @@ def same(tree: Tree, meant: Tree) -> bool:
     return COMPARER.is_equal(tree, meant)
 
 
-@pytest.mark.parametrize("one", [one for one in TYPED if not one.refused], ids=str)
-def test_right_notations_are_read(one: Typed) -> None:
+@pytest.mark.parametrize("typed", [one for one in TYPED if not one.refused], ids=str)
+def test_right_notations_are_read(typed: Typed) -> None:
     """Each text is read with its meaning."""
-    trees = read_text(one.text, one.form, SPOKEN[one.language])
+    trees = read_text(typed.text, typed.form, SPOKEN[typed.language])
     assert len(trees) == 1
-    assert same(trees[0], meaning(one.meant))
+    assert same(trees[0], meaning(typed.meant))
 
 
-@pytest.mark.parametrize("one", [one for one in TYPED if one.refused], ids=str)
-def test_what_is_open_to_doubt_is_asked(one: Typed) -> None:
+@pytest.mark.parametrize("typed", [one for one in TYPED if one.refused], ids=str)
+def test_what_is_open_to_doubt_is_asked(typed: Typed) -> None:
     """Each ambiguous text has a reason, a position in the text, and a message in both languages."""
     with pytest.raises(Unreadable) as caught:
-        read_text(one.text, one.form, SPOKEN[one.language])
-    assert one.refused == caught.value.code
-    assert 0 <= caught.value.offset <= len(one.text)
+        read_text(typed.text, typed.form, SPOKEN[typed.language])
+    assert typed.refused == caught.value.code
+    assert 0 <= caught.value.offset <= len(typed.text)
     for language in list_languages():
         assert (
             "{"
-            not in render_message(describe_unreadable(caught.value, one.text), language)
-            .replace(one.text, "")
+            not in render_message(describe_unreadable(caught.value, typed.text), language)
+            .replace(typed.text, "")
             .partition("”: ")[2]
         )
 
 
-@pytest.mark.parametrize("one", TYPED, ids=str)
-def test_students_are_told_the_same(one: Typed) -> None:
+@pytest.mark.parametrize("typed", TYPED, ids=str)
+def test_students_are_told_the_same(typed: Typed) -> None:
     """The check in the notebook reads each text as the grader does, with the same message."""
-    reading = read_value(one.text, "formula", one.form, SPOKEN[one.language], "de")
-    if one.refused:
+    reading = read_value(typed.text, "formula", typed.form, SPOKEN[typed.language], "de")
+    if typed.refused:
         with pytest.raises(Unreadable) as caught:
-            read_text(one.text, one.form, SPOKEN[one.language])
-        assert ReadingFailure(render_message(describe_unreadable(caught.value, one.text), "de")) == reading
+            read_text(typed.text, typed.form, SPOKEN[typed.language])
+        assert ReadingFailure(render_message(describe_unreadable(caught.value, typed.text), "de")) == reading
     else:
         assert isinstance(reading, ValueReading)
-        assert read_text(one.text, one.form, SPOKEN[one.language]) == read_text(
-            reading.text, one.form, ENGLISH
+        assert read_text(typed.text, typed.form, SPOKEN[typed.language]) == read_text(
+            reading.text, typed.form, ENGLISH
         )

@@ -122,9 +122,9 @@ def _is_module(value: object) -> bool:
 @pytest.mark.parametrize("module", attention_access._MODULES)
 def test_what_may_be_used_of_a_module_is_no_module(module: str) -> None:
     """The allowed names of a module are not modules, and have no module among their allowed attributes."""
-    found = importlib.import_module(module)
+    imported = importlib.import_module(module)
     values = {
-        name: getattr(found, name) for name in attention_access._MODULES[module] if hasattr(found, name)
+        name: getattr(imported, name) for name in attention_access._MODULES[module] if hasattr(imported, name)
     }
     assert not [name for name, value in values.items() if _is_module(value)]
     assert not [
@@ -160,10 +160,10 @@ VALUES: dict[str, object] = {
 def test_no_attribute_of_a_value_is_a_module(value: object) -> None:
     """No attribute of a value is a module, and none of its attributes are."""
     attributes = _attributes(value)
-    assert not [name for name, one in attributes.items() if _is_module(one)]
+    assert not [name for name, attribute in attributes.items() if _is_module(attribute)]
     assert not [
         (name, part)
-        for name, one in attributes.items()
-        for part in map(_is_module, _attributes(one).values())
+        for name, attribute in attributes.items()
+        for part in map(_is_module, _attributes(attribute).values())
         if part
     ]

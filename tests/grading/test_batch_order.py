@@ -89,8 +89,8 @@ def test_batch_of_one_worker_grades_in_order_but_for_endless_loops(monkeypatch: 
 def test_batch_stops_nobody_for_whom_the_timeout_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """Known timeouts do not interrupt a later run."""
     _, results = grade_batch(monkeypatch, LOOPS, 1)
-    known = {name: results[name].timeouts for name in LOOPS}
-    events, _ = grade_batch(monkeypatch, [*LOOPS, *OTHERS], 1, known)
+    known_timeouts = {name: results[name].timeouts for name in LOOPS}
+    events, _ = grade_batch(monkeypatch, [*LOOPS, *OTHERS], 1, known_timeouts)
     assert events == [("graded", name) for name in [*LOOPS, *OTHERS]]
 
 

@@ -125,6 +125,6 @@ def test_check_calls_ready_only_what_grading_reads(source: str, course: Course, 
     turn(tree["cells"], "mlp-answer", source)
     specification = read_specification((course.locate_release(NAME) / FILE_NAME).read_text(), FILE_NAME)
     paper = report_on(parse_notebook(json.dumps(tree).encode()).cells, specification, "formulas", "en")
-    (report,) = (one for one in paper.reports if one.question == "mlp")
+    (report,) = (candidate for candidate in paper.reports if candidate.question == "mlp")
     graded = sit(grader, "formulas", lambda cells: turn(cells, "mlp-answer", source))
     assert (READY in {line.state for line in report.lines}) == bool(result(graded, "mlp").reading)

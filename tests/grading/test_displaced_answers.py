@@ -193,11 +193,11 @@ def test_grade_names_a_picture_that_only_code_shows(
             cells[at]["source"] = "Large scores overflow in the exponential."
         cells.insert(at + 1, plain(source))
 
-    found = sit(grader, "code", change)
-    notes = [note for note in found.score.notes if note.code == "picture-beside"]
+    graded = sit(grader, "code", change)
+    notes = [note for note in graded.score.notes if note.code == "picture-beside"]
     assert [note.place for note in notes] == (["thoughts"] if is_named else [])
     assert all("picture beside it: cell" in note.text for note in notes)
-    assert is_named == ("review.picture" in of_question(found, "thoughts")[1])
+    assert is_named == ("review.picture" in of_question(graded, "thoughts")[1])
 
 
 PICTURE = DRAWS.partition('b64decode(\n            "')[2].partition('"')[0]

@@ -176,7 +176,9 @@ def test_a_cell_that_is_not_python_is_told_so(grader: Grader, source: str, said:
     """
     handed = {**papers(grader), "first": answered(grader, "first", source)}
     (result,) = [
-        one for one in grader.grade(SubmittedFiles("ada", handed, OWN)).score.items if one.question == "words"
+        item_result
+        for item_result in grader.grade(SubmittedFiles("ada", handed, OWN)).score.items
+        if item_result.question == "words"
     ]
     assert said in render_message(result.student, "en")
     expected = Status.NO_ANSWER if "not defined" in said else Status.NEEDS_REVIEW
@@ -229,7 +231,7 @@ def test_a_submission_that_loses_its_boxes_waits_as_a_whole(
 ) -> None:
     """A submission that loses its boxes needs manual review as a whole, and the next run tries again."""
     lost = 0
-    asked = NamespaceBox.ask
+    original_ask = NamespaceBox.ask
 
     def losing(self: NamespaceBox, *arguments: Any, **options: Any) -> Any:
         nonlocal lost
@@ -239,7 +241,7 @@ def test_a_submission_that_loses_its_boxes_waits_as_a_whole(
 
     monkeypatch.setattr(NamespaceBox, "ask", losing)
     graded = grader.grade(SubmittedFiles("ada", papers(grader), OWN))
-    monkeypatch.setattr(NamespaceBox, "ask", asked)
+    monkeypatch.setattr(NamespaceBox, "ask", original_ask)
     notebooks = len(grader.assignment.rubric.assignment.notebooks)
     assert MAX_LOST_BOXES * notebooks == lost
     assert {Status.NEEDS_REVIEW} == {item.status for item in graded.score.items}

@@ -262,10 +262,10 @@ def test_a_cell_that_meets_a_limit(assignment: Assignment, pool: Pool, name: str
         assert (kind, ()) == (run.ending, run.met)
         note, code = ("cell-ended-box", f"cell.ending.{kind.value}")
     else:
-        assert (None, [kind]) == (run.ending, [one.met for one in run.met if one.claimed])
+        assert (None, [kind]) == (run.ending, [limit.met for limit in run.met if limit.claimed])
         note, code = ("limit-met", f"cell.limit.{kind.value}")
     field_name = OF_ENDING[kind] if isinstance(kind, Ending) else OF_MET[kind]
-    remarks = [one.text for one in graded.score.notes if (one.code, one.place) == (note, place)]
+    remarks = [remark.text for remark in graded.score.notes if (remark.code, remark.place) == (note, place)]
     assert 1 == len(remarks), graded.score.notes
     assert format_limit(kind, limits) in remarks[0]
     assert (kind.value if ended else field_name) in remarks[0]
@@ -301,8 +301,8 @@ def test_a_call_that_meets_a_limit(assignment: Assignment, pool: Pool, name: str
     comments = format_comments(graded.score, tight.rubric, {("limits", "work-answer")})
     for language in ("en", "de"):
         page = Page(render_student_page(graded, tight.rubric, language=language)).text
-        what = "Your code" if language == "en" else "Ihr Code"
-        assert get_template(code, language).format(limit=limit, what=what) in page
+        subject = "Your code" if language == "en" else "Ihr Code"
+        assert get_template(code, language).format(limit=limit, what=subject) in page
     assert limit in comments["limits", "work-answer"]
 
 
@@ -311,7 +311,7 @@ def test_output_over_what_is_kept(assignment: Assignment, pool: Pool) -> None:
     content = paper(assignment, work="work = lambda x: x + 1", cell="print('x' * 20_000)")
     graded = grade(assignment, pool, content)
     run = run_of(graded)
-    assert ([LimitKind.OUTPUT], True) == ([one.met for one in run.met], run.truncated)
+    assert ([LimitKind.OUTPUT], True) == ([limit.met for limit in run.met], run.truncated)
     assert {"work": 2, "later": 2} == points(graded)
     shown = Page(render_student_page(graded, assignment.rubric)).text
     assert words("cell.limit.output", assignment.rubric.assignment.limits, LimitKind.OUTPUT, "en") in shown

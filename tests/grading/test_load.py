@@ -58,7 +58,9 @@ def ask(sandbox: Sandbox) -> tuple[list[tuple[object, Ending | None]], float]:
         session.run()
         observed = session.ask(PLAN)
         assert [None] == [run.ending for run in session.runs if run]
-    return [(one.value, one.ending) for one in observed], session.get_spent().call_seconds
+    return [
+        (observation.value, observation.ending) for observation in observed
+    ], session.get_spent().call_seconds
 
 
 @pytest.mark.slow

@@ -32,7 +32,7 @@ def test_a_trial_is_read_with_its_points_as_exact_decimals() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "message"),
     [
         (None, "expected a list"),
         ([], "an empty one"),
@@ -55,9 +55,9 @@ def test_a_trial_is_read_with_its_points_as_exact_decimals() -> None:
         ([{**GOOD, "name": str(number)} for number in range(MOST_TRIALS + 1)], "at most"),
     ],
 )
-def test_what_is_no_list_of_trials_is_refused(value: Any, told: str) -> None:
+def test_what_is_no_list_of_trials_is_refused(value: Any, message: str) -> None:
     """The error names the question, the function, the entry and the expected form."""
-    with pytest.raises(CourseError, match=f"'attention': trials: 'planted:trials'.*{told}"):
+    with pytest.raises(CourseError, match=f"'attention': trials: 'planted:trials'.*{message}"):
         read_trials(value, QUESTION, {"p.npy": 1})
 
 

@@ -141,7 +141,7 @@ def test_what_an_exception_says_is_repeated_where_it_is_of_no_use(graders: Mappi
     source = "def softmax(scores): raise RuntimeError(f'{scores.sum()} and more')\n"
     for mode, told in (("never", False), ("student", False), ("attempt", True)):
         graded = graders[mode].grade(attempt(graders[mode], "ada", source))
-        result = next(one for one in graded.score.items if one.item == "rows")
+        result = next(item_result for item_result in graded.score.items if item_result.item == "rows")
         assert "and more" in result.staff
         assert ("raised" if told else "raised.withheld") == result.student.code
         assert told == ("and more" in str(result.student.params))

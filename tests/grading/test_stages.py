@@ -237,7 +237,7 @@ def test_a_database_that_refuses_everybody_stops_the_run(
     tried = []
 
     def refuse(self: Gradebook, entries: Any, **_: Any) -> None:
-        tried.append([one.key.student for one in entries])
+        tried.append([entry.key.student for entry in entries])
         raise OSError("disk full")
 
     with pytest.MonkeyPatch.context() as patch:
@@ -281,7 +281,7 @@ def test_rendering_goes_on(name: str, graded: str, capsys: pytest.CaptureFixture
     assert {f"feedback/bob/{NAME}/{NAME}.html"} == set(second) - set(first)
     assert {f"staff/{NAME}.html"} == {path for path in first if first[path] != second[path]}
     link = f'href="../feedback/bob/{NAME}/{NAME}.html"'
-    assert [False, True] == [link in one[f"staff/{NAME}.html"] for one in (first, second)]
+    assert [False, True] == [link in files[f"staff/{NAME}.html"] for files in (first, second)]
 
 
 def test_staff_summary_is_written_without_a_broken_row(
@@ -291,7 +291,7 @@ def test_staff_summary_is_written_without_a_broken_row(
     original = publication.render_summary
 
     def planted(results: Any, *arguments: Any, **options: Any) -> Any:
-        if any(one.score.student == "bob" for one in results):
+        if any(graded.score.student == "bob" for graded in results):
             raise KeyError("planted")
         return original(results, *arguments, **options)
 

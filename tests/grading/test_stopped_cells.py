@@ -113,7 +113,7 @@ def test_grade_asks_a_person_about_an_answer_that_was_deleted(later: str, code: 
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("source", "message"),
     [
         (
             "def weights(scores)\n    return scores",
@@ -127,12 +127,12 @@ def test_grade_asks_a_person_about_an_answer_that_was_deleted(later: str, code: 
     ],
     ids=["syntax", "input", "renamed", "blank", "right", "wrong"],
 )
-def test_grade_tells_staff_of_answers_that_did_not_run(source: str, told: str, grader: Grader) -> None:
+def test_grade_tells_staff_of_answers_that_did_not_run(source: str, message: str, grader: Grader) -> None:
     """Staff see a note about answers that were not run."""
     graded, asked = sat(grader, weights=source), (ANSWER_NOT_RUN, "weights-answer")
     notes = [note.text for note in graded.score.notes if (note.code, note.place) == asked]
-    assert bool(told) == bool(notes)
-    assert told in "".join(notes)
+    assert bool(message) == bool(notes)
+    assert message in "".join(notes)
 
 
 @pytest.fixture(scope="module")

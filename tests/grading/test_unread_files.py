@@ -51,24 +51,28 @@ def graded(grader: Grader, course: Course, student: str, files: dict[str, bytes]
     return grader.grade(read_handin(grader.assignment, Handin(student, folder)))
 
 
-def automatic(found: GradingResult) -> set[Status]:
+def automatic(graded_files: GradingResult) -> set[Status]:
     """Return the statuses of the items that are not marked manually."""
     manual = {"formula.why", "essay.text"}
-    return {result.status for result in found.score.items if f"{result.question}.{result.item}" not in manual}
+    return {
+        result.status
+        for result in graded_files.score.items
+        if f"{result.question}.{result.item}" not in manual
+    }
 
 
 def test_an_untouched_notebook_beside_another_one_needs_review(grader: Grader, course: Course) -> None:
     """If the work may be in another notebook, the items need review; its name is shown."""
-    found = graded(grader, course, "ada", {f"{NAME}.ipynb": UNTOUCHED, f"{NAME}_final.ipynb": CONTROL})
-    assert {Status.NEEDS_REVIEW} == {item.status for item in found.score.items}
-    assert f"{NAME}_final.ipynb" in str(found.score.items[0].student.params)
-    assert "unread-files" in {note.code for note in found.score.notes}
+    graded_files = graded(grader, course, "ada", {f"{NAME}.ipynb": UNTOUCHED, f"{NAME}_final.ipynb": CONTROL})
+    assert {Status.NEEDS_REVIEW} == {item.status for item in graded_files.score.items}
+    assert f"{NAME}_final.ipynb" in str(graded_files.score.items[0].student.params)
+    assert "unread-files" in {note.code for note in graded_files.score.notes}
 
 
 def test_an_untouched_notebook_alone_is_no_answer(grader: Grader, course: Course) -> None:
     """An unchanged notebook without other files is no answer."""
-    found = graded(grader, course, "bob", {f"{NAME}.ipynb": UNTOUCHED, "Thumbs.db": b"x"})
-    assert {Status.NO_ANSWER} == automatic(found)
+    graded_files = graded(grader, course, "bob", {f"{NAME}.ipynb": UNTOUCHED, "Thumbs.db": b"x"})
+    assert {Status.NO_ANSWER} == automatic(graded_files)
 
 
 @pytest.mark.parametrize(
@@ -80,13 +84,13 @@ def test_an_untouched_notebook_beside_any_file_needs_review(
     """An unchanged notebook with any other file needs review; students and staff see its name."""
     folder = hand_in(course, "gus", b"").parent
     (folder / "notes").mkdir(exist_ok=True)
-    found = graded(grader, course, "gus", {f"{NAME}.ipynb": UNTOUCHED, name: b"x"})
+    graded_files = graded(grader, course, "gus", {f"{NAME}.ipynb": UNTOUCHED, name: b"x"})
     (folder / name).unlink()
     assert {(Status.NEEDS_REVIEW, "review.unread")} == {
-        (item.status, item.code) for item in found.score.items
+        (item.status, item.code) for item in graded_files.score.items
     }
-    assert name in str(found.score.items[0].student.params)
-    assert name in found.score.items[0].staff
+    assert name in str(graded_files.score.items[0].student.params)
+    assert name in graded_files.score.items[0].staff
 
 
 def without_texts() -> bytes:
@@ -106,15 +110,15 @@ def test_texts_beside_a_notebook_without_texts_need_review(
     name: str, needs_review: bool, grader: Grader, course: Course
 ) -> None:
     """Blank texts need review if another file may contain them; code keeps its marks."""
-    found = graded(grader, course, f"hal-{name}", {f"{NAME}.ipynb": without_texts(), name: b"x"})
+    graded_files = graded(grader, course, f"hal-{name}", {f"{NAME}.ipynb": without_texts(), name: b"x"})
     texts = [
         result
-        for result in found.score.items
+        for result in graded_files.score.items
         if f"{result.question}.{result.item}" in {"formula.why", "essay.text"}
     ]
     expected = Status.NEEDS_REVIEW if needs_review else Status.NO_ANSWER
     assert {expected} == {result.status for result in texts}
-    assert {Status.PASSED} == automatic(found)
+    assert {Status.PASSED} == automatic(graded_files)
 
 
 def with_text(grade_id: str, text: str, notebook: bytes) -> bytes:
@@ -133,17 +137,19 @@ def test_a_document_beside_a_notebook_is_named_and_blank_answers_need_review(
     """A document is named and blank answers need review, also if another text is answered."""
     release = grader.assignment.releases[NAME].by_id["formula-answer"]
     notebook = with_text("formula-answer", release.source, with_text("essay", f"see {name}", without_texts()))
-    found = graded(grader, course, f"kim-{name}", {f"{NAME}.ipynb": notebook, name: b"x"})
-    why = next(result for result in found.score.items if (result.question, result.item) == ("formula", "why"))
+    graded_files = graded(grader, course, f"kim-{name}", {f"{NAME}.ipynb": notebook, name: b"x"})
+    why = next(
+        result for result in graded_files.score.items if (result.question, result.item) == ("formula", "why")
+    )
     assert (Status.NEEDS_REVIEW, "review.written-beside") == (why.status, why.code)
     blank = next(
-        result for result in found.score.items if result.question == "formula" and result.item != "why"
+        result for result in graded_files.score.items if result.question == "formula" and result.item != "why"
     )
     assert (Status.NEEDS_REVIEW, "review.written-beside") == (blank.status, blank.code)
-    assert name in "".join(note.text for note in found.score.notes if note.code == "documents-beside")
+    assert name in "".join(note.text for note in graded_files.score.notes if note.code == "documents-beside")
     remarks = [
         remark.message
-        for remark in found.notebooks[0].remarks
+        for remark in graded_files.notebooks[0].remarks
         if remark.message.code == "notebook.not-graded"
     ]
     assert [name] == [remark.params["files"] for remark in remarks]
@@ -153,11 +159,11 @@ def test_a_picture_that_a_text_shows_is_not_named_as_not_graded(grader: Grader, 
     """A picture that a text shows is part of the answer and not reported as ungraded."""
     notebook = with_text("essay", "![plot](plot.png)", CONTROL)
     picture = base64.b64decode(png())
-    found = graded(grader, course, "lea", {f"{NAME}.ipynb": notebook, "plot.png": picture})
+    graded_files = graded(grader, course, "lea", {f"{NAME}.ipynb": notebook, "plot.png": picture})
     assert {"documents-beside", "picture-absent", "picture-not-shown"}.isdisjoint(
-        note.code for note in found.score.notes
+        note.code for note in graded_files.score.notes
     )
-    assert f"data:image/png;base64,{png()}" in render_student_page(found, grader.assignment.rubric)
+    assert f"data:image/png;base64,{png()}" in render_student_page(graded_files, grader.assignment.rubric)
 
 
 @pytest.mark.parametrize(

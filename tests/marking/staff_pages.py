@@ -63,8 +63,11 @@ def statistics_page(students: int = 60, *, named: bool = True) -> str:
 
 def similar_page(class_: CopiedClass | None = None) -> str:
     """Return the page of a synthetic class with copies and a submission that contains markup."""
-    made: Mapping[str, Mapping[str, str]] = (class_ or copied_class(24, 5)).works
-    works = {**made, "eve": {"top-k-answer": f"zebra = {HOSTILE!r} + lion(1, 2, 3, 4)", "": HOSTILE * 40}}
+    class_works: Mapping[str, Mapping[str, str]] = (class_ or copied_class(24, 5)).works
+    works = {
+        **class_works,
+        "eve": {"top-k-answer": f"zebra = {HOSTILE!r} + lion(1, 2, 3, 4)", "": HOSTILE * 40},
+    }
     works["mallory"] = works["eve"]
     comparing = FeatureExtractor()
     found = {

@@ -89,7 +89,7 @@ def test_equal_answers_are_the_only_group_at_the_tightest_step() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("text", "other"),
     [
         ("The mask hides later tokens during training.", "The mask hides later tokens in training."),
         ("The softmax makes the rows sum to one.", "The softmax makes teh rows sum to one"),
@@ -97,10 +97,10 @@ def test_equal_answers_are_the_only_group_at_the_tightest_step() -> None:
     ],
     ids=["other small word", "slip of the pen", "german"],
 )
-def test_similar_wording_is_grouped_in_the_middle_of_the_slider(one: str, other: str) -> None:
+def test_similar_wording_is_grouped_in_the_middle_of_the_slider(text: str, other: str) -> None:
     """Similar texts are grouped only at a higher nearness."""
-    assert together(one, other, nearness=0.6)
-    assert not together(one, other, nearness=0)
+    assert together(text, other, nearness=0.6)
+    assert not together(text, other, nearness=0)
 
 
 def test_similar_texts_are_kept_apart_inside_their_group() -> None:
@@ -150,12 +150,12 @@ def test_nearness_is_the_mean_of_two_cosines() -> None:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     texts = ["the mask hides later tokens", "the mask hides the later token"]
-    one = group_similar_answers(dict(zip("ab", texts, strict=True)), 1, equal={})[0]
+    group = group_similar_answers(dict(zip("ab", texts, strict=True)), 1, equal={})[0]
     cosines = []
     for more in ({}, {"analyzer": "char_wb", "ngram_range": (2, 3)}):
         vectors = TfidfVectorizer(sublinear_tf=True, **more).fit_transform(texts)
         cosines.append((vectors[0] @ vectors[1].T).toarray()[0, 0])
-    assert one.nearness == pytest.approx(sum(cosines) / 2, abs=1e-6)
+    assert group.nearness == pytest.approx(sum(cosines) / 2, abs=1e-6)
 
 
 @settings(max_examples=25, deadline=None)

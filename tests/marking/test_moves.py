@@ -72,9 +72,9 @@ def test_items_are_told_and_the_sum_is_that_of_the_class() -> None:
 
 def test_what_is_told_otherwise_is_told_last() -> None:
     """The largest loss comes first; a changed message without a change of points comes last."""
-    told = scored()
-    first = replace(told.items[0], student=Message("", text={"en": "Other words."}))
-    reworded = replace(told, items=(first, *told.items[1:]))
+    original = scored()
+    first = replace(original.items[0], student=Message("", text={"en": "Other words."}))
+    reworded = replace(original, items=(first, *original.items[1:]))
     moves = [
         compare_student(MarkedScore(scored(), RUBRIC), MarkedScore(score, RUBRIC))
         for score in (reworded, scored(softmax="rows"), scored(softmax="batch"))

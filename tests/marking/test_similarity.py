@@ -131,7 +131,7 @@ def test_another_way_to_write_it_is_another_work() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("source", "other", "same"),
     [
         ("a = 2 * x + y", "b = y + x * 2", True),
         ("a = f(x, k=1, j=2)", "a = f(x, j=2, k=1)", True),
@@ -144,9 +144,9 @@ def test_another_way_to_write_it_is_another_work() -> None:
          "class B:\n    def h(self, p, q): return p @ q\n    def k(self): return self.h(1, 2)", True),
     ],
 )  # fmt: skip
-def test_what_means_the_same(one: str, other: str, same: bool) -> None:
+def test_what_means_the_same(source: str, other: str, same: bool) -> None:
     """Equivalent notations have equal features, for example reordered sums, keywords or methods."""
-    assert same is (features(one) == features(other))
+    assert same is (features(source) == features(other))
 
 
 def test_what_was_handed_out_is_nobodys() -> None:
@@ -194,10 +194,12 @@ def test_locked_cells_are_not_compared() -> None:
 
 def test_text_by_shingles() -> None:
     """Sentence order, case and punctuation are ignored; a shingle does not cross sentences."""
-    one = "The scores grow with the width. So they are divided by the root!"
+    text = "The scores grow with the width. So they are divided by the root!"
     other = "so they are divided by the root; THE SCORES grow with the width"
-    assert {one.digest for one in make_shingles(one)} == {one.digest for one in make_shingles(other)}
-    assert 4 + 5 == len(make_shingles(one))
+    assert {shingle.digest for shingle in make_shingles(text)} == {
+        shingle.digest for shingle in make_shingles(other)
+    }
+    assert 4 + 5 == len(make_shingles(text))
     assert [] == list(make_shingles("Only two."))
     first = make_shingles("It is $d_k$ wide, as said")[0]
     assert "It is $d_k$" == "It is $d_k$ wide, as said"[first.start : first.end]

@@ -122,13 +122,13 @@ def test_a_class_as_a_whole() -> None:
 
 def test_items_by_other_formulas() -> None:
     """Mean, full marks, zero marks, difficulty, and discrimination without the item itself."""
-    for at, one in enumerate(told().items):
+    for at, item in enumerate(told().items):
         item_points = [points[at] for points in POINTS]
         other_points = [sum(points) - points[at] for points in POINTS]
-        assert pearson(item_points, other_points) == pytest.approx(one.discrimination)
-        assert sum(item_points) / (12 * one.item.points.__int__()) == pytest.approx(one.difficulty)
-        assert (item_points.count(int(one.item.points)), item_points.count(0)) == (one.full, one.none)
-        assert (12, 0, 0) == (one.settled, one.waiting, one.unanswered)
+        assert pearson(item_points, other_points) == pytest.approx(item.discrimination)
+        assert sum(item_points) / (12 * item.item.points.__int__()) == pytest.approx(item.difficulty)
+        assert (item_points.count(int(item.item.points)), item_points.count(0)) == (item.full, item.none)
+        assert (12, 0, 0) == (item.settled, item.waiting, item.unanswered)
 
 
 def test_questions_by_other_formulas() -> None:
@@ -194,13 +194,15 @@ def test_mistakes_with_answers_of_nobody() -> None:
     answers = ["width = 3  # Ada Lovelace, s02", "width = 3", "width = 3", "width = 5"]
     results, stands = {}, {}
     for at, source in enumerate(answers):
-        one = replace(graded(f"s{at:02}", 2, source), stated={"first_name": "Ada"})
-        results[f"s{at:02}"], stands[f"s{at:02}"] = one, compute_standing(one.score, RUBRIC)
+        changed = replace(graded(f"s{at:02}", 2, source), stated={"first_name": "Ada"})
+        results[f"s{at:02}"], stands[f"s{at:02}"] = changed, compute_standing(changed.score, RUBRIC)
     results["s09"] = graded("s09", 0, "width = 0")
     stands["s09"] = compute_standing(results["s09"].score, RUBRIC)
     found = compute_figures(RUBRIC, results, stands, {"s00": ("Lovelace",)}).items[0].mistakes
-    assert [("count.half", 4), ("count.other", 1)] == [(one.code, one.students) for one in found]
-    assert ["width = 3", "width = 5", "width = 3  # … …, s02"] == [one.text for one in found[0].examples]
+    assert [("count.half", 4), ("count.other", 1)] == [(mistake.code, mistake.students) for mistake in found]
+    assert ["width = 3", "width = 5", "width = 3  # … …, s02"] == [
+        example.text for example in found[0].examples
+    ]
     assert {"en": "It is 2."} == found[0].said.text
 
 

@@ -79,11 +79,11 @@ def part(source: str, question: str) -> str:
 
 def test_the_text_of_the_question_stands_in_it() -> None:
     """The prompt is typeset, adds no headings to the outline, and is shared by the questions below it."""
-    first, *others = view(good()).questions
+    first, *other_questions = view(good()).questions
     *_, text = first.prompts
     assert "<strong>Task 3</strong>" in text
     assert "<math" in text
-    assert {(text,)} == {one.prompts[-1:] for one in others}
+    assert {(text,)} == {question.prompts[-1:] for question in other_questions}
     assert "The question" not in render_student_page(good(), RUBRIC)
 
 
@@ -100,8 +100,10 @@ def test_a_text_in_two_languages_is_shown_in_one(source: str, language: str, sho
     """The prompt is shown in the reader's language if available; unknown markers leave it unchanged."""
     notebook = json.loads(release())
     notebook["cells"][0]["source"] = source
-    given = load_release(json.dumps(notebook).encode(), "exam")
-    (prompt,) = list_prompts(given, given.by_id["task3-b-answer"], ("en", "de"), language)
+    release_notebook = load_release(json.dumps(notebook).encode(), "exam")
+    (prompt,) = list_prompts(
+        release_notebook, release_notebook.by_id["task3-b-answer"], ("en", "de"), language
+    )
     assert shown == re.sub("\n+", "\n", str(prompt)).strip()
 
 

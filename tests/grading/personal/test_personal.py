@@ -344,15 +344,15 @@ def test_a_group_has_one_variant(room: Class, tmp_path: Path) -> None:
     course = Course.from_folder(Path(shutil.copytree(room.course.root, tmp_path / "course", symlinks=True)))
     course.groups.write_text("group,student\nred,kim\nred,ada\nblue,lea\nblue,max\ngreen,bob\ngreen,émile\n")
     write_personal_releases(course, NAME, (*STUDENTS, "kim", "lea", "max"), room.pool)
-    asked = assignments.load_assignment(course, NAME)
-    assert asked.manifest
-    drawn_for = {who: one.drawn_for for who, one in asked.manifest.students.items() if one.drawn_for}
+    assignment = assignments.load_assignment(course, NAME)
+    assert assignment.manifest
+    drawn_for = {who: one.drawn_for for who, one in assignment.manifest.students.items() if one.drawn_for}
     assert {"kim": "ada", "max": "lea"} == drawn_for
     for one, other in (("kim", "ada"), ("max", "lea")):
-        assert asked.get_variant(one) == asked.get_variant(other)
-        assert asked.get_rubric(one) == asked.get_rubric(other)
+        assert assignment.get_variant(one) == assignment.get_variant(other)
+        assert assignment.get_rubric(one) == assignment.get_rubric(other)
         given = [(course.locate_personal(who, NAME) / f"{NAME}.ipynb").read_bytes() for who in (one, other)]
         assert given[0] == given[1]
     assert room.personal("ada") == (course.locate_personal("ada", NAME) / f"{NAME}.ipynb").read_bytes()
-    (mixed,) = group_list.list_mixed_variants(group_list.load_groups(course, NAME), asked.manifest)
+    (mixed,) = group_list.list_mixed_variants(group_list.load_groups(course, NAME), assignment.manifest)
     assert mixed.startswith("green (bob, émile): members were handed out 2 variants; ")

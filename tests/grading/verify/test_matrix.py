@@ -223,9 +223,9 @@ def test_an_answer_may_need_manual_review() -> None:
 def test_a_mutant_that_is_not_recognised_is_worth_a_look(told_as: str, warnings: int) -> None:
     trial = Trial("mutant m", "", loses_any=True, told_as=told_as)
     row = build_row(trial, FIRST, RUBRIC, score(first__a=LOST), {})
-    found = list(list_warnings(build_matrix(FIRST, [row])))
+    row_warnings = list(list_warnings(build_matrix(FIRST, [row])))
     assert ["mutant m is not recognised: its title and points never apply"] * warnings == [
-        warning.got for warning in found
+        warning.got for warning in row_warnings
     ]
 
 
@@ -261,7 +261,11 @@ def test_what_was_stopped_is_named() -> None:
 def test_a_code_without_a_sentence_is_told() -> None:
     """A code without a message is reported, because students would see the code itself."""
     lost = result("first.a", Status.FAILED, Decimal(0), said="riddle.wrong")
-    other_results = [one for one in score().items if (one.question, one.item) != ("first", "a")]
+    other_results = [
+        item_result
+        for item_result in score().items
+        if (item_result.question, item_result.item) != ("first", "a")
+    ]
     row = build_row(
         Trial("t", "", ("a",)), FIRST, RUBRIC, Score("trial", "exam", 1, (lost, *other_results)), {}
     )

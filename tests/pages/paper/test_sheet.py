@@ -196,7 +196,7 @@ def test_a_title_page_ends_with_the_form(exam: Rubric) -> None:
     import json
 
     files = release_generation.build_release_files(COURSE, exam, "en")
-    (name,) = (one.name for one in exam.assignment.notebooks)
+    (name,) = (page_notebook.name for page_notebook in exam.assignment.notebooks)
     notebook = json.loads(files[f"{name}.ipynb"])
     details = {"cell_type": "code", "id": "details", "metadata": {}, "outputs": [], "execution_count": None}
     plain_sheet = render_sheet(make_sheet(exam, {name: files[f"{name}.ipynb"]}, language="en"))
@@ -259,8 +259,8 @@ def test_bonus_points_are_told(page: Page, exam: Rubric) -> None:
     """Only boxes of bonus questions are labelled as bonus, on both sheets."""
     from msgspec.structs import replace
 
-    first, *others = exam.questions
-    odd = replace(exam, questions=(replace(first, bonus=True), *others))
+    first, *other_questions = exam.questions
+    odd = replace(exam, questions=(replace(first, bonus=True), *other_questions))
     files = release_generation.build_release_files(COURSE, exam, "de")
     releases = {notebook.name: files[f"{notebook.name}.ipynb"] for notebook in exam.assignment.notebooks}
     for key in (None, release_generation.read_answer_key(COURSE, exam)):

@@ -34,9 +34,9 @@ def answer(source: str, *, changed: bool = True, cell_type: str = "code") -> Ans
     return Answer("q-answer", cell_type, source, changed)
 
 
-def value(one: Any) -> Observation:
+def value(returned: Any) -> Observation:
     """Return the observation of a call with this value."""
-    return Observation(ok=True, value=one)
+    return Observation(ok=True, value=returned)
 
 
 def error(name: str, message: str = "") -> Observation:

@@ -416,10 +416,10 @@ LACKING = {
 }
 
 
-@pytest.mark.parametrize(("verdict", "told"), LACKING.values(), ids=LACKING)
-def test_students_read_what_a_verdict_lacks(verdict: str, told: str) -> None:
+@pytest.mark.parametrize(("verdict", "message"), LACKING.values(), ids=LACKING)
+def test_students_read_what_a_verdict_lacks(verdict: str, message: str) -> None:
     """Students see in both languages what their verdict lacks."""
     with pytest.raises(Wrong) as raised:
         judge_verdict(verdict, [], translation.proposal)
-    assert raised.value.told["en"].startswith(told)
+    assert raised.value.told["en"].startswith(message)
     assert {"en", "de"} == raised.value.told.keys()

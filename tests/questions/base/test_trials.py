@@ -252,12 +252,12 @@ def test_every_trial_loses_exactly_what_it_says(case: str) -> None:
     paper = Paper(rubric_from(text), keys)
     key = grades.compute_score("key", paper.rubric, paper.results({}))
     assert [] == [
-        one.item
-        for one in key.items
-        if mark_item(paper.rubric.get_question(one.question).get_item(one.item), one) != "kept"
+        item.item
+        for item in key.items
+        if mark_item(paper.rubric.get_question(item.question).get_item(item.item), item) != "kept"
     ]
     wrong = [
-        one for question in keys for trial in paper.trials(question) for one in paper.wrong(question, trial)
+        item for question in keys for trial in paper.trials(question) for item in paper.wrong(question, trial)
     ]
     assert [] == wrong
 

@@ -169,10 +169,12 @@ def test_an_unknown_name_is_named_in_the_rubrics_words() -> None:
     assert "save_memory is not an argument of the trainer." == render_message(item.student, "en")
 
 
-@pytest.mark.parametrize("given", [OpaqueValue("set"), 1.5, [object()], {"a": 1}.items(), [[1]], 1 << 9000])
-def test_what_is_no_choice_is_refused(given: object) -> None:
+@pytest.mark.parametrize(
+    "answer_value", [OpaqueValue("set"), 1.5, [object()], {"a": 1}.items(), [[1]], 1 << 9000]
+)
+def test_what_is_no_choice_is_refused(answer_value: object) -> None:
     """Values that are not names earn nothing and raise no exception."""
-    (item,) = judge(check_of(SEVERAL), "chosen = f()", [value(given)])
+    (item,) = judge(check_of(SEVERAL), "chosen = f()", [value(answer_value)])
     assert (Status.FAILED, "choice.form") == (item.status, item.code)
 
 
@@ -220,7 +222,7 @@ pick = 1
 
 
 @pytest.mark.parametrize(
-    ("given", "status"),
+    ("answer_text", "status"),
     [
         ("'rare, luck'", Status.NEEDS_REVIEW),
         ("['luck', 'rare']", Status.NEEDS_REVIEW),
@@ -229,9 +231,9 @@ pick = 1
         ("'luck'", Status.FAILED),
     ],
 )
-def test_two_options_where_one_is_asked_for_need_manual_review(given: str, status: Status) -> None:
+def test_two_options_where_one_is_asked_for_need_manual_review(answer_text: str, status: Status) -> None:
     """Two options for a single choice need manual review, unless all of them are right."""
-    assert status is _both(given, "'luck'")[0].status
+    assert status is _both(answer_text, "'luck'")[0].status
 
 
 def _both(first: str, second: str) -> tuple[ItemResult, ItemResult]:

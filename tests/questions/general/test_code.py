@@ -173,7 +173,7 @@ def test_code_grades(source: str, expected: Mapping[str, str], grader: Grader) -
 def test_students_read_no_hidden_input(grader: Grader) -> None:
     """Students see the exception of their code, without hidden input."""
     results = grade(grader, {"merge": TOP + "    raise ValueError(f'got {a} here')"}).score.items
-    result = next(one for one in results if one.item == "values")
+    result = next(item_result for item_result in results if item_result.item == "values")
     assert "ValueError: got [" in result.staff
     assert "got [" not in str(result.student.params)
 
@@ -198,7 +198,7 @@ def test_students_read_what_a_check_tells_them(
 ) -> None:
     """Students see the message of a check, not the one for staff; missing languages are reported to staff."""
     results = grade(grader, {"merge": source}).score.items
-    result = next(one for one in results if one.item == "length")
+    result = next(item_result for item_result in results if item_result.item == "length")
     assert expected == (result.code, messages.render_message(result.student, "en"))
     assert ("lacks en" in result.staff) == (result.code == "code.failed")
 

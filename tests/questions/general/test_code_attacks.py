@@ -156,19 +156,21 @@ def summarise(grader: Grader, answers: Mapping[str, str]) -> dict[str, str]:
 def test_functions_of_checks_are_only_called_and_iterators_go_on(
     how: object, args: str, grader: Grader
 ) -> None:
-    found = summarise(grader, {"apply": ASKED.format(how=how, args=args)})
-    assert "PASSED" not in found.values()
-    assert found["apply.twice"] == "NEEDS_REVIEW"
+    summary = summarise(grader, {"apply": ASKED.format(how=how, args=args)})
+    assert "PASSED" not in summary.values()
+    assert summary["apply.twice"] == "NEEDS_REVIEW"
 
 
 def test_right_answers_pass(grader: Grader) -> None:
-    found = summarise(grader, {"apply": RIGHT, "pair": PAIR.split('"""')[1], "kinds": KINDS.split('"""')[1]})
-    assert set(found.values()) == {"PASSED"}, found
+    summary = summarise(
+        grader, {"apply": RIGHT, "pair": PAIR.split('"""')[1], "kinds": KINDS.split('"""')[1]}
+    )
+    assert set(summary.values()) == {"PASSED"}, summary
 
 
 def test_a_library_class_in_the_place_of_a_function_runs_with_the_student(grader: Grader) -> None:
-    found = summarise(grader, {"hide": "import numpy as np\nhide = np.ma.MaskedArray"})
-    assert found == {"hide.hidden": "FAILED"}
+    summary = summarise(grader, {"hide": "import numpy as np\nhide = np.ma.MaskedArray"})
+    assert summary == {"hide.hidden": "FAILED"}
 
 
 @pytest.mark.parametrize(
@@ -180,15 +182,15 @@ def test_a_library_class_in_the_place_of_a_function_runs_with_the_student(grader
     ],
 )
 def test_no_class_of_the_checks_stands_in_for_the_students(module: str, name: str, grader: Grader) -> None:
-    found = summarise(grader, {"pair": STAND_IN.format(module=module, name=name), "apply": RIGHT})
-    assert found["pair.both"] == "FAILED"
-    assert found["apply.twice"] == "PASSED"
+    summary = summarise(grader, {"pair": STAND_IN.format(module=module, name=name), "apply": RIGHT})
+    assert summary["pair.both"] == "FAILED"
+    assert summary["apply.twice"] == "PASSED"
 
 
 @pytest.mark.parametrize(
     ("module", "name"), [("reference.checks.pair", "Wrong"), ("reference.checks.pair", "Unclear")]
 )
 def test_exceptions_named_as_those_of_checks_are_the_students(module: str, name: str, grader: Grader) -> None:
-    found = summarise(grader, {"pair": RAISED.format(module=module, name=name), "apply": RIGHT})
-    assert found["pair.both"] == "FAILED"
-    assert found["apply.twice"] == "PASSED"
+    summary = summarise(grader, {"pair": RAISED.format(module=module, name=name), "apply": RIGHT})
+    assert summary["pair.both"] == "FAILED"
+    assert summary["apply.twice"] == "PASSED"

@@ -204,7 +204,7 @@ def test_what_is_forbidden_fails_in_a_box_of_its_own(source: str, question: str,
 
 
 @pytest.mark.parametrize(
-    "own",
+    "source",
     [
         "class A(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
         "        self.scaled_dot_product_attention = F.scaled_dot_product_attention\n"
@@ -213,9 +213,9 @@ def test_what_is_forbidden_fails_in_a_box_of_its_own(source: str, question: str,
         "def attend(q, k, v): return scaled_dot_product_attention(q, k, v)\n",
     ],
 )
-def test_a_name_of_ones_own_for_torchs_function_hides_nothing(own: str, sit: Sit) -> None:
+def test_a_name_of_ones_own_for_torchs_function_hides_nothing(source: str, sit: Sit) -> None:
     """An alias of a forbidden function is resolved when it is called."""
-    assert {"forbidden.used"} == {result.code for result in sit(HEAD + own).values()}
+    assert {"forbidden.used"} == {result.code for result in sit(HEAD + source).values()}
 
 
 def test_what_only_one_part_of_one_check_reaches_is_seen(sit: Sit) -> None:
@@ -481,9 +481,11 @@ ELSEWHERE = {
 @pytest.mark.parametrize("cell", ELSEWHERE.values(), ids=ELSEWHERE)
 def test_other_cells_cost_nothing_where_the_answer_does_without_them(cell: str, sit: Sit) -> None:
     """Cells that the answer does not use cost nothing."""
-    own = f"{HEAD}def right(q, k, v):\n    return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v\n"
+    own_source = (
+        f"{HEAD}def right(q, k, v):\n    return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v\n"
+    )
     source = UNSEEN if "def product" in cell else RIGHT
-    results = sit(source, before=f"{own}{cell}")
+    results = sit(source, before=f"{own_source}{cell}")
     assert {Status.PASSED} == {result.status for result in results.values()}, results
 
 

@@ -130,8 +130,8 @@ def test_the_reference_is_the_exact_cost() -> None:
     check = FormulaCheck(rubric.questions[0], rubric)
     expected = (Observation(ok=True, value=OpaqueValue("Add", "12*d**2*n + d*n**2")),)
     verdicts = [
-        check.judge(Evidence(Answer("q-answer", "code", f"answer = {given!r}", changed=True), (), expected))
-        for given in ("O(n d (n + d))", "O(n^2 d)")
+        check.judge(Evidence(Answer("q-answer", "code", f"answer = {written!r}", changed=True), (), expected))
+        for written in ("O(n d (n + d))", "O(n^2 d)")
     ]
     assert [Status.PASSED, Status.FAILED] == [result.status for (result,) in verdicts]
 

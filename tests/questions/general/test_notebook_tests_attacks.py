@@ -54,12 +54,12 @@ def test_a_right_answer_earns_everything(sandbox: Sandbox, place: str) -> None:
 def test_attacks_earn_nothing_outside(sandbox: Sandbox) -> None:
     """Tests outside receive only plain data or handles from the attacking answer."""
     assert len(ATTACKS) >= 40
-    found = {name: list_earned(outcomes(sandbox, source, inside=False)) for name, source in ATTACKS.items()}
-    assert {} == {name: tests for name, tests in found.items() if tests}
+    earned = {name: list_earned(outcomes(sandbox, source, inside=False)) for name, source in ATTACKS.items()}
+    assert {} == {name: tests for name, tests in earned.items() if tests}
 
 
 def test_attacks_are_disarmed_inside(sandbox: Sandbox) -> None:
     """A disarmed test also passes with other constants, so it needs manual review."""
-    found = {name: outcomes(sandbox, source, inside=True) for name, source in ATTACKS.items()}
-    assert {} == {name: tests for name, one in found.items() if (tests := list_earned(one))}
-    assert 20 <= sum(any(one.doubt for one in tests.values()) for tests in found.values())
+    outcomes_by_attack = {name: outcomes(sandbox, source, inside=True) for name, source in ATTACKS.items()}
+    assert {} == {name: tests for name, one in outcomes_by_attack.items() if (tests := list_earned(one))}
+    assert 20 <= sum(any(one.doubt for one in tests.values()) for tests in outcomes_by_attack.values())

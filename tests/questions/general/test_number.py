@@ -199,7 +199,7 @@ def test_separators_do_not_change_a_number(number: int, separator: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "code"),
+    ("answer_value", "code"),
     [
         (np.int64(2307), ""),
         (np.array(2307), ""),
@@ -216,9 +216,9 @@ def test_separators_do_not_change_a_number(number: int, separator: str) -> None:
         (OpaqueValue("Module"), "number.form"),
     ],
 )
-def test_whole_numbers_of_libraries(given: object, code: str) -> None:
+def test_whole_numbers_of_libraries(answer_value: object, code: str) -> None:
     """Scalars of NumPy and torch, and exact numbers of Python and SymPy, count as numbers."""
-    assert code == returned(WHOLE, given).code
+    assert code == returned(WHOLE, answer_value).code
 
 
 def test_a_reference_of_whole_numbers_leaves_no_decimals() -> None:
@@ -403,7 +403,7 @@ def test_tolerances(tolerance: str, right: list[object], wrong: list[object]) ->
 
 
 @pytest.mark.parametrize(
-    ("given", "code"),
+    ("answer_value", "code"),
     [
         (497.759232, ""),
         (np.float64(497.759232), ""),
@@ -424,9 +424,9 @@ def test_tolerances(tolerance: str, right: list[object], wrong: list[object]) ->
         (1j, "number.form"),
     ],
 )
-def test_values_out_of_the_sandbox(given: object, code: str) -> None:
+def test_values_out_of_the_sandbox(answer_value: object, code: str) -> None:
     """Numbers of any library are accepted; other values are rejected by type."""
-    assert code == returned(MEMORY, given).code
+    assert code == returned(MEMORY, answer_value).code
 
 
 def test_whole_numbers_are_compared_exactly() -> None:
@@ -464,18 +464,21 @@ def test_a_text_cell_holds_a_quantity() -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [26214400, 26214400.0, "26214400", "52428800/2", "25 MiB", OpaqueValue("Integer", "26214400")]
+    "reference_value",
+    [26214400, 26214400.0, "26214400", "52428800/2", "25 MiB", OpaqueValue("Integer", "26214400")],
 )
-def test_references_of_any_form(given: object) -> None:
+def test_references_of_any_form(reference_value: object) -> None:
     """The reference may return an integer, a float, a text with a fraction or a unit, or an expression."""
-    (item,) = judge(check_of(REFERENCE), "cache_size = 26214400", (), [value(given)])
+    (item,) = judge(check_of(REFERENCE), "cache_size = 26214400", (), [value(reference_value)])
     assert Status.PASSED == item.status
 
 
-@pytest.mark.parametrize("given", [OpaqueValue("Fraction"), None, "many", float("nan"), [1, 2], "5 mb"])
-def test_a_reference_that_is_no_quantity_is_our_fault(given: object) -> None:
+@pytest.mark.parametrize(
+    "reference_value", [OpaqueValue("Fraction"), None, "many", float("nan"), [1, 2], "5 mb"]
+)
+def test_a_reference_that_is_no_quantity_is_our_fault(reference_value: object) -> None:
     """If the reference does not return a quantity, the answer needs manual review."""
-    (item,) = judge(check_of(REFERENCE), "cache_size = 1", (), [value(given)])
+    (item,) = judge(check_of(REFERENCE), "cache_size = 1", (), [value(reference_value)])
     assert (Status.NEEDS_REVIEW, Decimal(0)) == (item.status, item.points)
 
 

@@ -56,10 +56,12 @@ def test_notations_of_one_shape(written: str) -> None:
     assert (Status.PASSED, Decimal(2)) == (item.status, item.points)
 
 
-@pytest.mark.parametrize("given", [Tensor(np.zeros((8, 12, 128, 64)), "float32"), np.zeros((8, 12, 128, 64))])
-def test_an_array_stands_for_its_shape(given: object) -> None:
+@pytest.mark.parametrize(
+    "answer_value", [Tensor(np.zeros((8, 12, 128, 64)), "float32"), np.zeros((8, 12, 128, 64))]
+)
+def test_an_array_stands_for_its_shape(answer_value: object) -> None:
     """A computed tensor or array counts as its shape."""
-    assert Status.PASSED == judge(check_of(SCORES), "shape = scores", [value(given)])[0].status
+    assert Status.PASSED == judge(check_of(SCORES), "shape = scores", [value(answer_value)])[0].status
 
 
 @pytest.mark.parametrize(
@@ -230,7 +232,7 @@ def test_a_shape_of_symbols_is_read_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "code"),
+    ("answer_value", "code"),
     [
         (("batch", "n_heads", "seq", "d_head"), ""),
         (("batch", OpaqueValue("Symbol", "n_heads"), "seq", OpaqueValue("Mul", "d_head*1")), ""),
@@ -250,9 +252,9 @@ def test_a_shape_of_symbols_is_read_back() -> None:
         (OpaqueValue("Linear"), "shape.form"),
     ],
 )
-def test_values_that_stand_for_shapes(given: object, code: str) -> None:
+def test_values_that_stand_for_shapes(answer_value: object, code: str) -> None:
     """Texts, numbers and expressions may be mixed; open sizes are rejected with an explanation."""
-    (item,) = judge(check_of(ATTENTION), "shape = f()", [value(given)])
+    (item,) = judge(check_of(ATTENTION), "shape = f()", [value(answer_value)])
     assert code == item.code
 
 
@@ -316,9 +318,9 @@ def test_a_diagnosis_that_can_never_be_made_is_refused(name: str) -> None:
     head = b'version = 1\n[assignment]\nname = "test"\npoints = 2\n'
     named = SCORES.replace("when = [8, 128, 64]", f'when = "diagnosis:{name}"')
     nameless = named.replace('axes = ["batch", "heads", "length", "width"]\n', "")
-    for text, known in ((named, True), (nameless, False)):
+    for text, is_known in ((named, True), (nameless, False)):
         rubric = parse_rubric(head + text.encode())
-        if known:
+        if is_known:
             assert "shape" == make_check(rubric.questions[0], rubric).kind
         else:
             with pytest.raises(RubricError, match=f"no diagnosis '{name}' of this item"):

@@ -120,7 +120,7 @@ def changed(row: int, column: int, entry: Any) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "table",
     [
         ROWS,
         tuple(map(list, ROWS)),
@@ -144,12 +144,12 @@ def changed(row: int, column: int, entry: Any) -> list[tuple[Any, ...]]:
         changed(2, 1, "torch.Size([2304, 768])"),
         changed(1, 2, Tensor(np.array(786_432), "int64")),
     ],
-    ids=lambda given: str(given)[:30],
+    ids=lambda table: str(table)[:30],
 )
-def test_one_table_in_many_notations(given: Any) -> None:
+def test_one_table_in_many_notations(table: Any) -> None:
     """Lists, dictionaries by row or column, Markdown and aligned text give the same table."""
-    assert ("3", "3", "3", "3") == points(given)
-    assert {"passed"} == {result.student.code for result in results(given).values()}
+    assert ("3", "3", "3", "3") == points(table)
+    assert {"passed"} == {result.student.code for result in results(table).values()}
 
 
 def test_a_literal_needs_no_run() -> None:
@@ -163,7 +163,7 @@ def test_a_literal_needs_no_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "expected", "item", "code"),
+    ("table", "expected", "item", "code"),
     [
         (changed(0, 1, (50257, 768)), ("3", "2", "3", "3"), "shapes", "shape.axis"),
         (changed(1, 1, (768, 1024)), ("3", "2", "3", "3"), "shapes", "shape.last-two-swapped"),
@@ -182,10 +182,10 @@ def test_a_literal_needs_no_run() -> None:
         ([("none", 1, 2, 3)], ("0", "0", "0", "0"), "names", "table.some"),
     ],
 )
-def test_a_wrong_cell_costs_its_part(given: Any, expected: tuple[str, ...], item: str, code: str) -> None:
+def test_a_wrong_cell_costs_its_part(table: Any, expected: tuple[str, ...], item: str, code: str) -> None:
     """With partial credit, each cell is worth an equal part; otherwise all of them must be right."""
-    assert expected == points(given)
-    assert code == results(given)[item].code
+    assert expected == points(table)
+    assert code == results(table)[item].code
 
 
 def test_a_student_reads_which_entries_are_wrong() -> None:
@@ -214,7 +214,7 @@ def test_the_order_is_free_unless_the_rubric_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "code"),
+    ("table", "code"),
     [
         (7, "table.form"),
         (True, "table.form"),
@@ -227,11 +227,11 @@ def test_the_order_is_free_unless_the_rubric_says_so() -> None:
         ([1, 2, 3], "table.entry"),
         ({"wte": 5}, "table.entry"),
     ],
-    ids=lambda given: str(given)[:20],
+    ids=lambda table: str(table)[:20],
 )
-def test_what_is_no_table_is_named_and_needs_manual_review(given: Any, code: str) -> None:
+def test_what_is_no_table_is_named_and_needs_manual_review(table: Any, code: str) -> None:
     """A value that is not a table earns nothing and needs manual review."""
-    for result in results(given).values():
+    for result in results(table).values():
         assert (Status.NEEDS_REVIEW, Decimal(0), code) == (result.status, result.points, result.code)
 
 
@@ -249,10 +249,10 @@ def test_an_object_whose_content_is_not_known_needs_manual_review(name: str) -> 
         assert (Status.NEEDS_REVIEW, Decimal(0), "table.form") == (result.status, result.points, result.code)
 
 
-@pytest.mark.parametrize("given", [[], {}, "", None, [()], [(None, None)], [{}], "|  |  |"], ids=str)
-def test_an_empty_table_is_no_answer(given: Any) -> None:
+@pytest.mark.parametrize("table", [[], {}, "", None, [()], [(None, None)], [{}], "|  |  |"], ids=str)
+def test_an_empty_table_is_no_answer(table: Any) -> None:
     """An empty table counts as no answer."""
-    assert {Status.NO_ANSWER} == {result.status for result in results(given).values()}
+    assert {Status.NO_ANSWER} == {result.status for result in results(table).values()}
 
 
 def test_code_that_fails_is_the_students_own() -> None:

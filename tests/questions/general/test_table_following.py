@@ -117,16 +117,16 @@ def test_nothing_is_credited_by_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    "told", [{}, {"follows": 3}, {"follows": {"scores": "x"}}, {"follows": {"scores": 3}}, None]
+    "second_answer", [{}, {"follows": 3}, {"follows": {"scores": "x"}}, {"follows": {"scores": 3}}, None]
 )
-def test_a_second_answer_of_another_form_costs_nothing(told: Any) -> None:
+def test_a_second_answer_of_another_form_costs_nothing(second_answer: Any) -> None:
     """If the second call of the reference fails, a line that may be credited needs review.
 
     Without credit, it stays wrong.
     """
     rows = list({**RIGHT, "scores": SHORT}.items())
     given_answer = answer(f"shapes = {rows!r}")
-    for observed in (value(told), error("ValueError")):
+    for observed in (value(second_answer), error("ValueError")):
         assert (
             Decimal(5) == TOLD.judge(evidence_of(TOLD, given_answer, lambda _, said=observed: said))[0].points
         )

@@ -119,7 +119,7 @@ def test_what_settles_a_reading(text: str, unit: str, *, settled: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "asked", "amount", "has_unit"),
+    ("text", "unit", "amount", "has_unit"),
     [
         ("4", "GiB", 4 * 1024**3, False),
         ("4 GB", "GiB", 4 * 10**9, True),
@@ -134,10 +134,10 @@ def test_what_settles_a_reading(text: str, unit: str, *, settled: bool) -> None:
         ("2 h", "s", 7200, True),
     ],
 )
-def test_what_is_asked_for_decides(text: str, asked: str, amount: int, *, has_unit: bool) -> None:
+def test_what_is_asked_for_decides(text: str, unit: str, amount: int, *, has_unit: bool) -> None:
     """A number alone counts in the expected unit; B is a byte, or a billion if bytes make no sense."""
-    (reading,) = read_quantity(text, read_single_unit(asked)).readings
-    assert (amount, has_unit, read_single_unit(asked).dimension) == (
+    (reading,) = read_quantity(text, read_single_unit(unit)).readings
+    assert (amount, has_unit, read_single_unit(unit).dimension) == (
         reading.amount,
         reading.has_unit,
         reading.dimension,

@@ -56,7 +56,7 @@ def test_the_reference_is_called_with_the_config() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "code"),
+    ("answer_value", "code"),
     [
         (100, "passed"),
         (70, "counting.no-gate"),
@@ -70,9 +70,9 @@ def test_the_reference_is_called_with_the_config() -> None:
         (True, "number.bool"),
     ],
 )
-def test_a_number_is_named_by_the_mistake_that_leads_to_it(given: Any, code: str) -> None:
+def test_a_number_is_named_by_the_mistake_that_leads_to_it(answer_value: Any, code: str) -> None:
     """A number is explained by its mistake; several mistakes are explained by what they share."""
-    assert code == told(COUNT, given).student.code
+    assert code == told(COUNT, answer_value).student.code
 
 
 def test_the_sentence_does_not_tell_the_right_number() -> None:
@@ -128,7 +128,7 @@ QUANTITY = COUNT.replace(
 
 
 @pytest.mark.parametrize(
-    ("given", "code"),
+    ("answer_value", "code"),
     [
         ("8 GB", "passed"),
         ("7.4505 GiB", "passed"),
@@ -143,7 +143,7 @@ QUANTITY = COUNT.replace(
         (2, "counting.keys-only"),
     ],
 )
-def test_a_quantity_is_named_in_any_unit(given: Any, code: str) -> None:
+def test_a_quantity_is_named_in_any_unit(answer_value: Any, code: str) -> None:
     """A mistake is recognised in any unit; if a unit explains the number too, neither is reported."""
     oracle = {
         "right": {"total": "8000000000 bytes"},
@@ -152,7 +152,7 @@ def test_a_quantity_is_named_in_any_unit(given: Any, code: str) -> None:
             {"code": "multi-head", "family": "heads", "values": {"total": "64000000000 bytes"}},
         ],
     }
-    assert code == told(QUANTITY, given, oracle).student.code
+    assert code == told(QUANTITY, answer_value, oracle).student.code
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_what_says_something(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("text", "other"),
     [
         ("Attention is a set.", "attention is a set"),
         ("Attention  is\n\na set!", "“Attention” is a set"),
@@ -67,21 +67,21 @@ def test_what_says_something(text: str) -> None:
         ("a – b", "a - b"),
     ],
 )
-def test_trivial_differences(one: str, other: str) -> None:
+def test_trivial_differences(text: str, other: str) -> None:
     """Case, spaces, punctuation, emphasis and Unicode variants do not make a different answer."""
-    assert prose.to_canonical(one) == prose.to_canonical(other)
+    assert prose.to_canonical(text) == prose.to_canonical(other)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("text", "other"),
     [
         *(("2.5", "25"), ("d^2", "d2"), ("d²", "d2"), ("a < b", "a > b"), ("-1", "1"), ("(a+b)*c", "a+b*c")),
         *(("not right", "right"), ("d_model", "dmodel"), ("x_1", "x1"), ("½", "1/2"), ("4*d", "4d")),
     ],
 )
-def test_differences_that_mean_something(one: str, other: str) -> None:
+def test_differences_that_mean_something(text: str, other: str) -> None:
     """Signs of formulas, digits and words make a different answer."""
-    assert prose.to_canonical(one) != prose.to_canonical(other)
+    assert prose.to_canonical(text) != prose.to_canonical(other)
 
 
 @given(st.text(max_size=200))
