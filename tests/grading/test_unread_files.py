@@ -51,28 +51,30 @@ def graded(grader: Grader, course: Course, student: str, files: dict[str, bytes]
     return grader.grade(read_handin(grader.assignment, Handin(student, folder)))
 
 
-def automatic(graded_files: GradingResult) -> set[Status]:
+def automatic(grading_result: GradingResult) -> set[Status]:
     """Return the statuses of the items that are not marked manually."""
     manual = {"formula.why", "essay.text"}
     return {
         result.status
-        for result in graded_files.score.items
+        for result in grading_result.score.items
         if f"{result.question}.{result.item}" not in manual
     }
 
 
 def test_an_untouched_notebook_beside_another_one_needs_review(grader: Grader, course: Course) -> None:
     """If the work may be in another notebook, the items need review; its name is shown."""
-    graded_files = graded(grader, course, "ada", {f"{NAME}.ipynb": UNTOUCHED, f"{NAME}_final.ipynb": CONTROL})
-    assert {Status.NEEDS_REVIEW} == {item.status for item in graded_files.score.items}
-    assert f"{NAME}_final.ipynb" in str(graded_files.score.items[0].student.params)
-    assert "unread-files" in {note.code for note in graded_files.score.notes}
+    grading_result = graded(
+        grader, course, "ada", {f"{NAME}.ipynb": UNTOUCHED, f"{NAME}_final.ipynb": CONTROL}
+    )
+    assert {Status.NEEDS_REVIEW} == {item.status for item in grading_result.score.items}
+    assert f"{NAME}_final.ipynb" in str(grading_result.score.items[0].student.params)
+    assert "unread-files" in {note.code for note in grading_result.score.notes}
 
 
 def test_an_untouched_notebook_alone_is_no_answer(grader: Grader, course: Course) -> None:
     """An unchanged notebook without other files is no answer."""
-    graded_files = graded(grader, course, "bob", {f"{NAME}.ipynb": UNTOUCHED, "Thumbs.db": b"x"})
-    assert {Status.NO_ANSWER} == automatic(graded_files)
+    grading_result = graded(grader, course, "bob", {f"{NAME}.ipynb": UNTOUCHED, "Thumbs.db": b"x"})
+    assert {Status.NO_ANSWER} == automatic(grading_result)
 
 
 @pytest.mark.parametrize(
@@ -84,13 +86,13 @@ def test_an_untouched_notebook_beside_any_file_needs_review(
     """An unchanged notebook with any other file needs review; students and staff see its name."""
     folder = hand_in(course, "gus", b"").parent
     (folder / "notes").mkdir(exist_ok=True)
-    graded_files = graded(grader, course, "gus", {f"{NAME}.ipynb": UNTOUCHED, name: b"x"})
+    grading_result = graded(grader, course, "gus", {f"{NAME}.ipynb": UNTOUCHED, name: b"x"})
     (folder / name).unlink()
     assert {(Status.NEEDS_REVIEW, "review.unread")} == {
-        (item.status, item.code) for item in graded_files.score.items
+        (item.status, item.code) for item in grading_result.score.items
     }
-    assert name in str(graded_files.score.items[0].student.params)
-    assert name in graded_files.score.items[0].staff
+    assert name in str(grading_result.score.items[0].student.params)
+    assert name in grading_result.score.items[0].staff
 
 
 def without_texts() -> bytes:
@@ -110,15 +112,15 @@ def test_texts_beside_a_notebook_without_texts_need_review(
     name: str, needs_review: bool, grader: Grader, course: Course
 ) -> None:
     """Blank texts need review if another file may contain them; code keeps its marks."""
-    graded_files = graded(grader, course, f"hal-{name}", {f"{NAME}.ipynb": without_texts(), name: b"x"})
+    grading_result = graded(grader, course, f"hal-{name}", {f"{NAME}.ipynb": without_texts(), name: b"x"})
     texts = [
         result
-        for result in graded_files.score.items
+        for result in grading_result.score.items
         if f"{result.question}.{result.item}" in {"formula.why", "essay.text"}
     ]
     expected = Status.NEEDS_REVIEW if needs_review else Status.NO_ANSWER
     assert {expected} == {result.status for result in texts}
-    assert {Status.PASSED} == automatic(graded_files)
+    assert {Status.PASSED} == automatic(grading_result)
 
 
 def with_text(grade_id: str, text: str, notebook: bytes) -> bytes:
@@ -137,19 +139,25 @@ def test_a_document_beside_a_notebook_is_named_and_blank_answers_need_review(
     """A document is named and blank answers need review, also if another text is answered."""
     release = grader.assignment.releases[NAME].by_id["formula-answer"]
     notebook = with_text("formula-answer", release.source, with_text("essay", f"see {name}", without_texts()))
-    graded_files = graded(grader, course, f"kim-{name}", {f"{NAME}.ipynb": notebook, name: b"x"})
+    grading_result = graded(grader, course, f"kim-{name}", {f"{NAME}.ipynb": notebook, name: b"x"})
     why = next(
-        result for result in graded_files.score.items if (result.question, result.item) == ("formula", "why")
+        result
+        for result in grading_result.score.items
+        if (result.question, result.item) == ("formula", "why")
     )
     assert (Status.NEEDS_REVIEW, "review.written-beside") == (why.status, why.code)
     blank = next(
-        result for result in graded_files.score.items if result.question == "formula" and result.item != "why"
+        result
+        for result in grading_result.score.items
+        if result.question == "formula" and result.item != "why"
     )
     assert (Status.NEEDS_REVIEW, "review.written-beside") == (blank.status, blank.code)
-    assert name in "".join(note.text for note in graded_files.score.notes if note.code == "documents-beside")
+    assert name in "".join(
+        note.text for note in grading_result.score.notes if note.code == "documents-beside"
+    )
     remarks = [
         remark.message
-        for remark in graded_files.notebooks[0].remarks
+        for remark in grading_result.notebooks[0].remarks
         if remark.message.code == "notebook.not-graded"
     ]
     assert [name] == [remark.params["files"] for remark in remarks]
@@ -159,11 +167,11 @@ def test_a_picture_that_a_text_shows_is_not_named_as_not_graded(grader: Grader, 
     """A picture that a text shows is part of the answer and not reported as ungraded."""
     notebook = with_text("essay", "![plot](plot.png)", CONTROL)
     picture = base64.b64decode(png())
-    graded_files = graded(grader, course, "lea", {f"{NAME}.ipynb": notebook, "plot.png": picture})
+    grading_result = graded(grader, course, "lea", {f"{NAME}.ipynb": notebook, "plot.png": picture})
     assert {"documents-beside", "picture-absent", "picture-not-shown"}.isdisjoint(
-        note.code for note in graded_files.score.notes
+        note.code for note in grading_result.score.notes
     )
-    assert f"data:image/png;base64,{png()}" in render_student_page(graded_files, grader.assignment.rubric)
+    assert f"data:image/png;base64,{png()}" in render_student_page(grading_result, grader.assignment.rubric)
 
 
 @pytest.mark.parametrize(
@@ -174,8 +182,8 @@ def test_staff_are_told_of_a_picture_that_cannot_be_shown(
 ) -> None:
     """A picture that cannot be shown is reported to the student and to staff."""
     notebook = with_text("essay", f"![plot]({name})", CONTROL)
-    graded_files = graded(grader, course, f"max-{name}", {f"{NAME}.ipynb": notebook, name: data})
-    (note,) = [note for note in graded_files.score.notes if note.code == "picture-not-shown"]
+    grading_result = graded(grader, course, f"max-{name}", {f"{NAME}.ipynb": notebook, name: data})
+    (note,) = [note for note in grading_result.score.notes if note.code == "picture-not-shown"]
     assert name in note.text
     assert "essay" == note.place
 
@@ -185,16 +193,16 @@ def test_what_earned_nothing_needs_review_if_a_copy_has_another_answer(
 ) -> None:
     """Unanswered items need review if a copy answers them; the student sees which file was graded."""
     files = {f"{NAME}.ipynb": without_texts(), f"{NAME} (1).ipynb": CONTROL}
-    graded_files = graded(grader, course, "ivy", files)
+    grading_result = graded(grader, course, "ivy", files)
     texts = [
         one
-        for one in graded_files.score.items
+        for one in grading_result.score.items
         if f"{one.question}.{one.item}" in {"formula.why", "essay.text"}
     ]
     assert {(Status.NEEDS_REVIEW, "review.copy")} == {(one.status, one.code) for one in texts}
-    assert {Status.PASSED} == automatic(graded_files)
+    assert {Status.PASSED} == automatic(grading_result)
     (remark,) = [
-        one for one in graded_files.notebooks[0].remarks if one.message.code == "notebook.not-graded"
+        one for one in grading_result.notebooks[0].remarks if one.message.code == "notebook.not-graded"
     ]
     assert {"file": f"{NAME}.ipynb", "files": f"{NAME} (1).ipynb"} == remark.message.params
 
@@ -212,12 +220,12 @@ def test_markers_of_a_text_read_which_copy_has_another_one(
     student = f"tom-{told}-{essay[:3]}"
     (hand_in(course, student, b"").parent / ".ipynb_checkpoints").mkdir()
     files = {f"{NAME}.ipynb": with_text("essay", essay, CONTROL), name: CONTROL}
-    graded_files = graded(grader, course, student, files)
-    items = {f"{result.question}.{result.item}": result for result in graded_files.score.items}
+    grading_result = graded(grader, course, student, files)
+    items = {f"{result.question}.{result.item}": result for result in grading_result.score.items}
     assert (items["essay.text"].code == "review.copy") is told
     assert (name in items["essay.text"].staff) is told
     assert items["formula.why"].code == "review.person"
-    assert {Status.PASSED} == automatic(graded_files)
+    assert {Status.PASSED} == automatic(grading_result)
 
 
 @pytest.mark.parametrize("same", [False, True], ids=["another answer", "the same answer"])
@@ -268,14 +276,14 @@ def test_blank_answers_need_review_if_a_hidden_or_packed_copy_has_them(
     (folder / ".ipynb_checkpoints").mkdir()
     data = zipped(f"{NAME}.ipynb", CONTROL) if name.endswith(".zip") else CONTROL
     notebook = UNTOUCHED if main == "untouched" else without_texts()
-    graded_files = graded(grader, course, student, {f"{NAME}.ipynb": notebook, name: data})
+    grading_result = graded(grader, course, student, {f"{NAME}.ipynb": notebook, name: data})
     texts = [
         result
-        for result in graded_files.score.items
+        for result in grading_result.score.items
         if f"{result.question}.{result.item}" in {"formula.why", "essay.text"}
     ]
     assert {Status.NEEDS_REVIEW} == {result.status for result in texts}
-    assert ({Status.NEEDS_REVIEW} if main == "untouched" else {Status.PASSED}) == automatic(graded_files)
+    assert ({Status.NEEDS_REVIEW} if main == "untouched" else {Status.PASSED}) == automatic(grading_result)
     assert all(name in "".join(map(str, result.student.params.values())) for result in texts)
 
 
@@ -285,9 +293,9 @@ def test_a_checkpoint_with_an_older_answer_changes_nothing(grader: Grader, cours
     (folder / ".ipynb_checkpoints").mkdir()
     wrong = CONTROL.replace(b"d_model", b"d_modell")
     files = {f"{NAME}.ipynb": wrong, f".ipynb_checkpoints/{NAME}-checkpoint.ipynb": CONTROL}
-    graded_files = graded(grader, course, "ole", files)
-    assert "review.copy" not in {result.code for result in graded_files.score.items}
-    assert "unread-files" not in {note.code for note in graded_files.score.notes}
+    grading_result = graded(grader, course, "ole", files)
+    assert "review.copy" not in {result.code for result in grading_result.score.items}
+    assert "unread-files" not in {note.code for note in grading_result.score.notes}
 
 
 def test_a_checkpoint_alone_is_named_as_what_was_handed_in(grader: Grader, course: Course) -> None:
@@ -295,33 +303,33 @@ def test_a_checkpoint_alone_is_named_as_what_was_handed_in(grader: Grader, cours
     folder = hand_in(course, "pia", b"").parent
     (folder / ".ipynb_checkpoints").mkdir()
     name = f".ipynb_checkpoints/{NAME}-checkpoint.ipynb"
-    graded_files = graded(grader, course, "pia", {name: CONTROL})
+    grading_result = graded(grader, course, "pia", {name: CONTROL})
     assert {(Status.NEEDS_REVIEW, "unread-files")} == {
-        (result.status, result.code) for result in graded_files.score.items
+        (result.status, result.code) for result in grading_result.score.items
     }
-    assert all(name in str(result.student.params) for result in graded_files.score.items)
+    assert all(name in str(result.student.params) for result in grading_result.score.items)
 
 
 def test_a_blank_or_equal_copy_leaves_a_missing_answer_as_it_is(grader: Grader, course: Course) -> None:
     """A blank or equal copy does not affect missing answers."""
     copies = {f"{NAME} (1).ipynb": UNTOUCHED, "old.ipynb": without_texts()}
-    graded_files = graded(grader, course, "jan", {f"{NAME}.ipynb": without_texts(), **copies})
-    assert Status.NEEDS_REVIEW not in {result.status for result in graded_files.score.items}
+    grading_result = graded(grader, course, "jan", {f"{NAME}.ipynb": without_texts(), **copies})
+    assert Status.NEEDS_REVIEW not in {result.status for result in grading_result.score.items}
 
 
 def test_an_answered_notebook_keeps_its_marks_beside_another_one(grader: Grader, course: Course) -> None:
     """An answered notebook keeps its marks, and the other notebook is named in a note."""
-    graded_files = graded(grader, course, "cleo", {f"{NAME}.ipynb": CONTROL, "scratch.ipynb": UNTOUCHED})
-    assert FULL == points(graded_files)
-    assert {Status.PASSED} == automatic(graded_files)
-    assert "scratch.ipynb" in "".join(note.text for note in graded_files.score.notes)
+    grading_result = graded(grader, course, "cleo", {f"{NAME}.ipynb": CONTROL, "scratch.ipynb": UNTOUCHED})
+    assert FULL == points(grading_result)
+    assert {Status.PASSED} == automatic(grading_result)
+    assert "scratch.ipynb" in "".join(note.text for note in grading_result.score.notes)
 
 
 def test_a_notebook_of_another_name_is_graded_and_said(grader: Grader, course: Course) -> None:
     """A notebook with another name earns the same points, with a note."""
-    graded_files = graded(grader, course, "dora", {"WMS hw.ipynb.txt": CONTROL})
-    assert FULL == points(graded_files)
-    assert ["taken-as"] == [note.code for note in graded_files.score.notes if note.code == "taken-as"]
+    grading_result = graded(grader, course, "dora", {"WMS hw.ipynb.txt": CONTROL})
+    assert FULL == points(grading_result)
+    assert ["taken-as"] == [note.code for note in grading_result.score.notes if note.code == "taken-as"]
 
 
 @pytest.mark.parametrize(
@@ -336,10 +344,10 @@ def test_what_cannot_be_graded_waits_for_a_person(
     grader: Grader, course: Course, files: dict[str, bytes], code: str
 ) -> None:
     """A submission that cannot be graded needs manual review, with the reason in every item and one note."""
-    graded_files = graded(grader, course, f"x-{code}", files)
-    assert {(Status.NEEDS_REVIEW, code)} == {(item.status, item.code) for item in graded_files.score.items}
-    assert Decimal(0) == graded_files.score.points
-    assert [code] == [note.code for note in graded_files.score.notes]
+    grading_result = graded(grader, course, f"x-{code}", files)
+    assert {(Status.NEEDS_REVIEW, code)} == {(item.status, item.code) for item in grading_result.score.items}
+    assert Decimal(0) == grading_result.score.points
+    assert [code] == [note.code for note in grading_result.score.notes]
 
 
 def test_unread_files_are_part_of_what_a_result_depends_on(grader: Grader, course: Course) -> None:
@@ -367,10 +375,10 @@ def test_a_notebook_of_another_assignment_is_named(grader: Grader, course: Cours
         (course.root / "release" / "warmup").mkdir()
         (course.root / "release" / "warmup" / "warmup.ipynb").write_bytes(rename_cells(UNTOUCHED))
         (course.root / "rubrics" / "warmup.toml").touch()
-    graded_files = graded(grader, course, f"ron-{is_known}", {f"{NAME}.ipynb": rename_cells(CONTROL)})
-    codes = {item.code for item in graded_files.score.items}
+    grading_result = graded(grader, course, f"ron-{is_known}", {f"{NAME}.ipynb": rename_cells(CONTROL)})
+    codes = {item.code for item in grading_result.score.items}
     assert is_known == ({"other-assignment"} == codes)
-    assert is_known == ("of the assignment 'warmup'" in str(graded_files.score.items[0].student.params))
+    assert is_known == ("of the assignment 'warmup'" in str(grading_result.score.items[0].student.params))
     if is_known:
         (course.root / "rubrics" / "warmup.toml").unlink()
-        assert {Status.NEEDS_REVIEW} == {item.status for item in graded_files.score.items}
+        assert {Status.NEEDS_REVIEW} == {item.status for item in grading_result.score.items}
