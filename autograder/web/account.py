@@ -90,10 +90,8 @@ class Adapter(DefaultAccountAdapter):
     """Forbids open registration and limits failed sign-ins.
 
     allauth counts failures per key: here the username with either the address or a known browser. If it
-    counted by
-    address alone, it would lock the address during each attempt, successful ones included, and refuse whoever
-    does
-    not get the lock within a second: part of a class that signs in at the same time.
+    counted by address alone, it would lock the address during each attempt, successful ones included, and
+    refuse whoever does not get the lock within a second: part of a class that signs in at the same time.
     """
 
     error_messages: ClassVar[dict[str, Any]] = {
