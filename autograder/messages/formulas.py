@@ -1,11 +1,9 @@
 """Sentences about formulas: why one cannot be read, and how a wrong one differs from the right one.
 
 The check that students run uses the first kind as well. The second kind only names parts that the student
-wrote,
-and claims no more than was proven: with this one change the formula would be right. Their codes are
+wrote, and claims no more than was proven: with this one change the formula would be right. Their codes are
 ``diagnosis.<code>``, followed by what may be named: ``.term`` and ``.part`` for a term and another part of
-the
-student's formula, ``.symbol``, ``.number``, ``.name`` for a function, ``.first`` for two swapped symbols.
+the student's formula, ``.symbol``, ``.number``, ``.name`` for a function, ``.first`` for two swapped symbols.
 """
 
 from __future__ import annotations

@@ -24,10 +24,8 @@ def describe_unreadable(error: Unreadable, text: str) -> Message:
     """Return the sentence about a formula that could not be read.
 
     Its parameters contain ``text`` and ``offset``, for a caret below the formula, and ``excerpt``, the
-    surrounding
-    text with a mark at the position, which the sentence itself shows. If the error is about a separately
-    submitted
-    part, its own text is used.
+    surrounding text with a mark at the position, which the sentence itself shows. If the error is about a
+    separately submitted part, its own text is used.
     """
     code, text = get_code(error), error.params.get("text", text)
     # Clamped, so that a position outside of the text cannot break the excerpt.

@@ -45,8 +45,7 @@ _BROWSER = "known-browser"
 """The cookie of a browser in which an account has signed in before.
 
 Its attempts are counted separately, so that attackers who try passwords for this account, or from this
-address,
-cannot lock its owner out.
+address, cannot lock its owner out.
 """
 _KNOWN_SECONDS = 365 * 24 * 3600
 _BACKEND = "allauth.account.auth_backends.AuthenticationBackend"

@@ -1,8 +1,7 @@
 """Decides which account a sign-in through an identity provider leads to (`autograder.web.identity`).
 
 On the first sign-in, a user becomes the student on the class lists with the same id, or with the same
-verified
-address; a user who has opened an invitation becomes the invited member. Everybody else is refused.
+verified address; a user who has opened an invitation becomes the invited member. Everybody else is refused.
 """
 
 from __future__ import annotations

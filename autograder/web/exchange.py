@@ -1,10 +1,8 @@
 """nbgrader's exchange on top of the service: JupyterLab's Assignment List works without a shared disk.
 
 A private folder replaces the shared disk. Before each action, releases and feedback in it are updated from
-the
-service. Submissions are sent to the service first, and then stored in the folder as nbgrader does it.
-Everything
-students see and do is nbgrader's own code. In ``nbgrader_config.py``::
+the service. Submissions are sent to the service first, and then stored in the folder as nbgrader does it.
+Everything students see and do is nbgrader's own code. In ``nbgrader_config.py``::
 
     c.ExchangeFactory.exchange = "autograder.web.exchange.ServiceExchange"
     c.ExchangeFactory.list = "autograder.web.exchange.ServiceList"

@@ -2,8 +2,7 @@
 
 The library stores platforms, contexts and users; this module maps them to members. A context (a course on the
 platform) leads to a course only after an instructor of that course has connected the two. From then on,
-learners
-there are students here, teaching assistants are TAs, and instructors are instructors.
+learners there are students here, teaching assistants are TAs, and instructors are instructors.
 """
 
 from __future__ import annotations
@@ -146,8 +145,7 @@ class _Launch(DjangoMessageLaunch):
         """Return the client that the token was issued to.
 
         If there are several audiences, ``azp`` names the requesting one (OpenID Connect Core, 3.1.3.7); the
-        library
-        takes the first.
+        library takes the first.
 
         Raises:
             LtiException: ``azp`` is not an audience, or is missing although there are several.

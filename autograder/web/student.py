@@ -174,8 +174,7 @@ def create_attempt(
 
     Raises:
         ServiceError: there are no files, none of them is expected, one cannot be read, the assignment is not
-            open
-            yet, or there were too many attempts recently.
+            open yet, or there were too many attempts recently.
     """
     of_student = Attempt.objects.filter(offer=offer, student=student)
     membership = Member.objects.filter(course=offer.course, account=request.user, student=student)

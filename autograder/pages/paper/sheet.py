@@ -390,8 +390,7 @@ def render_sheet(sheet: Sheet, size: Size = "a4") -> str:
     """Return the sheet as HTML that loads nothing and runs no scripts.
 
     The header with the fields for name and number, and the page number, are in the margins of every page.
-    Browsers
-    print them if they support the margin boxes of CSS (Chromium since version 131).
+    Browsers print them if they support the margin boxes of CSS (Chromium since version 131).
     """
     words = sheet.words
     name = f"{words('name')}: {'_' * 26}   {words('number')}: {'_' * 14}"
