@@ -54,7 +54,6 @@ from tests.service.course import answered  # noqa: E402
 from tests.service.course import small as release_small_course  # noqa: E402
 from tests.support import small_course  # noqa: E402
 from tests.support.accounts import PASSWORD  # noqa: E402
-from tests.support.leftovers import descendants  # noqa: E402
 from tests.support.served import Served, wait_for  # noqa: E402
 
 EXAM = "dl4nlp-exam"
@@ -164,19 +163,10 @@ def kill_parts(service: Served, kills: int, began: float, seconds: float) -> Non
         moment = began + seconds * (number + chance.uniform(0.1, 0.9)) / kills
         time.sleep(max(0.0, moment - time.monotonic()))
         victim = ("worker", "database", "web")[number % 3]
-        left = descendants(service.pid) if victim == "web" else []
-        service.kill(victim)
         if victim == "web":
-            wait_for(lambda left=left: not any(map(is_alive, left)), 300, "left of a killed service")
-            service.start()
-
-
-def is_alive(process: int) -> bool:
-    """Return whether a process runs; one that nobody has waited for does not."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
-    except OSError:
-        return False
+            service.kill_and_restart()
+        else:
+            service.kill(victim)
 
 
 def count_losses(service: Served, exam: Exam) -> dict[str, int]:

@@ -93,6 +93,14 @@ def descendants(pid: int) -> list[int]:
     return sorted(found)
 
 
+def is_running(pid: int) -> bool:
+    """Return whether a process runs; zombies do not count."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
+    except OSError:
+        return False
+
+
 def control_groups() -> list[str]:
     """Return the control groups created by this process, in any hierarchy."""
     pattern = f"autograder-{os.getpid()}-*"

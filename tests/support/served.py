@@ -23,6 +23,7 @@ from autograder.service.postgres import build_url
 from autograder.service.setup import DATABASE_URL
 from autograder.web import api_client
 from autograder.web.maintenance import get_folder
+from tests.support.leftovers import descendants, is_running
 
 STARTING_SECONDS = 120.0
 
@@ -99,6 +100,13 @@ class Served:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         return bool(pid)
+
+    def kill_and_restart(self) -> None:
+        """Kill the service's first process, wait until all that it started have ended, and serve again."""
+        left = descendants(self.pid)
+        self.kill("web")
+        wait_for(lambda: not any(map(is_running, left)), 300, "left of a killed service")
+        self.start()
 
     def child(self, name: str) -> int:
         """Return the process id of the ``worker`` or ``database``, or 0."""
