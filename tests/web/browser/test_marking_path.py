@@ -84,7 +84,8 @@ def test_thirty_answers_by_keys_alone(
             keys.press("c")
             keys.type("Say why: n p z 1.")
             keys.press("Escape")
-            visitor.page.locator("input[name=keep]").is_checked()
+            keys.press("s")
+            assert visitor.page.locator("input[name=keep]").is_checked()
         if number == 1:
             keys.press("/")
             keys.type("why")
