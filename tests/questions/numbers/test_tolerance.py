@@ -6,7 +6,7 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from autograder.questions.numbers.numerals import compute_half_unit, count_significant_digits
@@ -112,11 +112,13 @@ def test_a_rounded_answer_has_enough_digits(right: Decimal, digits: int) -> None
 
 
 @given(st.fractions(min_value=-1000, max_value=1000), st.integers(1, 12))
+@example(Fraction(10**30 - 1, 10**27), 3)
 def test_half_a_unit(number: Fraction, digits: int) -> None:
-    """Half a unit equals five units of the first dropped digit."""
+    """Twice the half unit is the power of ten of the last digit that counts."""
     if number:
-        leading = Decimal(number.numerator) / Decimal(number.denominator)
-        assert Fraction(10) ** (leading.adjusted() - digits + 1) / 2 == compute_half_unit(number, digits)
+        unit = 2 * compute_half_unit(number, digits)
+        assert unit * 10 ** (digits - 1) <= abs(number) < unit * 10**digits
+        assert {str(part).rstrip("0") for part in unit.as_integer_ratio()} == {"1"}
 
 
 @given(st.integers(-(10**18), 10**18), st.integers(-20, 20))
